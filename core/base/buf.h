@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 typedef struct kl__buf {
-    char *bytes; /* NUL terminated once anything was appended; else NULL */
+    char *bytes; /* NUL terminated after an append; NULL: no memory yet */
     size_t length;
     size_t capacity;
     bool failed;
@@ -28,8 +28,8 @@ KL__FOR_SIM void kl__buf_deinit(kl__buf *buf);
 KL__FOR_SIM void kl__buf_reset(kl__buf *buf);
 
 /* Makes room for `extra` more bytes and a NUL, and returns the address where
- * they go; NULL when out of memory. The caller writes, then adds the count to
- * `length`. */
+ * they go; NULL when out of memory. The caller writes them, with or without a
+ * NUL, and then adds their number to `length`. */
 KL__FOR_SIM char *kl__buf_reserve(kl__buf *buf, size_t extra);
 
 KL__FOR_SIM void kl__buf_append(kl__buf *buf, const void *bytes, size_t length);

@@ -12,7 +12,8 @@
 typedef struct kl__caret {
     const char *what; /* "label selector" */
     const char *text; /* NUL terminated */
-    size_t position;  /* in bytes, from 0; the length: at the end */
+    size_t position;  /* offset of the wrong byte, from 0; the length of the
+                       * text: something is missing at its end */
 } kl__caret;
 
 /* Fills `err` with KL_EINVAL and "WHAT, character N: ...", and returns

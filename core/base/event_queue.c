@@ -1,7 +1,8 @@
 /*
- * event_queue.c - a list of the registrations and requests that have something
- * for their owner, first come first served, and a file descriptor that is
- * readable while the list is not empty. The owner's loop polls it.
+ * event_queue.c - a list of the registrations, requests and programs that have
+ * something for their owner, first come first served, and a file descriptor
+ * that is readable while the list is not empty. The owner's loop polls the
+ * descriptor.
  */
 #include "base/event_queue.h"
 
@@ -12,7 +13,7 @@
 #include <stdatomic.h>
 
 struct kl_event_queue {
-    kl__wakeup wakeup; /* set: not empty, or kl_event_queue_wake */
+    kl__wakeup wakeup; /* set for `ready`, and by kl_event_queue_wake */
     /* Dropping the last one frees the queue: acquire and release order earlier
      * writes of other threads before the free. */
     atomic_int references;

@@ -1,7 +1,7 @@
 /*
- * event_queue.h - the producers' side of an event queue: registrations and
- * requests announce here that they have something for their owner. It stands in
- * base/ because both informer/ and api/ need it.
+ * event_queue.h - the producers' side of an event queue: registrations,
+ * requests and programs announce here that they have something for their owner.
+ * It is in base/ because informer/, api/ and config/ need it.
  */
 #ifndef KL_BASE_EVENT_QUEUE_H
 #define KL_BASE_EVENT_QUEUE_H
@@ -9,8 +9,8 @@
 #include "base/list.h"
 #include "kubelua/event_queue.h"
 
-/* One registration or request as a member of its queue. Guarded by the queue's
- * mutex. */
+/* One registration, request or program as a member of its queue. Guarded by the
+ * queue's mutex. */
 typedef struct kl__ready {
     kl__list node; /* in the queue's list while it is ready */
     void *tag;

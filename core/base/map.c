@@ -59,7 +59,8 @@ void *kl__map_get(const kl__map *map, const char *key)
     return kl__map_get_n(map, key, strlen(key));
 }
 
-/* The capacity at which `count` keys use at most 3/4 of the slots. */
+/* Doubles the capacity until `count` keys use at most 3/4 of the slots, and
+ * returns it. */
 static size_t capacity_for(size_t capacity, size_t count)
 {
     capacity = capacity != 0 ? capacity : FIRST_CAPACITY;

@@ -18,9 +18,9 @@ KL__FOR_SIM void kl__free(void *block);
 
 /* Call before many small blocks are allocated and kept. It allocates and frees
  * one block of `size` bytes, so that the allocator takes that memory from the
- * system in one step. Without it glibc, in a thread that is not the main
- * thread, extends its heap page by page; it keeps freed blocks of up to 64 KB.
- * Cannot fail. */
+ * system in one step. Without this call glibc extends the heap page by page in
+ * each thread but the main thread. `size` is at most 64 KB: glibc may give a
+ * larger block back to the system when it is freed. Cannot fail. */
 void kl__mem_ahead(size_t size);
 
 /* Adds 1 or -1 to the number of live things of a kind. */

@@ -17,7 +17,7 @@
  * rank. */
 typedef enum kl__rank {
     KL__RANK_LIFECYCLE = 10,
-    KL__RANK_FLIGHT = 12, /* a request in flight; cancels it */
+    KL__RANK_FLIGHT = 12, /* the wait of requests for credentials */
     KL__RANK_CANCEL = 15, /* wakes waiters, whose mutexes rank higher */
     /* 16 to 19: a kl__cancel_either ranks above its source tokens. */
     KL__RANK_DISTRIBUTE = 20,
@@ -36,8 +36,8 @@ typedef enum kl__rank {
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,
-    KL__RANK_NEWS = 77,     /* requests for the transport thread */
-    KL__RANK_SCHEMA = 85,   /* reading the built-in kinds' types */
+    KL__RANK_NEWS = 77,     /* requests that kl-requests has to look at */
+    KL__RANK_SCHEMA = 85,   /* the simulator's types of built-in kinds */
     KL__RANK_WATCHDOG = 88, /* a watchdog's state */
     KL__RANK_OBJECT = 89,   /* an object's open text and tree: an object may be
                                opened or freed under any lock but LOG */
@@ -100,7 +100,7 @@ bool kl__thread_is_self(const kl__thread *thread);
 /* What the calling thread is used for. Kept in thread-local storage. */
 typedef enum kl__role {
     KL__ROLE_ANY,    /* the default: threads of the host, and all others */
-    KL__ROLE_HANDLER /* runs handlers: must not join a handler */
+    KL__ROLE_HANDLER /* runs handlers; must not join a thread of this role */
 } kl__role;
 
 void kl__thread_set_role(kl__role role);
@@ -114,8 +114,8 @@ typedef unsigned kl__forks;
 KL__FOR_SIM kl__forks kl__process_here(void);
 /* KL_EFORKED with a message if the handle was made before a fork() and this is
  * the child: the handle's threads do not exist here, and its locks may be held
- * for ever. Else KL_OK. Every public function that locks a mutex calls this
- * first. */
+ * for ever. Else KL_OK. Every public function that locks a mutex of a handle
+ * calls this first. */
 KL__FOR_SIM kl_code kl__check_process(kl__forks made_in, kl_error *err);
 /* For static mutexes, which belong to no handle: fork() locks them first, so
  * that a child finds them free and the data they guard consistent. Call before

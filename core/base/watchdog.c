@@ -1,9 +1,10 @@
 /*
  * watchdog.c - reports that a thread (the host's event loop) stays in one
  * activity for too long. The watched thread only increments a counter, the
- * turn, when an activity begins and when it ends: two stores, no system call,
- * no lock. The watchdog's thread looks at the turn ten times within the limit
- * and reads the clock itself; between activities it sleeps.
+ * turn, when an activity begins and when it ends. It takes the lock only if the
+ * watchdog's thread sleeps, or reads the activity at this moment. The
+ * watchdog's thread looks at the turn ten times within the limit and reads the
+ * clock itself; it sleeps when it finds no activity.
  */
 #include "base/watchdog.h"
 
@@ -18,9 +19,9 @@
 #include <string.h>
 
 enum {
-    LOOKS = 10,       /* within the limit; a report is late by one look */
+    LOOKS = 10,       /* looks within the limit: a report is one late at most */
     ANSWER_MS = 100,  /* how long a report waits for kl_watchdog_tell */
-    PATIENCE_MS = 400 /* after SIGTERM: a longer activity is logged */
+    PATIENCE_MS = 400 /* after a signal: a longer activity is logged */
 };
 
 struct kl_watchdog {
@@ -40,8 +41,8 @@ struct kl_watchdog {
      * sees what the other stored: no wake-up is lost, and an activity that the
      * watchdog reads cannot end meanwhile.
      */
-    atomic_bool is_asleep;  /* kl_watchdog_enter wakes the thread */
-    atomic_bool is_holding; /* kl_watchdog_leave waits for the mutex */
+    atomic_bool is_asleep;  /* kl_watchdog_enter must wake the thread */
+    atomic_bool is_holding; /* kl_watchdog_leave must wait for the mutex */
 
     atomic_int signal; /* from kl_watchdog_hurry; relaxed: orders nothing */
 
@@ -69,8 +70,8 @@ static bool is_inside(unsigned long long turn)
     return turn % 2 == 1;
 }
 
-/* True: the watched thread is in that turn, and cannot end it before
- * release_turn. */
+/* True: the watched thread is in that turn, and kl_watchdog_leave does not
+ * return before release_turn and the unlock of the mutex. */
 static bool hold_turn(kl_watchdog *self, unsigned long long turn)
 {
     atomic_store(&self->is_holding, true);
@@ -134,7 +135,7 @@ static void follow_turn(kl_watchdog *self, sighting *seen, int64_t now_ms,
 }
 
 /* Asks the watched thread where it is. True if the report can be written now:
- * the answer has come, or it is too late. */
+ * the answer has come, or the time to wait for it is over. */
 static bool has_asked(kl_watchdog *self, sighting *seen, int64_t now_ms)
 {
     if (self->options.ask == NULL || self->has_where) {
@@ -175,8 +176,8 @@ static void report_hurry(kl_watchdog *self, sighting *seen, int number)
     kl__mutex_lock(&self->mutex);
 }
 
-/* Looks once. Returns the time of the next look; -1: when an activity
- * begins. */
+/* Looks once. Returns the time of the next look; -1: look again when an
+ * activity begins. */
 static int64_t check_turn(kl_watchdog *self, sighting *seen)
 {
     int64_t now_ms = kl__clock_now(self->clock);
@@ -202,6 +203,8 @@ static int64_t check_turn(kl_watchdog *self, sighting *seen)
     return now_ms + (seen->answer_ms != 0 ? ANSWER_MS / 4 : period_ms);
 }
 
+/* The entry of the watchdog's thread. It reads what the watched thread stores,
+ * keeps its sighting on its own stack, and writes the log. */
 static void *run_watchdog(void *arg)
 {
     kl_watchdog *self = arg;

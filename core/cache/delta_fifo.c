@@ -165,7 +165,9 @@ static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
         if (!in_time) {
             return KL_ETIMEOUT;
         }
-        kl__cond_broadcast(&fifo->changed); /* it may sleep: gathering */
+        /* While the producer gathers, the consumer may sleep although the queue
+         * is full. */
+        kl__cond_broadcast(&fifo->changed);
         in_time =
             kl__clock_wait(fifo->clock, &fifo->changed, &fifo->mutex, deadline);
     }
@@ -223,8 +225,8 @@ kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
     return code;
 }
 
-/* True if `delta` makes `last`, the delta directly before it, superfluous: a
- * bookmark or Sync after one of its type, or an error with the same code and
+/* True if `delta` replaces `last`, the delta directly before it: a bookmark or
+ * Sync replaces one of its type, and an error one with the same code and
  * message. */
 static bool replaces_last(const kl__delta *delta, const kl__delta *last)
 {

@@ -199,8 +199,9 @@ static int by_key(const void *a, const void *b)
                   kl_object_key(((const kl__change *)b)->object));
 }
 
-/* Deletes the stored objects that the list does not have. Sorts these deletes
- * by key, because the store's hash table has no stable order. */
+/* Deletes the stored objects that the list does not have, or has with another
+ * UID. Sorts these deletes by key, because the store's hash table has no stable
+ * order. */
 static kl_code diff_vanished(kl__transaction *transaction,
                              const kl__map *incoming)
 {

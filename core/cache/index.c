@@ -158,8 +158,8 @@ kl_code kl__index_compute(kl__index *index, const kl_object *object,
     if (!index->has_failed) {
         index->has_failed = true;
         kl_log(KL_LOG_WARN,
-               "index %s: no values for %s (%s); it is left out of the index, "
-               "and so is, without another word, whatever else fails",
+               "index %s: no values for %s (%s); the index does not contain "
+               "this object; later failures of this index are not logged",
                index->name, kl_object_key(object), kl_code_name(code));
     }
     return KL_OK;

@@ -19,7 +19,7 @@ typedef struct kl__bucket {
     kl__list postings;
     size_t count;
     struct kl__bucket *next; /* the next one in a plan's list `emptied` */
-    uint64_t mark;           /* serial number of the last entry that uses it */
+    uint64_t mark;           /* serial number of the newest entry with it */
     char value[];
 } kl__bucket;
 

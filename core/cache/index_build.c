@@ -2,8 +2,9 @@
  * index_build.c - adds an index to a cache that is in use. Steps: (1) from now
  * on each transaction of the writer adds a journal of its changes; (2) fill the
  * index from a snapshot, without a lock; (3) replay the journals until none is
- * left; (4) publish the index. This ends if values are computed faster than
- * objects change, which the informer thread needs as well.
+ * left; (4) publish the index. Step 3 ends only if values are computed faster
+ * than objects change. That holds: the informer thread computes values for each
+ * change, too, and would fall behind otherwise.
  */
 #include "cache/store.h"
 
@@ -58,8 +59,8 @@ static kl_code commit_plan(builder *self)
     return code;
 }
 
-/* Adds the current object of a key to the plan. A plan has at most one step for
- * each key: the caller commits the plan before it puts the same key again. */
+/* Adds an object to the plan. A plan has at most one step for each key: the
+ * caller commits the plan before it puts the same key again. */
 static kl_code put_object(builder *self, kl_object *object)
 {
     const kl_value *root = kl_object_open(object, NULL);
@@ -178,13 +179,13 @@ typedef enum outcome {
     PUBLISHED,
     BEHIND,     /* `journals` must be replayed first */
     TOO_SMALL,  /* another index was added: `room` is too small */
-    NAME_TAKEN, /* by another index; `exists`: by the same one */
+    NAME_TAKEN, /* an index has the name; `exists`: it has the same path */
 } outcome;
 
 typedef struct attempt {
     kl__list journals;
-    kl__index **room; /* the new array of indexes, then the old one */
-    size_t count;     /* number of indexes that `room` holds */
+    kl__index **room; /* the new array of indexes; the old one once PUBLISHED */
+    size_t count;     /* for how many indexes `room` has memory */
     bool exists;
 } attempt;
 

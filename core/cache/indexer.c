@@ -1,6 +1,6 @@
 /*
- * indexer.c - the readers' side of the cache. Under the read lock references
- * are collected; after it the list is filtered and sorted.
+ * indexer.c - the readers' side of the cache. A reader collects references
+ * under the read lock, and filters and sorts the list after the unlock.
  */
 #include "cache/indexer.h"
 
@@ -112,7 +112,7 @@ void kl__indexer_version(kl__indexer *indexer, char *buffer, size_t size)
     kl__rwlock_unlock(&indexer->lock);
 }
 
-/* What a reader asks for, and whether the index exists. */
+/* What a reader asks for, and one result. */
 typedef struct question {
     const char *index; /* NULL: all objects; "": by namespace */
     const char *value;

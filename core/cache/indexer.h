@@ -1,9 +1,10 @@
 /*
  * indexer.h - the cache of an informer: objects by key, and by the values of
  * any number of indexes. One writer (the informer thread), many readers. A
- * reader sees the state before or after a transaction, never between. The lock
- * is never held for a time that grows with the cache: a relist is prepared
- * without the lock and swapped in.
+ * reader sees the state before or after a transaction, never between. The
+ * writer never holds the lock for a time that grows with the cache: a relist is
+ * prepared without the lock and swapped in. A reader holds the lock while it
+ * collects references to the objects of its answer.
  */
 #ifndef KL_CACHE_INDEXER_H
 #define KL_CACHE_INDEXER_H
@@ -47,9 +48,9 @@ void kl__indexer_free(kl__indexer *indexer);
  * commit applies it under the lock and cannot run out of memory. An object
  * whose UID and resourceVersion are as before causes no change and is kept.
  * (After a restore from a backup, when the list has a lower version than the
- * cache, its text must be the same, too.) A delete of an unknown key causes no
- * change. A bookmark sets the version. Other deltas are skipped. NULL: out of
- * memory.
+ * cache, the object's text must be the same, too.) A delete of an unknown key
+ * causes no change. A bookmark sets the version. Other deltas are skipped.
+ * NULL: out of memory.
  */
 typedef struct kl__transaction kl__transaction;
 
@@ -94,7 +95,8 @@ void kl__indexer_version(kl__indexer *indexer, char *buffer, size_t size);
  * Adds an index; any thread. The stored objects are indexed without the lock,
  * while the writer keeps a journal of its changes. When the index has caught up
  * with the journal, it is published in O(1). Exactly one of `path` and `fn` is
- * set; `path` is taken if the call succeeds. Errors as kl_informer_add_index.
+ * set; `path` and `context` are taken if the call succeeds. Errors as
+ * kl_informer_add_index.
  */
 typedef struct kl__index_options {
     const char *name;

@@ -1,6 +1,6 @@
 /*
- * store.h - the struct of an indexer, for the three files that work on it:
- * indexer.c (readers), transaction.c (the writer), index_build.c (adds
+ * store.h - the struct of an indexer, for the files that work on it: indexer.c
+ * (readers), diff.c and transaction*.c (the writer), index_build.c (adds
  * indexes).
  */
 #ifndef KL_CACHE_STORE_H
@@ -36,8 +36,8 @@ typedef struct kl__index_build {
 struct kl__indexer {
     /*
      * Rank INDEXER. Guards everything below for readers. The writer needs no
-     * lock to read what only the writer changes: objects, and the tables of
-     * published indexes.
+     * lock to read what only the writer changes: objects, the version, and the
+     * tables of published indexes.
      */
     kl__rwlock lock;
     kl__map objects;     /* key -> kl_object, a reference */

@@ -11,8 +11,8 @@
 /* One key that changes. */
 typedef struct kl__step {
     const char *key;   /* borrowed from an object of the delta or list */
-    kl_object *before; /* the store's reference until the commit, then ours */
-    kl_object *after;  /* our reference until the commit, then the store's */
+    kl_object *before; /* the store's reference; after the commit, the step's */
+    kl_object *after;  /* the step's reference; after the commit, the store's */
 } kl__step;
 
 /* The changes to one index. */
@@ -29,8 +29,8 @@ struct kl__transaction {
     size_t count;
     size_t capacity;
     kl__map by_key; /* key -> number of its step, from 1 */
-    char *version;  /* the new one, after the commit the old; NULL: unchanged */
-    bool is_aside;  /* too many steps for the lock: swap new tables in */
+    char *version;  /* the new one; after the commit the old; NULL: unchanged */
+    bool is_aside;  /* too many steps to apply under the lock: swap in tables */
     bool is_committed;
     kl__map objects; /* the store's new map, if it is swapped in */
 
@@ -48,7 +48,8 @@ kl_object *kl__transaction_known(const kl__transaction *transaction,
 kl_code kl__transaction_stage(kl__transaction *transaction, const char *key,
                               kl_object *after);
 /* Sets the new version of the store (NULL or "": no change). `forward`: only if
- * it is not lower than the present one. */
+ * it is higher than the present one, or cannot be compared with it.
+ * KL_ENOMEM. */
 kl_code kl__transaction_version(kl__transaction *transaction,
                                 const char *version, bool forward);
 

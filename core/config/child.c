@@ -1,10 +1,10 @@
 /*
- * child.c - see child.h. Where the host handles or ignores SIGCHLD, a keeper
- * stands between this process and the program: a fork of this process that
+ * child.c - see child.h. If the host handles or ignores SIGCHLD, a process
+ * stands between the host and the program, the keeper: a fork of the host that
  * starts the program, waits for it and reports its status over a socket. The
- * host cannot reap the keeper, because the keeper's end raises no signal:
- * waitpid without __WALL or __WCLONE passes over such children. An execve
- * would undo that, so the program cannot be started this way itself.
+ * host cannot reap the keeper: the keeper is cloned so that its end raises no
+ * signal, and waitpid finds such a child only with __WALL or __WCLONE. The
+ * program itself cannot be started this way: execve restores the signal.
  */
 #include "config/child.h"
 
@@ -22,8 +22,8 @@
 
 /* What the keeper sends: first that the program runs, then how it ended. */
 typedef struct report {
-    int number; /* an errno, 0: it runs; then: 0, or the signal */
-    int value;  /* its pid; then: its exit status */
+    int number; /* first: 0, or the errno of the start; then: 0, or a signal */
+    int value;  /* first: the program's pid; then: its exit status */
 } report;
 
 /* In the program all signals have their default action and are unblocked,
@@ -161,11 +161,12 @@ static bool send_report(int number, int value)
     return syscall(SYS_write, 0, &told, sizeof(told)) == sizeof(told);
 }
 
-/* The keeper, in a fork of a process that has threads: it allocates nothing and
- * takes no lock; hence the plain syscalls, in place of which a sanitizer may
- * have functions that do. All signals are blocked. The program stays a zombie
- * until the other side has read the status and shut the socket: until then it
- * may kill the program's process group, whose number nothing else can have. */
+/* The keeper. It is a fork of a process that has threads, so it allocates
+ * nothing and takes no lock. It uses syscall() where a sanitizer would replace
+ * a function of libc by one that allocates or locks. All signals are blocked.
+ * The keeper reaps the program only after the host has read the status and shut
+ * the socket: until then no other process group can get the program's number,
+ * and the host may kill that group. */
 static _Noreturn void keep_program(const plan *self, int socket)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -197,7 +198,8 @@ static _Noreturn void keep_program(const plan *self, int socket)
 }
 
 /* Reads one report of the keeper; `flags` may be MSG_DONTWAIT. False: there is
- * none yet, or the keeper is gone (*is_gone is true). */
+ * no report. *is_gone is false if a report may still come, and true if one was
+ * read or the keeper is gone. */
 static bool receive_report(int socket, int flags, report *told, bool *is_gone)
 {
     ssize_t count;
@@ -209,8 +211,8 @@ static bool receive_report(int socket, int flags, report *told, bool *is_gone)
     return count == sizeof(*told);
 }
 
-/* Waits for the end of a keeper that was killed or has no more to do, so it
- * takes no longer than its exit. */
+/* Waits for the end of a keeper that was killed, or that has nothing more to
+ * do: this blocks only until the keeper has exited. */
 static void reap_keeper(kl__child *child)
 {
     while (waitpid(child->keeper, NULL, __WALL) < 0 && errno == EINTR) {
@@ -218,8 +220,9 @@ static void reap_keeper(kl__child *child)
     child->keeper = 0;
 }
 
-/* Closes `ended`. A close alone does not end the keeper's read: a keeper that
- * another thread has just forked may have a copy of the socket. */
+/* Closes `ended`. A close alone does not end the keeper's read: the keeper of
+ * another program, which another thread has just forked, may have a copy of the
+ * socket. */
 static void close_end(kl__child *child)
 {
     if (child->ended >= 0) {

@@ -13,10 +13,10 @@
 typedef struct kl__program {
     char *const *args; /* the program first; in PATH if it has no slash */
     char *const *env;
-    const char *cwd; /* NULL: this process's */
-    int in;          /* its descriptors 0 to 2; all above 2; -1: /dev/null */
-    int out;
-    int errors;
+    const char *cwd; /* NULL: the working directory of this process */
+    int in;          /* becomes its descriptor 0; above 2; -1: /dev/null */
+    int out;         /* becomes its descriptor 1; above 2 */
+    int errors;      /* becomes its descriptor 2; above 2 */
 } kl__program;
 
 typedef struct kl__child {

@@ -19,7 +19,7 @@ enum { KL__MAX_CREDENTIAL_HEADERS = 24 }; /* most are for impersonation */
 
 /* Owned by the caller until cleared. */
 typedef struct kl__credentials {
-    kl__tls *tls;    /* NULL: plain HTTP; the same one if unchanged */
+    kl__tls *tls;    /* NULL: plain HTTP; unchanged settings: the same object */
     char *proxy_url; /* NULL: none; HTTPS_PROXY etc. are already applied */
     kl__header headers[KL__MAX_CREDENTIAL_HEADERS]; /* owned strings */
     size_t header_count;
@@ -44,8 +44,8 @@ kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
 bool kl__config_is_still(const kl_config *config);
 
 /*
- * For how many milliseconds the exec plugin has been running, which delays all
- * requests that need credentials; -1: it is not running. While it runs,
+ * The time in milliseconds for which the exec plugin has been running; -1: it
+ * is not running. While it runs, all requests that need credentials wait, and
  * `command` gets its name as configured, borrowed from the config. Does not
  * wait. Thread-safe.
  */

@@ -123,7 +123,8 @@ static bool same_name(const char *a, const char *b)
     return strncmp(a, b, length) == 0 && b[length] == '=';
 }
 
-/* True if a later variable of the plugin replaces this one. */
+/* True if one of the variables `added`, or `info`, has the same name: then that
+ * one replaces this variable. */
 static bool is_replaced(const char *variable, char *const *added,
                         const char *info)
 {

@@ -36,10 +36,10 @@ kl_code kl__exec_run(const kl__settings *settings, const char *ca,
 void kl__exec_credential_clear(kl__exec_credential *credential);
 
 /* When to run the plugin again for a credential that expires at `expires_ms`:
- * before that by a tenth of its lifetime, at most ten seconds. A credential
- * that is expired already by this machine's clock, which may be wrong, is used
- * for ten seconds; else every request would run the plugin. After a 401 the
- * plugin is run at once. */
+ * earlier than that by a tenth of the time that is left, but by at most ten
+ * seconds. A credential that has expired already by this machine's clock, which
+ * may be wrong, is used for ten seconds; else every request would run the
+ * plugin. After a 401 the plugin is run at once. */
 int64_t kl__exec_refresh_at(int64_t now_ms, int64_t expires_ms);
 
 #endif

@@ -53,7 +53,7 @@ void kl__file_deinit(kl__file *file);
  * Reads the file if it has changed. Sets `*changed` if the text is different;
  * never clears it. If the file was read before but cannot be used now (it is
  * missing, or half written), the old text stays and a warning is logged.
- * KL_ECONFIG: the file was never read; KL_ENOMEM.
+ * KL_ECONFIG, KL_ETOO_LARGE: the file was never read; KL_ENOMEM.
  */
 kl_code kl__file_refresh(kl__file *file, bool *changed, kl_error *err);
 

@@ -11,8 +11,9 @@
 /*
  * Fills `settings` from KUBERNETES_SERVICE_HOST and _PORT, and from the token,
  * CA and namespace in `folder` (NULL: the folder in which Kubernetes mounts
- * them). `*usable` is true in a pod; else it is false and `why` gets the
- * reason. KL_ENOMEM. The caller frees the settings, also after a failure.
+ * them); POD_NAMESPACE replaces that namespace. `*usable` is true in a pod with
+ * a service account; else it is false and `why` gets the reason. KL_ENOMEM. The
+ * caller frees the settings, also after a failure.
  */
 kl_code kl__in_cluster_read(const char *folder, kl__settings *settings,
                             bool *usable, kl__buf *why, kl_error *err);

@@ -20,8 +20,8 @@ typedef struct kl__kubeconfig_request {
  * an entry with the same name, the entry of the first file is used as a whole;
  * so is the first current-context. `*usable` is false if there is nothing to
  * use (no file, empty files, no current-context); then `why` gets the reason
- * and a remedy. KL_ECONFIG with file, line and remedy; KL_ENOMEM. The caller
- * frees the settings, also after a failure.
+ * and a remedy. KL_ECONFIG with file, line and remedy; KL_ETOO_LARGE;
+ * KL_ENOMEM. The caller frees the settings, also after a failure.
  */
 kl_code kl__kubeconfig_read(const kl__kubeconfig_request *request,
                             kl__settings *settings, bool *usable, kl__buf *why,

@@ -21,7 +21,8 @@ typedef struct kl__kubeconfig_file {
 } kl__kubeconfig_file;
 
 /* Reads and parses the file; checks what does not depend on a context.
- * KL_ECONFIG, with `*missing` true if there is no such file; KL_ENOMEM. */
+ * KL_ECONFIG, with `*missing` true if there is no such file; KL_ETOO_LARGE;
+ * KL_ENOMEM. */
 kl_code kl__kubeconfig_file_init(kl__kubeconfig_file *file, const char *path,
                                  size_t path_length, bool *missing,
                                  kl_error *err);
@@ -54,7 +55,8 @@ kl_code kl__entry_error(const kl__entry *entry, const char *field,
                         kl_error *err, const char *format, ...) KL_PRINTF(4, 5);
 
 /* Read one field. If it is absent, null or "", `*out` is not changed. The
- * caller owns a string that is read. KL_ECONFIG: the field has another type. */
+ * caller owns a string that is read. KL_ECONFIG: the field has another type, or
+ * its text cannot be used; KL_ENOMEM. */
 kl_code kl__entry_string(const kl__entry *entry, const char *field, char **out,
                          kl_error *err);
 kl_code kl__entry_bool(const kl__entry *entry, const char *field, bool *out,

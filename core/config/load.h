@@ -22,7 +22,7 @@ struct kl_config {
 
     /* Guards the fields down to the next comment; rank CLIENT. */
     kl__mutex mutex;
-    kl__cond landed;
+    kl__cond landed;      /* a refresh has ended */
     bool flying;          /* a thread is refreshing the credentials */
     uint64_t flight;      /* number of the current or last refresh */
     kl_error failure;     /* of the last refresh; code KL_OK: none */

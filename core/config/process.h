@@ -17,7 +17,7 @@ typedef struct kl__process {
     char *const *env;
     size_t max_output; /* bytes of its standard output */
     int timeout_ms;    /* < 0: no limit */
-    const char *cwd;   /* working directory; NULL: this process's */
+    const char *cwd;   /* working directory; NULL: that of this process */
     const char *input; /* for its standard input; NULL: /dev/null */
     size_t input_length;
     bool keeps_errors; /* keep all of its standard error */
@@ -25,7 +25,7 @@ typedef struct kl__process {
 
 typedef struct kl__process_result {
     kl__buf output; /* standard output; may contain secrets */
-    kl__buf errors; /* standard error, or one line of it: keeps_errors */
+    kl__buf errors; /* standard error: with keeps_errors all, else one line */
     bool exited;    /* it exited with `status`; else `status` is a signal */
     bool unknown;   /* other code of this process reaped it: no status */
     int status;

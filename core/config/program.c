@@ -109,8 +109,8 @@ static bool copy_options(kl_process *self, const kl_process_options *options)
     return options->input == NULL || copy_input(self, options);
 }
 
-/* The entry of the thread. It reads the options, and writes the fields that the
- * struct names. */
+/* The entry of the thread. It reads the copies of the options, and writes the
+ * fields from `result` to `is_complete`. */
 static void *run_program(void *arg)
 {
     kl_process *self = arg;

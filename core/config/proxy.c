@@ -181,7 +181,7 @@ static bool entry_matches(const char *text, size_t length, const place *server)
         return matches;
     }
     if (entry[0] == '[' && entry[length - 1] == ']') {
-        return false; /* brackets without a port: not an address to Go */
+        return false; /* Go takes no address in brackets without a port */
     }
     if (!read_place(entry, length, &rule) || rule.host[0] == '\0' ||
         (rule.port[0] != '\0' && strcmp(rule.port, server->port) != 0)) {

@@ -98,8 +98,8 @@ static bool put_pem(kl__pem *pem, const char *text, const char *file)
                         : replace_text(&pem->file, file);
 }
 
-/* Clears all credentials of the configuration: a token in the options replaces
- * them. */
+/* Clears the tokens, the password and the plugin of the configuration: a token
+ * in the options replaces them. The client certificate stays. */
 static void clear_credentials(kl__settings *settings)
 {
     kl__secret_free(&settings->token);

@@ -1,7 +1,7 @@
 /*
  * settings.h - the settings for one cluster: server, CA, credentials, proxy,
- * namespace, whether from a kubeconfig, a service account or options. Written
- * once, while loading; only read after that.
+ * namespace. They come from a kubeconfig or a service account, and from
+ * options. Written once, while loading; only read after that.
  */
 #ifndef KL_CONFIG_SETTINGS_H
 #define KL_CONFIG_SETTINGS_H
@@ -41,7 +41,7 @@ typedef struct kl__settings {
     kl__pem cert;
     kl__pem key;
     char *token;
-    char *token_file; /* is used rather than `token` */
+    char *token_file; /* if it can be read, it replaces `token` */
     char *username;
     char *password;
     kl__header impersonation[KL__MAX_CREDENTIAL_HEADERS - 1];
@@ -59,9 +59,9 @@ void kl__pem_clear(kl__pem *pem);
 void kl__secret_free(char **secret);
 
 /* Replaces settings by the options that are set, by the rules of kubectl's
- * flags: a CA clears "insecure" and the other way round; a server clears the
- * server name for TLS; a token clears every other way to authenticate.
- * KL_ENOMEM. */
+ * flags: a CA clears "insecure", and "insecure" clears the CA; a server clears
+ * the server name for TLS; a token clears every other token, the password and
+ * the plugin, but not the client certificate. KL_ENOMEM. */
 kl_code kl__settings_override(kl__settings *settings,
                               const kl_config_options *options, kl_error *err);
 
@@ -69,8 +69,8 @@ kl_code kl__settings_override(kl__settings *settings,
  * and the proxy of the environment. KL_ECONFIG, KL_ENOMEM. */
 kl_code kl__settings_finish(kl__settings *settings, kl_error *err);
 
-/* Adds a header "Impersonate-..."; copies both strings. KL_ECONFIG: too
- * many. */
+/* Adds a header "Impersonate-..."; copies both strings. KL_ECONFIG: too many;
+ * KL_ENOMEM. */
 kl_code kl__settings_impersonate(kl__settings *settings, const char *name,
                                  const char *value, kl_error *err);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Reads exactly `count` digits and the byte after them. */
+/* Reads exactly `count` digits and the byte `after` them ('\0': none). */
 static bool read_number(const char **text, int count, int *out, char after)
 {
     *out = 0;
@@ -27,7 +27,8 @@ static bool read_number(const char **text, int count, int *out, char after)
     return true;
 }
 
-/* Reads ".678" as nanoseconds; further digits are ignored. No fraction is 0. */
+/* Reads ".678" as nanoseconds; digits after the ninth are ignored. Without a
+ * fraction the result is 0. */
 static bool read_fraction(const char **text, int32_t *nanoseconds)
 {
     int weight = 100000000;
@@ -86,7 +87,8 @@ typedef struct calendar_day {
     int day;
 } calendar_day;
 
-/* The reverse, in eras of 400 years (146,097 days), which begin in March. */
+/* The reverse of days_since_1970. It counts in eras of 400 years (146,097
+ * days), which begin in March. */
 static calendar_day day_after_1970(int64_t days)
 {
     int64_t since = days + 719468; /* days since 1 March 0000 */

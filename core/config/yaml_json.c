@@ -194,7 +194,7 @@ static kl_code add_member(emitter *self, members *all, const kl__buf *name,
     return KL_OK;
 }
 
-/* Appends the name that a key node means to `name`. */
+/* Reads the key of a member and appends it to `name`, as text. */
 static kl_code read_name(emitter *self, const kl__yaml_node *key, kl__buf *name)
 {
     kl__scalar scalar;

@@ -25,7 +25,7 @@ KL__FOR_SIM kl_code kl__yaml_write_last(kl_writer *writer, kl__yaml_node *root,
 
 /* The line of the node at a path of names and indexes, such as "users", "1",
  * "user", NULL. If a part of the path does not exist, the line of the last part
- * that does. */
+ * that does. 0: the text is not YAML, or there is no memory. */
 size_t kl__yaml_line(const char *text, size_t length, const char *const *path);
 
 #endif

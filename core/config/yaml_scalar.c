@@ -73,7 +73,8 @@ static unsigned base_of(const char **digits)
     return 10;
 }
 
-/* Reads an integer of any base. False: not an integer, or more than 64 bits. */
+/* Reads an integer of base 2, 8, 10 or 16. False: not an integer, or more than
+ * 64 bits. */
 static bool read_integer(const char *number, kl__scalar *scalar)
 {
     bool negative = number[0] == '-';

@@ -27,7 +27,7 @@ static bool message_has(const kl__curl_stream *stream, const char *word)
 static void explain_refusal(const kl__curl_stream *stream, const char *peer,
                             kl_error *failure)
 {
-    long number = stream->socket_errno; /* curl does not know it */
+    long number = stream->socket_errno; /* curl does not see it */
 
     if (number == 0) {
         curl_easy_getinfo(stream->easy, CURLINFO_OS_ERRNO, &number);

@@ -15,7 +15,7 @@
 enum {
     POLL_MS = 60000,
     PAUSE_MS = 100,
-    NUDGED_UNTIL = 0x080100,
+    NUDGED_UNTIL = 0x080100, /* libcurl 8.1: see nudge_all */
     /* How long other requests wait for the first answer on a new connection:
      * with its first bytes an HTTP/2 server tells how many streams the
      * connection may have. */
@@ -151,10 +151,10 @@ static bool can_start(const kl__curl_stream *stream)
 /*
  * Gives curl the first transfer that need not wait; false: there is none.
  * Transfers to the same server are given one by one, each when the one before
- * it has a connection; if that one joined an open connection, this is the next
- * turn of the loop. libcurl (7.88) makes all of them wait for the first
- * connection, but when that is full, each opens its own: of 250 informers
- * opened at once, 130 did.
+ * it has a connection. A transfer that joins an open connection has it after
+ * one turn of the loop. Given all at once, they would wait in libcurl (7.88)
+ * for the first connection; but when that is full, each of the others opens a
+ * connection of its own: of 250 informers opened at once, 130 did.
  */
 static bool admit_next(kl__curl_transport *transport)
 {
@@ -184,8 +184,8 @@ static bool admit_next(kl__curl_transport *transport)
     return false;
 }
 
-/* Resumes a paused transfer. curl may deliver bytes during the call, and be
- * paused again. */
+/* Resumes a paused transfer. curl may deliver bytes during the call, and the
+ * transfer may be paused again. */
 static void resume_transfer(kl__curl_stream *stream)
 {
     CURLcode status;
@@ -388,13 +388,13 @@ void *kl__curl_loop(void *arg)
         if (!transport->must_nudge && !admitted && may_sleep(transport) &&
             curl_multi_poll(transport->multi, NULL, 0,
                             sleep_limit_ms(transport), NULL) != CURLM_OK) {
-            poll(NULL, 0, PAUSE_MS); /* out of memory: do not spin */
+            poll(NULL, 0, PAUSE_MS); /* out of memory: try again later */
         }
     }
     /* 1. No stream can be opened any more. End all existing ones. */
     end_all(transport);
-    /* 2. Readers may be closing streams. Free those that they have handed to
-     *    the loop; from then on each reader frees its stream itself. */
+    /* 2. Readers may be closing streams. Free the streams that readers have
+     *    handed to the loop; from then on a reader frees its stream itself. */
     run_inbox(transport, true);
     /* 3. The loop uses no stream from here on. */
     curl_multi_cleanup(transport->multi);

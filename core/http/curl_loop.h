@@ -88,14 +88,14 @@ typedef struct kl__curl_stream {
     kl__head head;
     kl__buf header_lines; /* headers; for the reader once has_head is true */
     bool dials;           /* curl opens a new connection for this stream */
-    int socket_errno;     /* why there is no socket for it; 0: there is one */
+    int socket_errno;     /* of a socket() that failed; 0: it did not fail */
     bool is_counted;      /* counted in `brief_count` */
     bool in_tls;          /* the new connection has reached the TLS handshake */
     int attempts;    /* how often curl has sent it; written under the mutex */
     int64_t sent_ms; /* when curl sent it last, on the real clock */
     bool held;       /* curl was told to pause the transfer */
     bool resuming;   /* curl delivers the bytes it held back */
-    bool dropped;    /* these bytes are thrown away */
+    bool dropped;    /* the transfer ends: such bytes are thrown away */
 
     /* Guards the fields down to `failure`; rank STREAM. */
     kl__mutex mutex;

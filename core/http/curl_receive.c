@@ -26,7 +26,8 @@ void kl__curl_stream_unlock_and_tell(kl__curl_stream *stream)
     kl__cond_broadcast(&stream->cond);
 }
 
-/* True if this is the end that counts: then the caller wakes the reader. */
+/* True if this end counts (see kl__curl_stream_finish): then the caller wakes
+ * the reader. */
 static bool finish_locked(kl__curl_stream *stream, const kl_error *failure)
 {
     bool is_news = !stream->finished || failure->code == KL_ECLOSED;

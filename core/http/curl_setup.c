@@ -43,7 +43,7 @@ enum {
 
 static void set_number(int fd, int level, int name, int number)
 {
-    /* Best effort: it also works on a system without one of these options. */
+    /* A failure is ignored: connections also work without these options. */
     (void)setsockopt(fd, level, name, &number, sizeof(number));
 }
 

@@ -58,7 +58,8 @@ fail:
     return NULL;
 }
 
-/* Wakes the loop if it sleeps; a loop that has stopped does not. */
+/* Wakes the loop if it sleeps. A loop that has stopped does not sleep, so its
+ * freed multi handle is not used. */
 static void wake_loop_locked(kl__curl_transport *transport)
 {
     if (transport->is_asleep) {
@@ -149,8 +150,10 @@ static void transport_close(kl_transport *base)
     kl__mutex_unlock(&transport->mutex);
 }
 
-/* Called by the last unref. Streams hold references, so no stream is left. The
- * loop holds none, so this never runs on the transport thread. */
+/* Called by the last unref. Each stream holds a reference, so no stream is
+ * left. It must not run on the transport thread, which cannot join itself. The
+ * loop holds no reference; and while a hook's `end` closes a stream on that
+ * thread, the client of the request holds one. */
 static void transport_free(kl_transport *base)
 {
     kl__curl_transport *transport = (kl__curl_transport *)base;

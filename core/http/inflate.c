@@ -76,7 +76,7 @@ kl_code kl__inflate_step(kl__inflate *gzip, kl__inflate_io *io, kl_error *err)
             gzip->in_member = false;
             inflateReset(&gzip->z);
         } else if (status == Z_BUF_ERROR) {
-            break; /* no output left, no input: not an error */
+            break; /* no room for output, or no input: not an error */
         } else if (status == Z_MEM_ERROR) {
             return kl_error_set(err, KL_ENOMEM, "out of memory for gzip");
         } else if (status != Z_OK) {

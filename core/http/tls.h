@@ -15,7 +15,7 @@ typedef struct kl__tls kl__tls;
 
 /* PEM texts and names, all optional; copied. */
 typedef struct kl__tls_options {
-    const char *ca;          /* NULL: the system's */
+    const char *ca;          /* NULL: the CAs of the system */
     const char *cert;        /* client certificate chain */
     const char *key;         /* its private key; wiped from memory when freed */
     const char *server_name; /* the name to verify, instead of the URL's host */

@@ -31,7 +31,8 @@ typedef struct kl__request {
     size_t body_length;
     kl__tls *tls;          /* may be NULL */
     const char *proxy_url; /* NULL: no proxy; the environment is not read */
-    size_t window;         /* most unread bytes, encoded; >= 16 KB; 0: 256 KB */
+    size_t window;         /* most unread bytes, before gzip is decoded; at
+                            * least 16 KB; 0: 256 KB */
     bool fresh_connection; /* use no connection that is open already */
     int64_t send_by_ms;    /* as in kl_call; 0: no limit */
     bool once;             /* never send twice, even if the method allows it */
@@ -126,10 +127,11 @@ static inline kl__stream *kl__transport_open(kl_transport *transport,
 /*
  * Blocks until the response's status and headers have arrived. `deadline_ms` is
  * a time of the real clock (< 0: no limit). KL_ETIMEOUT: not yet, the stream
- * can still be used; KL_ECANCELED: `cancel` (may be NULL) was fired, noticed
- * within 50 ms; KL_EUNAVAILABLE (DNS, refused, reset), KL_ETLS, KL_EPARSE (not
- * HTTP), KL_ECONFIG (a URL or header that cannot be sent), KL_ECLOSED,
- * KL_EFORKED. The message names host and cause.
+ * can still be used (or it was not sent: send_by_ms was over); KL_ECANCELED:
+ * `cancel` (may be NULL) was fired, noticed within 50 ms; KL_EUNAVAILABLE (DNS,
+ * refused, reset), KL_ETLS, KL_EPARSE (not HTTP), KL_ECONFIG (a URL or header
+ * that cannot be sent), KL_ENOMEM, KL_ECLOSED, KL_EFORKED. The message names
+ * host and cause.
  */
 static inline kl_code kl__stream_response(kl__stream *stream,
                                           kl__response *response,

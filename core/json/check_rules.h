@@ -79,7 +79,7 @@ static inline bool kl__is_scalar(const char *at, const char *end)
     }
 }
 
-/* Checks each number and word that ends here, even one that began earlier. */
+/* Checks numbers and words that end in this block, wherever they began. */
 static inline bool kl__check_scalars(kl__check *check,
                                      const kl__check_block *block,
                                      uint64_t scalars)
@@ -120,7 +120,7 @@ static inline bool kl__is_hex(char byte)
     return kl__is_digit(byte) || (lower >= 'a' && lower <= 'f');
 }
 
-/* Also refuses \uD...: only yyjson checks surrogate pairs. */
+/* Refuses \uD..., too: only yyjson checks that surrogates are in pairs. */
 static inline bool kl__check_hex(const kl__check_block *block, uint64_t hex,
                                  uint64_t first)
 {

@@ -15,7 +15,7 @@
 struct kl_doc {
     atomic_uint references;
     yyjson_doc *tree;
-    char *text; /* that the tree was read in; NULL: yyjson has its own copy */
+    char *text; /* holds the tree's strings; NULL: yyjson has its own copy */
 };
 
 static yyjson_val *as_yyjson(const kl_value *value)
@@ -94,7 +94,8 @@ static kl_doc *read_tree(char *text, size_t length, yyjson_read_flag flags,
         kl_error_set(err, KL_ENOMEM, "out of memory parsing JSON");
         return NULL;
     }
-    /* Integers beyond 64 bits stay text: nothing is rounded silently. */
+    /* Integers beyond 64 bits, and reals beyond a double, stay text: they are
+     * not rounded silently. */
     doc->tree =
         yyjson_read_opts(text, length, flags | YYJSON_READ_BIGNUM_AS_RAW,
                          &kl__yyjson_memory, &why);
@@ -173,7 +174,8 @@ const kl_value *kl_doc_root(const kl_doc *doc)
 
 size_t kl__doc_offset(const kl_doc *doc, const kl_value *string)
 {
-    /* yyjson keeps a copy of the text and unescapes its strings in place. */
+    /* yyjson keeps a copy of the text and unescapes its strings in place; so
+     * their offsets are those of the text. */
     return (size_t)(yyjson_get_str(as_yyjson(string)) - doc->tree->str_pool);
 }
 

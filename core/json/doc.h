@@ -15,14 +15,15 @@
 kl_doc *kl__doc_parse_measured(const char *json, size_t length,
                                const kl__text_shape *shape, kl_error *err);
 
-/* As kl_doc_parse, of text that an object had before. Takes `text`, also when
- * it fails; four NULs stand behind its `length` bytes, and the document keeps
- * its strings there. */
+/* As kl_doc_parse, for the text of an object: its depth was checked when the
+ * object was made, and is not checked again. Takes `text`, also when it fails.
+ * Four NULs stand behind its `length` bytes; the document keeps its strings in
+ * it. */
 kl_doc *kl__doc_parse_in_place(char *text, size_t length, kl_error *err);
 
 /* Returns where a string (a value or a member's name) of `doc` was in the text
  * that `doc` was parsed from: the offset of the first byte behind the opening
- * quote. */
+ * quote. Not for a document of kl__doc_parse_in_place. */
 KL__FOR_SIM size_t kl__doc_offset(const kl_doc *doc, const kl_value *string);
 
 #endif

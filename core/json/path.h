@@ -1,6 +1,6 @@
 /*
  * path.h - the steps of a compiled path (kl_path in kubelua/value.h), for code
- * that walks JSON by itself: object/prune.c.
+ * that walks JSON by itself: object/prune.c and prune_text.c.
  */
 #ifndef KL_JSON_PATH_H
 #define KL_JSON_PATH_H

@@ -84,8 +84,8 @@ static bool is_behind_labels(const rewriting *self)
     return false;
 }
 
-/* A key of labels contains dots that look like separators: it ends where the
- * names end. */
+/* `end` is where a name ends. Behind labels, the name is the beginning of a key
+ * with dots, which look like separators: returns the end of the whole key. */
 static const char *end_of_label(const rewriting *self, const char *end)
 {
     if (!is_behind_labels(self)) {

@@ -1,7 +1,7 @@
 /*
  * scan.c - see scan.h. Buffers the bytes from the start of the current frame
- * on; each byte is read once, whatever the size of the chunks. scan_grammar.c
- * interprets them.
+ * on. A byte is read once, but the last 63 bytes that have arrived may be read
+ * again with each chunk (skip.h). scan_grammar.c interprets the bytes.
  */
 #include "json/scan.h"
 

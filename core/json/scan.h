@@ -65,7 +65,8 @@ kl_code kl__scan_feed(kl__scan *scan, const char *bytes, size_t length,
                       kl_error *err);
 
 /* Cuts the next frame. KL_EPARSE: the message says what was found and where.
- * After a failure, every later call fails in the same way. */
+ * KL_ETOO_LARGE: above KL__MAX_FRAME. KL_ENOMEM. After a failure, every later
+ * call fails in the same way. */
 kl_code kl__scan_next(kl__scan *scan, kl__frame *frame, kl_error *err);
 
 /* True if the stream may end here: no frame is incomplete, and a list has had

@@ -44,7 +44,7 @@ struct kl__scan {
     size_t kept;     /* bytes before this offset are not needed any more */
     size_t at;       /* the next byte to look at */
     uint64_t offset; /* position of bytes[0] in the stream */
-    bool is_hungry;  /* the rest must wait for more bytes */
+    bool is_hungry;  /* the bytes from `at` on are too few: feed more */
     bool is_keeping; /* the bytes of a frame or member start at `kept` */
 
     kl__span key;    /* of the current member, with the quotes */

@@ -1,5 +1,5 @@
 /*
- * skip.c - see skip.h. Each byte is read once: 64 at a time with SSE2 or AVX2
+ * skip.c - see skip.h. Reads 64 bytes at a time with SSE2 or AVX2
  * (skip_blocks.c), else eight at a time in strings, where most bytes are, and
  * one by one outside of them. With an outline, check_rules.h checks the same 64
  * bytes.

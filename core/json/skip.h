@@ -24,7 +24,7 @@ typedef struct kl__skip {
     size_t depth;  /* open brackets */
     size_t spaces; /* bytes of whitespace outside of strings */
     bool in_string;
-    bool is_escaped;  /* the last byte was a backslash in a string */
+    bool is_escaped;  /* the last byte was a backslash that escapes the next */
     bool is_scalar;   /* a number or word: no byte marks its end */
     bool in_metadata; /* bracket 1 is the value of the member "metadata" */
     uint64_t braces[KL_MAX_DEPTH / 64]; /* bit i: bracket i is a brace */

@@ -41,8 +41,8 @@ static uint64_t up_to(int bit)
 }
 
 /* True if the bracket at `at` is the value of the member "metadata", or of a
- * member whose name ends in a quote and metadata: the reader of the outline
- * compares the whole name. */
+ * member whose name ends in \"metadata. That is enough: the reader of the
+ * outline compares the whole name. */
 static bool is_metadata(const kl__skip *skip, const char *at, int bit)
 {
     static const char before[] = "\"metadata\":";

@@ -17,9 +17,9 @@ struct kl_object {
     /* Guarded by the object's stripe (object_open.c). */
     kl_doc *tree;         /* while the object is open, or kept */
     char *text;           /* of a packed object, while its JSON is open */
-    uint32_t opens : 31;  /* of the tree */
+    uint32_t opens : 31;  /* users of the tree: kl_object_open */
     uint32_t is_warm : 1; /* it was opened before: keep its tree next time */
-    uint32_t texts;       /* opens of the JSON of a packed object */
+    uint32_t texts;       /* users of `text`: kl_object_json */
 
     atomic_uint references;
 
@@ -33,7 +33,7 @@ struct kl_object {
     uint32_t kind;
     uint32_t api_version : 31;
     uint32_t is_pruned : 1;
-    uint32_t json; /* the text and a NUL, or its frame */
+    uint32_t json; /* offset of the text and a NUL, or of the frame */
     uint32_t json_length : 31;
     uint32_t is_metadata_only : 1;
     char bytes[];

@@ -196,8 +196,8 @@ static size_t last_value_end(const reader *self)
 
 /* Finds the bytes of managedFields, with one comma: the one behind them, or,
  * for the last member, the one before them. managedFields are long
- * (docs/KUBERNETES.md#managed-fields), so their end is found from what follows;
- * an API server writes them last in the metadata. */
+ * (docs/KUBERNETES.md#managed-fields), so they are not read again: their end is
+ * found from what follows. An API server writes them last in the metadata. */
 static void cut_managed_fields(kl__identity *identity, const reader *self)
 {
     const member *fields = &self->metadata[MANAGED_FIELDS];

@@ -246,7 +246,7 @@ static kl_doc *share_tree(kl_object *object, kl_doc *tree)
     if (object->tree == NULL) {
         object->tree = tree;
     } else {
-        late = tree; /* another thread has set its tree; it may be closed */
+        late = tree; /* another thread was faster; its tree may be closed */
         tree = object->tree;
         forget_kept_locked(stripe, object);
     }

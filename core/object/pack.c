@@ -104,8 +104,9 @@ ZSTD_CCtx *kl__pack_context_take(void)
 
 void kl__pack_context_give(ZSTD_CCtx *context)
 {
-    /* A dictionary is refused in the middle of a frame, as one that did not fit
-     * leaves it; and the last one may be freed before the next use. */
+    /* The context must forget its frame and its dictionary. A frame that did
+     * not fit its buffer is unfinished, and then zstd refuses a new dictionary.
+     * The old dictionary may be freed before the next use. */
     size_t status = ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
 
     if (ZSTD_isError(status) || !keep_idle(idle_writers, 2, context)) {

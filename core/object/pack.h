@@ -4,7 +4,7 @@
  * 1. A packed object is an object like any other. Its identity can be read at
  *    once. Instead of its text it has a zstd frame and a reference to the
  *    dictionary that the frame was made with; neither ever changes.
- * 2. The reflector thread packs: it parses each object of a list or watch as
+ * 2. The reflector thread packs: it makes each object of a list or watch as
  *    usual, and replaces it by a packed copy before another thread can see it.
  *    An object of a list that the cache already has is not packed again.
  * 3. A dictionary is made of the first objects: of some of their texts, and of
@@ -65,8 +65,8 @@ void kl__packer_free(kl__packer *packer);
  * Packs an object. Takes the caller's reference, and returns a reference to the
  * packed object; or to the object itself if it is packed already, would not get
  * smaller, or there is no dictionary or no memory. `crowd`: the number of
- * objects of the cache or list; a dictionary pays only for many. A NULL packer
- * returns the object.
+ * objects of the cache or list; a dictionary saves memory only if they are
+ * many. A NULL packer returns the object.
  */
 kl_object *kl__packer_pack(kl__packer *packer, kl_object *object, size_t crowd);
 

@@ -1,6 +1,7 @@
 /*
  * packer.c - packs the objects of one collection, gathers texts for its
- * dictionary and notices when that does not fit any more. See pack.h.
+ * dictionary, and notices when the dictionary does not fit any more. See
+ * pack.h.
  */
 #include "object/packer.h"
 
@@ -56,7 +57,8 @@ static void gather_text(kl__packer *self, const kl__slice *text)
     }
 }
 
-/* Adds the text of an object that is not packed to the samples. */
+/* Adds the text to the samples for the next dictionary, if they are gathered.
+ * Without a dictionary, gathering begins when the cache is large enough. */
 static void gather_if_due(kl__packer *self, const kl__slice *text, size_t crowd)
 {
     if (self->writes == NULL && self->rest == 0 && crowd > 0 &&

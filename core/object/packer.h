@@ -27,7 +27,7 @@ enum {
     /* Samples are gathered once the cache is estimated at so many bytes. */
     KL__PACK_MIN_CROWD = 128 * 1024,
     KL__PACK_SAMPLES = 256 * 1024,     /* bytes that make a dictionary */
-    KL__PACK_MIN_SAMPLES = 128 * 1024, /* enough of them at the end of a list */
+    KL__PACK_MIN_SAMPLES = 128 * 1024, /* enough bytes at the end of a list */
     KL__PACK_CONTENT_SHARE = 4, /* a quarter of them is in the dictionary */
     KL__PACK_WINDOW = 256       /* objects over which the ratio is measured */
 };

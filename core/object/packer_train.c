@@ -22,7 +22,8 @@ void kl__packer_forget_samples(kl__packer *self)
     self->count = 0;
 }
 
-/* Fills `content` with whole samples and the beginning of one more. */
+/* Fills `content` with samples at even distances; the last may be cut. Returns
+ * the number of bytes. */
 static size_t choose_content(const kl__packer *self, char *content, size_t room)
 {
     size_t stride = (self->samples.length + room - 1) / room;

@@ -1,6 +1,6 @@
 /*
- * prune.c - reads the paths that an informer drops or keeps, and refuses those
- * that would remove what it needs itself. See prune.h.
+ * prune.c - reads the paths that an informer drops or keeps, and refuses a path
+ * that would remove what the informer itself needs. See prune.h.
  */
 #include "object/prune_paths.h"
 

@@ -1,8 +1,8 @@
 /*
- * prune.h - the parts of objects that an informer does not keep. list_watch
- * removes them from the text of each object that the server sends, before the
- * object is made: so they take no memory, and neither the cache nor a handler
- * ever sees them.
+ * prune.h - the parts of objects that an informer does not keep.
+ * api/list_watch_read.c removes them from the text of each object that the
+ * server sends, before the object is made: so they take no memory, and neither
+ * the cache nor a handler ever sees them.
  */
 #ifndef KL_OBJECT_PRUNE_H
 #define KL_OBJECT_PRUNE_H
@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The most paths in each of the two lists: one bit each in a word. */
+/* The maximum number of paths in each of the two lists: a path is one bit of a
+ * uint64_t. */
 enum { KL__PRUNE_MAX = 64 };
 
 /* What to remove: immutable, reference-counted. NULL removes nothing. */
@@ -27,10 +28,10 @@ typedef struct kl__prune kl__prune;
  * means every element of an array and every member of an object.
  *
  * KL_OK: *prune is owned by the caller, or NULL if both lists are empty.
- * KL_EINVAL: a path that does not parse or has an index, one that removes what
- * the informer needs (the name, namespace, uid, resourceVersion, generation,
- * labels, finalizers, ownerReferences or deletionTimestamp), or too many paths.
- * KL_ENOMEM.
+ * KL_EINVAL: a path that does not parse or has an index; a path of `drop` that
+ * removes what the informer and controllers need (apiVersion, kind, the name,
+ * namespace, uid, resourceVersion, generation, labels, finalizers,
+ * ownerReferences or deletionTimestamp); or too many paths. KL_ENOMEM.
  */
 kl_code kl__prune_new(const char *const *drop, const char *const *keep,
                       kl__prune **prune, kl_error *err);

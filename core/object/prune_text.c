@@ -1,8 +1,8 @@
 /*
  * prune_text.c - removes from the text of an object what a kl__prune says. The
  * text is walked only where a path leads; all other values are copied or
- * skipped as bytes. A set of bits says which paths agree with the names from
- * the root down to the value at hand. See prune.h.
+ * skipped as bytes. On the way down from the root, a set of bits has the paths
+ * whose steps match all names so far. See prune.h.
  */
 #include "object/prune_paths.h"
 
@@ -42,8 +42,8 @@ typedef struct label {
     size_t length;
 } label;
 
-/* The paths of `set` that lead on to the label; sets *ends if one ends there.
- */
+/* The paths of `set` whose next step, at `depth`, matches the label; sets *ends
+ * if that step is the last one of a path. */
 static uint64_t follow_paths(const kl__paths *self, uint64_t set, size_t depth,
                              const label *to, bool *ends)
 {
@@ -120,7 +120,8 @@ bool kl__prune_hides(const kl__prune *prune, const kl_path *path)
     return false;
 }
 
-/* What is written is never longer than what was read: `to` has room for it. */
+/* Reads from `at`, writes to `to`. The output is never longer than the input,
+ * so a buffer of the input's length has room for it. */
 typedef struct cutter {
     const kl__prune *prune;
     const char *at;
@@ -192,8 +193,8 @@ static bool skip_value(cutter *self)
 
 static bool copy_value(cutter *self, const place *at);
 
-/* Copies the value with its member's name, if it has one, unless it is removed;
- * *count says how many were copied before. */
+/* Copies one member (with its name) or one element, unless it is removed.
+ * *count is the number of parts that were copied before it. */
 static bool copy_part(cutter *self, const place *from, const label *name,
                       size_t *count)
 {
@@ -212,8 +213,8 @@ static bool copy_part(cutter *self, const place *from, const label *name,
     return copy_value(self, &at);
 }
 
-/* The name that the path's steps are compared with is the text between the
- * quotes: no API server writes a field's name with escapes. */
+/* A path's step is compared with the text between the quotes, without
+ * unescaping it: no API server writes a field's name with escapes. */
 static bool copy_member(cutter *self, const place *at, size_t *count)
 {
     label name;
@@ -233,7 +234,7 @@ static bool copy_member(cutter *self, const place *at, size_t *count)
     return copy_part(self, at, &name, count);
 }
 
-/* An object or an array. */
+/* Copies an object or an array, part by part. */
 static bool copy_parts(cutter *self, const place *at, char closing)
 {
     static const label element = {NULL, 0};
@@ -255,7 +256,8 @@ static bool copy_parts(cutter *self, const place *at, char closing)
     return true;
 }
 
-/* Recurses to the depth of the longest path at most. */
+/* Copies a value. The recursion is at most as deep as the longest path has
+ * steps. */
 static bool copy_value(cutter *self, const place *at)
 {
     const char *begin = self->at;

@@ -60,8 +60,8 @@ static bool is_word(const parser *self)
 }
 
 /* Returns the current word as a NUL-terminated string in the selector's copy of
- * the text. The NUL overwrites a separator, which the parser reads from the
- * original. */
+ * the text. The NUL overwrites a separator in that copy; the parser reads the
+ * original text. */
 static const char *keep_word(const parser *self)
 {
     char *word = self->selector->text + (self->at - self->text);
@@ -272,8 +272,8 @@ kl_selector *kl_selector_parse(const char *text, kl_error *err)
     parser self = {.text = text != NULL ? text : "", .err = err};
     size_t most = 1;
 
-    /* An upper bound of requirements and of values: each but the first is
-     * behind one of these bytes. */
+    /* An upper bound of the number of requirements, and of values: one of these
+     * bytes stands before each but the first. */
     for (const char *at = self.text; *at != '\0'; at++) {
         most += strchr(",=(<>", *at) != NULL ? 1 : 0;
     }

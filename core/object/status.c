@@ -1,7 +1,7 @@
 /*
- * status.c - see status.h. The reason of a Status decides about the code; the
- * HTTP status only without a known reason: 409 and 504 have several meanings,
- * and an ERROR event of a watch has no HTTP status.
+ * status.c - see status.h. The reason of a Status decides the code; the HTTP
+ * status decides it only if the reason is missing or unknown: 409 and 504 have
+ * several meanings, and an ERROR event of a watch has no HTTP status.
  */
 #include "object/status.h"
 

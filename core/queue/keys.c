@@ -176,7 +176,7 @@ bool kl__keys_begin_run(kl__keys *keys, int64_t now_ms, kl_queue_item *item)
     return true;
 }
 
-/* In how many ms the key will wait in a lane; 0: it does; -1: no run is
+/* The time in ms until the key is in a lane; 0: it is in one now; -1: no run is
  * planned. Call after place_key. */
 static int64_t wait_of_key(const kl__key *key, int64_t now_ms)
 {

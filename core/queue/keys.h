@@ -34,7 +34,7 @@ typedef enum kl__keys_phase {
 typedef struct kl__keys {
     kl__map by_name;
     kl__lanes lanes;
-    kl__delays delays; /* has room for all: only a new key allocates */
+    kl__delays delays; /* has room for all keys: only a new key allocates */
     size_t running;
     size_t failing;
     kl__keys_phase phase;
@@ -51,8 +51,8 @@ kl__key *kl__keys_at(kl__keys *keys, const char *name);
 /* Finds the key with this name, or NULL. */
 kl__key *kl__keys_find(const kl__keys *keys, const char *name);
 
-/* Moves the keys that have become due to their lanes. Each gets the time at
- * which it became due, so the order in a lane does not depend on when this is
+/* Puts each key whose time has come into its lane. Its waiting time begins when
+ * it became due, so the order in a lane does not depend on when this is
  * called. */
 void kl__keys_move_due(kl__keys *keys, int64_t now_ms);
 
@@ -67,8 +67,9 @@ void kl__keys_set_timer(kl__keys *keys, kl__key *key, int64_t due_ms,
  * False: no key waits. */
 bool kl__keys_begin_run(kl__keys *keys, int64_t now_ms, kl_queue_item *item);
 
-/* Ends the run of a key that is in progress; fills in `end->lane`. Returns in
- * how many ms the key will wait for its next run; -1: none is planned. */
+/* Ends the run of a key that is in progress; fills in `end->lane`. Returns the
+ * time in ms until the key is in a lane again, where it waits for its next run;
+ * -1: no run is planned. */
 int64_t kl__keys_end_run(kl__keys *keys, kl__key *key, kl__timing_end *end,
                          uint64_t *random);
 

@@ -9,7 +9,7 @@
 #include "kubelua/queue.h"
 
 typedef struct kl__timing {
-    int64_t gathered_ms; /* run of the gathered events, or KL__NEVER */
+    int64_t gathered_ms; /* when the gathered events are due, or KL__NEVER */
     int64_t timer_ms;    /* the timer, or the end of a backoff; or KL__NEVER */
     int64_t asked_ms;  /* the timer that was asked for last; cleared by a run */
     uint64_t failures; /* failed runs in a row */

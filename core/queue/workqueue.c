@@ -1,6 +1,6 @@
 /*
- * workqueue.c - the public functions of a workqueue. Each locks the queue,
- * moves keys that have become due to their lanes, does its work in keys.c, and
+ * workqueue.c - the public functions of a workqueue. Each locks the queue, puts
+ * the keys whose time has come into their lanes, does its work in keys.c, and
  * wakes the event loop and the threads in kl_queue_wait if there is news.
  */
 #include "kubelua/queue.h"
@@ -64,7 +64,8 @@ void kl_queue_free(kl_queue *queue)
         return;
     }
     kl__keys_deinit(&queue->keys);
-    /* In a child of fork(), a thread of the parent may have been in both. */
+    /* In a child of fork() both may be in a state that cannot be freed: a
+     * thread of the parent may have used them at the fork. */
     if (kl__check_process(queue->made_in, NULL) == KL_OK) {
         kl__cond_deinit(&queue->changed);
         kl__mutex_deinit(&queue->mutex);
@@ -85,7 +86,8 @@ static int64_t move_due_locked(kl_queue *queue)
     return now_ms;
 }
 
-/* Every public call begins with this; returns the time for the keys. */
+/* Every public call on the keys but kl_queue_wait begins with this. Returns the
+ * time for the keys. */
 static int64_t lock_queue(kl_queue *queue)
 {
     kl__mutex_lock(&queue->mutex);
@@ -109,8 +111,9 @@ static bool note_news_locked(kl_queue *queue)
     return true;
 }
 
-/* Every public call that may have made a key due ends with this. Wakes all
- * waiting threads, not one: the one that is woken may just have timed out. */
+/* Every public call that may have made a key due ends with this. It wakes all
+ * waiting threads: if it woke one thread only, that one may have timed out just
+ * now, and the key would be left waiting. */
 static void unlock_and_tell(kl_queue *queue)
 {
     bool wakes = note_news_locked(queue);
@@ -300,8 +303,8 @@ static kl_code check_keys_locked(kl_queue *queue)
                : KL_ETIMEOUT;
 }
 
-/* Until when a thread in kl_queue_wait sleeps, on the clock; -1: until it is
- * woken. */
+/* The time, on the clock, until which a thread in kl_queue_wait sleeps; -1: it
+ * sleeps until it is woken. */
 static int64_t sleep_until_locked(const kl_queue *queue, int64_t deadline_ms)
 {
     int64_t due_ms = kl__keys_due(&queue->keys);
