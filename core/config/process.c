@@ -22,7 +22,7 @@
  * an error's message holds less. */
 enum { MAX_ERRORS = 600 };
 
-/* REAP_MS: how long kill_group sleeps at most, in total. ASK_MS: how often to
+/* REAP_MS: how long kill_group waits at most. ASK_MS: how often to
  * call waitpid if the kernel has no pidfd (before Linux 5.3). */
 enum { REAP_MS = 40, ASK_MS = 10 };
 
