@@ -94,7 +94,8 @@ static int read_dots(const char *name, const char *dot, reading *out)
     return count;
 }
 
-/* All readings of a name, likelier ones first; returns their number. */
+/* Finds all ways to read a name, in the order in which they are tried; returns
+ * their number. */
 static int read_name(const char *name, reading out[MAX_READINGS])
 {
     const char *slash = strchr(name, '/');

@@ -87,9 +87,9 @@ static bool is_listed(const kl__catalogue *catalogue, const candidate *best,
     return false;
 }
 
-/* Finds the nearest candidates, best first; returns their number. Candidates
- * that are much farther than the best one are left out: an exact word in
- * another group is the only one then. */
+/* Finds the nearest candidates, best first; returns their number. A candidate
+ * that is much farther than the best one is left out: if a name matches
+ * exactly, only exact matches stay. */
 static size_t find_nearest(const kl__catalogue *catalogue, const char *name,
                            candidate best[NEAREST])
 {
@@ -121,7 +121,7 @@ static size_t find_nearest(const kl__catalogue *catalogue, const char *name,
     return count;
 }
 
-/* ": did you mean A, B or C?" */
+/* Appends "; did you mean A, B or C?", or nothing if no name is near. */
 static void put_nearest(const kl__catalogue *catalogue, const char *name,
                         kl__buf *out)
 {
@@ -173,9 +173,11 @@ static bool is_unreachable(const kl__catalogue *catalogue, const char *group,
            memmem(texts->bytes, texts->length, group, length) != NULL;
 }
 
-/* The group in a name, if the server has no similar one; length 0: there is no
- * such group. A group without a dot is one of Kubernetes' own, such as
- * "extensions", whose resources have moved to others. */
+/* Finds the group in a name, if the server has neither it nor a similar one;
+ * length 0: the name has no group, or the server has it or a similar one. A
+ * group without a dot, such as "extensions", is one of Kubernetes' own, and its
+ * resources have moved to other groups: for it the message suggests near names
+ * instead. */
 static const char *unserved_group(const kl__catalogue *catalogue,
                                   const char *name, size_t *length)
 {

@@ -398,7 +398,8 @@ kl_code kl__client_read_all(kl__stream *stream, size_t limit,
 
     while (length != 0) {
         size_t room = limit - body->length < READ_SIZE
-                          ? limit - body->length + 1 /* one more: too large */
+                          ? limit - body->length + 1 /* one byte more shows that
+                                                        it is too large */
                           : READ_SIZE;
         char *end = kl__buf_reserve(body, room);
         kl_code code;

@@ -10,15 +10,16 @@
 #include "api/discovery_fetch.h"
 #include "base/mem.h"
 
-/* A name that a fresher answer does not have is unknown, without another
- * request. */
+/* If the last answer is younger than this and does not have a name, the name is
+ * unknown: the server is not asked again. */
 enum { YOUNG_MS = 1000 };
 
 struct kl__discovery {
     kl_client *client; /* its owner */
     kl__clock *clock;
 
-    kl__mutex mutex; /* rank CLIENT; guards all below; not during requests */
+    kl__mutex mutex; /* rank CLIENT; guards all below; not held during a
+                        request */
     kl__cond landed;
     kl__catalogue *catalogue; /* NULL before the first answer */
     int64_t answered_ms;      /* when the last answer came, on the clock */
@@ -80,7 +81,7 @@ static view view_cache(kl__discovery *self)
     return seen;
 }
 
-/* Asks the server. The calling thread has set in_flight. */
+/* Asks the server. The caller has set in_flight. */
 static void refresh_catalogue(kl__discovery *self, kl__cancel *cancel,
                               kl_error *err)
 {
@@ -117,9 +118,9 @@ static void wake_waiters(void *arg)
 }
 
 /*
- * Waits for another thread's refresh. True: there is none, and the caller has
- * to do it (in_flight is set). `seen`: the number of refreshes when the caller
- * looked; if one has ended since, its result is used.
+ * Waits for another thread's refresh. True: no thread refreshes, and the caller
+ * has to do it (in_flight is set). `seen` is the number of refreshes when the
+ * caller looked; if one has ended since, its result is used.
  */
 static bool wait_or_begin_refresh(kl__discovery *self, uint64_t seen,
                                   kl__cancel *cancel, kl_error *err)

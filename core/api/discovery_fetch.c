@@ -41,7 +41,7 @@ static kl_code set_not_json(const char *target, const kl__buf *body,
                         target, excerpt);
 }
 
-/* Reads the whole answer and parses it. */
+/* Checks the status of an answer and parses its body. */
 static kl_code read_answer(const char *target, const kl__response *response,
                            const kl__buf *body, kl_doc **doc, kl_error *err)
 {
@@ -99,8 +99,8 @@ static kl_code get_document(const fetch *self, const char *target,
     return code;
 }
 
-/* True if the server answered, but with a failure: the discovery of other
- * groups goes on. */
+/* True if the failure is one of this request alone: the server answered with an
+ * error, or too late. Then the discovery of other groups goes on. */
 static bool is_answer(const kl_error *err)
 {
     return err->http_status != 0 || err->code == KL_EPARSE ||
@@ -230,8 +230,8 @@ kl_code kl__discovery_fetch(kl_client *client, kl__catalogue *catalogue,
     fetch self = {client, catalogue, cancel};
     int refused = 0;
 
-    /* It is no error if only one of the two works: a server may have one, or a
-     * user may see one. */
+    /* A 403 or 404 for one of the two is no error: a server may have only one,
+     * or a user may see only one. */
     for (int i = 0; i < 2; i++) {
         kl_code code = add_root(&self, roots[i], err);
 

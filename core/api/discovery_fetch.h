@@ -9,9 +9,10 @@
 #include "api/catalogue.h"
 #include "api/client.h"
 
-/* Fills an empty catalogue. A group for which the request fails is noted in it;
- * it is an error only if no request succeeds. As kl__client_open and
- * kl__status_error; KL_EPARSE, KL_ENOMEM. */
+/* Fills an empty catalogue. If the server answers with an error for one group
+ * and version, that is noted in the catalogue and is no error. A 403 or 404 for
+ * /api or /apis is an error only if both fail. All other failures are errors.
+ * As kl__client_open and kl__status_error; KL_EPARSE, KL_ENOMEM. */
 kl_code kl__discovery_fetch(kl_client *client, kl__catalogue *catalogue,
                             kl__cancel *cancel, kl_error *err);
 

@@ -99,8 +99,8 @@ kl_code kl__http_source_adopt(kl__http_source *self, kl__resource *resource,
     return KL_OK;
 }
 
-/* Finds the resource, by discovery if necessary. A user that may not use
- * discovery gets the built-in table. */
+/* Finds the resource, by discovery if necessary. If the user may not use
+ * discovery, the resource of the cache or the built-in table is used. */
 static kl_code find_resource(kl__http_source *self, kl__resource *found,
                              kl__cancel *cancel, kl_error *err)
 {
@@ -135,8 +135,9 @@ static kl_code resolve_resource(kl__list_watch *source, kl__cancel *cancel,
     kl__resource found;
     kl_code code = find_resource(self, &found, cancel, err);
 
-    /* Not if the server could not be asked: otherwise each of fifty informers
-     * that wait for it would ask again. */
+    /* If the server could not be asked, the next call may use the cache, which
+     * another informer may have filled meanwhile. Otherwise each of fifty
+     * informers that wait for the server would ask it again. */
     self->is_doubted = code == KL_OK || code == KL_ENOT_ALLOWED;
     return code == KL_OK ? kl__http_source_adopt(self, &found, err) : code;
 }

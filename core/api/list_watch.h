@@ -81,7 +81,7 @@ typedef struct kl__list_watch_options {
     const char *labels;
     const char *fields;
     bool keep_managed_fields;
-    bool metadata_only; /* as of kl_informer_options */
+    bool metadata_only; /* as in kl_informer_options */
     kl__prune *prune;   /* takes one more reference; NULL: nothing is removed */
     bool namespace_if_any; /* for a kind without namespaces, ignore name_space;
                               else resolve fails with KL_EINVAL */
@@ -95,10 +95,10 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
                                    kl_error *err);
 
 /*
- * Finds the resource by discovery, the first time perhaps from the cache. Each
- * further call says that the result was wrong, and asks the server again (see
- * kl__discovery_expire). `list` and `watch` need one call before. As
- * kl__discovery_resolve.
+ * Finds the resource by discovery, the first time perhaps from the cache. A
+ * call after a successful one says that the result was wrong, and asks the
+ * server again (see kl__discovery_expire). `list` and `watch` need one
+ * successful call before. As kl__discovery_resolve.
  */
 kl_code kl__list_watch_resolve(kl__list_watch *source, kl__cancel *cancel,
                                kl_error *err);
@@ -119,10 +119,10 @@ kl_code kl__list_watch_watch(kl__list_watch *source,
  * The next item. KL_ETIMEOUT after timeout_ms (< 0: no limit) without one: it
  * may be called again. An ERROR event is the code of its Status (KL_EGONE,
  * ...). A stream that breaks is KL_EUNAVAILABLE, in the middle of a frame too.
- * Rubbish, an object without a name, or of another kind (a Table) is KL_EPARSE:
- * nothing is skipped silently. After any error but KL_ETIMEOUT, and after
- * KL__ITEM_PAGE or KL__ITEM_END, the transfer is over: KL_EINVAL until the next
- * `list` or `watch`.
+ * Text that does not parse, an object without a name, or an object of another
+ * kind (a Table) is KL_EPARSE: nothing is skipped silently. After any error
+ * but KL_ETIMEOUT, and after KL__ITEM_PAGE or KL__ITEM_END, the transfer is
+ * over: KL_EINVAL until the next `list` or `watch`.
  */
 kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
                             int64_t timeout_ms, kl__cancel *cancel,

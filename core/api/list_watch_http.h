@@ -24,7 +24,7 @@ typedef struct kl__http_source {
     bool keeps_managed_fields;
     bool is_metadata_only;
     kl__prune *prune; /* a reference; NULL: objects are kept whole */
-    kl__buf pruned;   /* the text of the object at hand, pruned */
+    kl__buf pruned;   /* the text of the object that is being read, pruned */
     bool namespace_if_any;
 
     bool is_doubted; /* the next resolve asks the server again */
@@ -33,9 +33,10 @@ typedef struct kl__http_source {
     kl__resource resource;
     char *api_version; /* the resource's; NULL until it is resolved */
 
-    kl__mutex mutex;    /* rank CLIENT: taken below REFLECTOR, above STREAM */
-    kl__stream *stream; /* the current transfer; changed with the mutex held, as
-                           any thread may read it in silence_ms */
+    kl__mutex mutex;    /* rank CLIENT: taken after REFLECTOR, before STREAM */
+    kl__stream *stream; /* the current transfer; the thread changes it with the
+                           mutex held, as any thread may read it in
+                           silence_ms */
     bool is_watch;
     kl__scan *scan;         /* of the current transfer */
     char *offered_continue; /* from the last 410; NULL: none */

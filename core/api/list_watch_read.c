@@ -89,7 +89,8 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
                                      self->keeps_managed_fields,
                                  .metadata_only = self->is_metadata_only,
                                  .is_pruned = self->prune != NULL};
-    /* The scanner refuses frames that are nested too deep. */
+    /* `depth` is left out: the scanner refuses frames that are nested too
+     * deep. */
     kl__text_shape shape = {.spaces = frame->spaces, .outline = frame->outline};
     kl_object *object =
         self->prune != NULL
@@ -191,8 +192,9 @@ static kl_code take_event(const reading *at, const kl__frame *frame,
                         (int)(length < 40 ? length : 40), frame->name);
 }
 
-/* Refuses an answer that is not a list: taken for an empty list it would delete
- * the whole cache. The kind of a list may be any (listKind of a CRD). */
+/* Refuses an answer that is not a list. If it were read as an empty list, it
+ * would delete the whole cache. A list may have any other kind (listKind of a
+ * CRD). */
 static kl_code check_list(const kl__http_source *self, const kl__frame *frame,
                           const kl_value *root, kl_error *err)
 {
@@ -378,7 +380,8 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
     }
     if (timeout_ms == 0) {
-        at.deadline_ms = 0; /* a deadline of now is a wait in the kernel */
+        at.deadline_ms = 0; /* 0: do not wait; a deadline of now would cost a
+                               wait in the kernel */
     } else if (timeout_ms > 0) {
         at.deadline_ms = kl__clock_after(kl__clock_real(), timeout_ms);
     }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-    ANSWER_MS = 30000, /* to wait for the head of an answer */
+    ANSWER_MS = 30000, /* how long to wait for the head of an answer */
     ERROR_BODY_MS = 5000,
     ERROR_BODY = 64 * 1024,
     EXCERPT_BODY = 512,
@@ -23,10 +23,10 @@ enum {
 };
 
 /*
- * The media types of a list or watch, best first. Servers from 1.37 on then
- * leave managedFields out; older servers ignore a parameter that they do not
- * know; the second choice is for servers that do neither. For metadata only, a
- * list is a PartialObjectMetadataList and an object in a watch event a
+ * The media types of a list or watch, best first. With LEAN, servers from 1.37
+ * on leave managedFields out; older servers ignore the unknown parameter; the
+ * second choice is for servers that refuse it. For metadata only, a list is a
+ * PartialObjectMetadataList and an object in a watch event a
  * PartialObjectMetadata (Kubernetes 1.15 and later, any resource;
  * docs/KUBERNETES.md#metadata-only). A server that does not know these kinds
  * sends whole objects, of which only the metadata is kept.

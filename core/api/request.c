@@ -158,8 +158,8 @@ kl_code kl_request_result(kl_request *request, kl_reply *reply, kl_error *err)
     return code;
 }
 
-/* Copies the bytes that have come, and makes the loop read more once half is
- * gone. */
+/* Copies bytes that have come. When at most half of MAX_AHEAD is left, it makes
+ * the loop read more. */
 static size_t copy_bytes_locked(kl_request *request, char *buffer, size_t size)
 {
     size_t unread = request->bytes.length - request->bytes_used;
@@ -262,6 +262,6 @@ void kl_request_free(kl_request *request)
         kl__event_queue_unref(queue);
     }
     kl__request_unref(request);
-    /* Last: if it frees the client, that waits for the loop. */
+    /* Last: it may free the client, which waits for the loop to end. */
     kl_client_unref(client);
 }

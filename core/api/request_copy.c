@@ -12,7 +12,7 @@
 
 enum { DEFAULT_TIMEOUT_MS = 30000 };
 
-/* True if it is a method: a token of RFC 9110, in letters. */
+/* True if it is a method: upper-case letters and hyphens. */
 static bool is_method(const char *method)
 {
     return method != NULL && method[0] != '\0' &&
@@ -30,8 +30,8 @@ static bool is_optional_header(const char *text)
     return text == NULL || kl__is_header_text(text);
 }
 
-/* True for a header name that is a token, and that the client does not set
- * itself. */
+/* True for a header name that is a token (RFC 9110) and that the client does
+ * not set itself. */
 static bool is_header_name(const char *name)
 {
     static const char *const own[] = {

@@ -14,11 +14,12 @@ enum {
     MAX_BODY = 64 * 1024 * 1024,
     READ_SIZE = 16 * 1024,
     FIRST_READ = 4 * 1024, /* most answers are one object */
-    TURN = 256 * 1024,     /* read of one body before other requests' turn */
-    MAX_AHEAD = 64 * 1024  /* read of a stream before the user asks for it */
+    TURN = 256 * 1024,     /* bytes of one body that are read in one turn */
+    MAX_AHEAD = 64 * 1024  /* bytes of a stream that may wait for the user */
 };
 
-/* The code of a stream that has no bytes now, and of the functions below. */
+/* The code of a stream that has no bytes now; the functions below return it if
+ * they can do no more until there is news. */
 #define NOT_NOW KL_ETIMEOUT
 
 /* ---- ends of a try ---- */
@@ -247,8 +248,8 @@ static kl_code hand_over_bytes(kl_request *request, const char *bytes,
                    : kl_error_set(err, KL_ENOMEM, "out of memory for a stream");
 }
 
-/* Hands bytes of a stream to the user, as far as there is room. When the user
- * takes some, the loop is told. */
+/* Hands bytes of a stream to the user, as far as there is room. kl_request_read
+ * tells the loop when there is room again. */
 static kl_code pump_stream(kl_request *request, kl_error *err)
 {
     char bytes[READ_SIZE];
@@ -279,9 +280,10 @@ static kl_code pump_stream(kl_request *request, kl_error *err)
     return NOT_NOW;
 }
 
-/* Sets the time when the loop has to look at the request even without news. A
- * stream that waits for its user has no such time: its last byte is long ago.
- */
+/* Sets the time when the loop has to look at the request even without news. The
+ * stream's own time is not used while the stream waits for the user to read: it
+ * is counted from the last byte, so it would be over already, and the loop
+ * would look again and again. */
 static void note_due(kl_request *request)
 {
     kl__mutex *mutex = &request->requester->mutex;
@@ -358,8 +360,8 @@ static kl_code find_end_locked(const kl_request *request, kl_error *err)
     return KL_OK;
 }
 
-/* Handles a request with an open stream; `why` if it has to end. A complete
- * answer counts, even if the time is over. */
+/* Handles a request with an open stream. If the request has to end, `code` and
+ * `why` are the error. A complete answer counts, even if the time is over. */
 static void attend_open(kl_request *request, kl_code code, kl_error *why)
 {
     if (code == KL_OK || code == KL_ETIMEOUT) {
@@ -405,9 +407,10 @@ static void attend_waiting_locked(kl_request *request, kl_code code,
 }
 
 /* Removes a request that is DONE from the loop's list and drops the loop's
- * reference. Called with the mutex held, returns without it. No news of it
- * comes later, as news are added with the mutex held and never for a request
- * that is DONE. Another thread may have done this already. */
+ * reference. Called with the mutex held, returns without it. No news of the
+ * request comes later: its stream is closed, and other threads add news only
+ * with the mutex held, and only while the request is in the list. Another
+ * thread may have done all this already. */
 static void let_go_locked(kl_request *request)
 {
     kl__requester *requester = request->requester;

@@ -8,8 +8,9 @@
 #include "base/clock.h"
 #include "base/random.h"
 
-/* The pause before a request is tried again: at least 0.1 s the first time,
- * twice as long each time after that, up to 3.2 s. */
+/* The pause before a request is tried again: d to 2d, where d is 0.1 s the
+ * first time and doubles each time after that, up to 3.2 s. A Retry-After makes
+ * it longer (base/backoff.h). */
 static const kl__backoff_range pauses = {100, 3200};
 
 /* True if the server refused the request without carrying it out, and said when
@@ -100,8 +101,8 @@ void kl__request_complete_locked(kl_request *request, const kl_error *failure)
     request->has_ended = true;
     request->phase = KL__PHASE_DONE;
     kl__request_announce_locked(request);
-    if (!request->is_attended) { /* else the thread that attends to it lets it
-                                    go */
+    if (!request->is_attended) { /* else the thread that attends to the request
+                                    drops it */
         kl__request_tell(request);
     }
 }

@@ -153,14 +153,15 @@ static void fail_batch(kl__requester *requester, const kl_error *failure)
 
 /* ---- opening ---- */
 
-/* The stream's hook: it has news. On any thread of the transport. */
+/* The stream's hook: the stream has news. Runs on any thread of the
+ * transport. */
 static void tell_loop(void *arg)
 {
     kl__request_tell(arg);
 }
 
-/* The stream's hook before attend_end. The request exists, as its stream is
- * open. */
+/* The stream's hook before attend_end: keeps the request alive until then. The
+ * request exists here, as its stream is open. */
 static void hold(void *arg)
 {
     kl_request *request = arg;
@@ -170,8 +171,8 @@ static void hold(void *arg)
                               memory_order_relaxed);
 }
 
-/* The stream's hook when the whole answer has come, on the transport's thread.
- * It completes the request here: to wake the loop for it would cost two
+/* The stream's hook when a short answer has come as a whole, on the transport's
+ * thread. It completes the request here: to wake the loop for it would cost two
  * switches of threads. */
 static void attend_end(void *arg)
 {
@@ -207,8 +208,8 @@ static kl_request *take_next_request(kl__requester *requester)
     return request;
 }
 
-/* Opens the stream; NULL: the request is not sent. A transport that waits
- * checks send_by_ms again. */
+/* Opens the stream; NULL: the request is not sent. If the transport has to
+ * wait, it checks send_by_ms again before it sends. */
 static kl__stream *begin(const kl_request *request,
                          const kl__credentials *credentials, kl_error *failure)
 {

@@ -9,10 +9,10 @@
 
 /* ---- news for the loop ---- */
 
-/* Unlocks the news and wakes the loop if it sleeps: once for all news until it
- * runs, and after the unlock, as it would only wait for the mutex. The
- * requester is not freed during the call: the caller holds the client, or a
- * mutex that the loop needs to let the request go. */
+/* Unlocks the news and wakes the loop if it sleeps. The loop is woken once for
+ * all news until it runs, and after the unlock: before, it would only wait for
+ * the mutex. The requester is not freed during the call: the caller holds the
+ * client, or a mutex that the loop needs to drop the request. */
 static void unlock_news_and_wake(kl__requester *requester)
 {
     bool must_wake = requester->is_asleep;
@@ -123,7 +123,7 @@ static bool find_chore_locked(kl__requester *requester, chore *found)
     node = kl__list_shift(&requester->news);
     if (node != NULL) {
         found->request = KL__CONTAINER(node, kl_request, news_node);
-        /* another thread may let the request go after the unlock */
+        /* another thread may drop the request after the unlock */
         atomic_fetch_add_explicit(&found->request->refs, 1,
                                   memory_order_relaxed);
     }
@@ -146,7 +146,7 @@ static chore await_chore(kl__requester *requester)
 }
 
 /* Adds the requests that are due by `until_ms` to the news, and sets the next
- * time to do this. It goes through all requests; that is seldom, as nearly
+ * time to do this. It goes through all requests. That happens seldom, as nearly
  * every request is answered long before its time is over. */
 static void look_for_due(kl__requester *requester, int64_t until_ms)
 {
@@ -171,8 +171,8 @@ static void look_for_due(kl__requester *requester, int64_t until_ms)
     kl__mutex_unlock(&requester->mutex);
 }
 
-/* True once the client is being freed, the sender has ended, and neither a
- * request is left nor a thread of the transport that attends to one. */
+/* True once the client is being freed, the sender has ended, no request is
+ * left, and no thread of the transport attends to one. */
 static bool loop_is_over(kl__requester *requester)
 {
     bool over;
@@ -294,8 +294,8 @@ void kl__requester_free(kl__requester *requester)
     }
     kl__cancel_remove(kl__client_closed(requester->client),
                       &requester->closing);
-    /* 1. End the sender. If it waits for a plugin, the loop ends that, as it
-     * ends the requests that wait for it. */
+    /* 1. End the sender. If it waits for a plugin, the loop ends that wait when
+     * it completes the cancelled requests. */
     if (requester->has_sender) {
         kl__mutex_lock(&requester->mutex);
         requester->is_ending = true;

@@ -1,11 +1,11 @@
 /*
  * requester.h - the requester of a client and its requests, for the files
- * request*.c. A requester has two threads: the sender takes requests out of the
+ * request*.c. A requester has two threads. The sender takes requests out of the
  * outbox, gets credentials (which may read files, or run a plugin) and opens
- * their streams; the loop does the rest, and blocks only while there are no
- * news. If credentials never wait, there is no sender: kl_client_send opens the
- * stream itself, and the loop opens those of later tries, which saves a wake-up
- * for each request.
+ * their streams. The loop does the rest, and blocks only while there is no
+ * news. If the credentials can be had without waiting, there is no sender:
+ * kl_client_send opens the stream of the first try itself, and the loop opens
+ * those of later tries. That saves a wake-up for each request.
  *
  * The phases of a request: kl_client_send -> WAITING -> OPENING -> OPEN -> DONE
  * (without WAITING, if there is no sender), and from OPEN back to WAITING (new
@@ -38,7 +38,8 @@ typedef struct kl__requester {
     kl_client *client;       /* borrowed: it owns the requester */
     kl_config *config;       /* borrowed; NULL: no credentials */
     bool has_sender;         /* constant */
-    kl__cancel_hook closing; /* hangs in the client's token */
+    kl__cancel_hook closing; /* in the client's token: when the client is
+                                closed, the loop looks at all requests */
     kl__thread loop;
     kl__thread sender;
 
@@ -55,9 +56,10 @@ typedef struct kl__requester {
     kl__list all;         /* every request that has a reference of the loop */
     kl__list outbox;      /* requests to send, in their order */
     kl__list batch;       /* requests that the sender has taken */
-    atomic_int held;      /* requests that the transport's thread is about to
-                             attend to, or does; relaxed: the stream's mutex
-                             orders it before, and this mutex afterwards */
+    atomic_int held;      /* requests that the transport's thread attends to, or
+                             will at once. Relaxed: it is raised with the
+                             stream's mutex held, lowered and read with `mutex`
+                             held */
     bool is_ending; /* the client is being freed, and no user has a request */
     bool sender_ended;
 
@@ -106,9 +108,10 @@ struct kl_request {
     kl__ready ready;
     bool is_canceled;
     bool was_passed_by; /* the loop had news of it while it was OPENING */
-    bool is_attended;   /* a thread looks at it, without the mutex */
-    bool is_overlooked; /* another thread had news of it meanwhile */
-    bool is_refused;    /* a 401, which is in `reply`; for the sender */
+    bool is_attended;   /* a thread handles it, without the mutex */
+    bool is_overlooked; /* another thread had news of it then */
+    bool is_refused;    /* `reply` is a 401: the sender looks for new
+                           credentials */
     bool has_result; /* `reply` or `failure` is set, for the user; then the loop
                         reads it without the mutex */
     bool is_answered; /* the result is `reply` */
@@ -128,7 +131,7 @@ struct kl_request {
     uint64_t generation; /* of the credentials that it was sent with */
     bool was_refreshed;  /* new credentials were tried after a 401: once only */
     bool has_head;
-    bool is_held_up; /* the user has to read before its stream goes on */
+    bool is_held_up; /* the loop reads no more before the user has read */
     kl__response response;
     kl__buf body;
     unsigned pauses; /* pauses so far */
@@ -189,8 +192,8 @@ void kl__request_complete_locked(kl_request *request, const kl_error *failure);
 /* Puts the request's tag into the event queue and wakes threads in
  * kl_request_wait. */
 void kl__request_announce_locked(kl_request *request);
-/* Makes the failure that the caller gets: after a write that was sent it is
- * KL_EUNKNOWN. */
+/* Turns a failure into the one that the user gets: KL_EUNKNOWN if a write was
+ * sent and the server may have carried it out. */
 void kl__request_judge(const kl_request *request, bool was_sent,
                        kl_error *failure);
 /* The ms to wait before the request is tried again; < 0: it is not tried again.

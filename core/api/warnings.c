@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* A bound on the texts that are remembered: at so many all are forgotten, and
- * may be logged again. */
+/* After this many different texts all are forgotten, and may be logged again:
+ * so memory is bounded. */
 enum { MAX_TEXTS = 256 };
 
 struct kl__warnings {

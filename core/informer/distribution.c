@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* A push that failed for want of memory is tried again after this time. */
+/* A push that failed because there was no memory is tried again after this
+ * time. */
 enum { RETRY_MS = 500 };
 
 /* The registration after `node`, or NULL at the end of the list. */
@@ -239,7 +240,8 @@ static bool resync_is_due(const kl_registration *registration, int64_t now_ms)
            registration->next_resync_ms <= now_ms;
 }
 
-/* Adds exactly one period; a resync that was missed is not repeated. */
+/* Adds one period, so that resyncs do not drift. If that time is over too, the
+ * next resync is one period from now: missed ones are not made up for. */
 static void schedule_resync(kl_registration *registration, int64_t now_ms)
 {
     registration->next_resync_ms += registration->resync_ms;

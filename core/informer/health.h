@@ -46,14 +46,15 @@ void kl__health_deinit(kl__health *health);
  * This and all functions below: any thread. */
 bool kl__health_has_synced(kl__health *health);
 
-/* The informer thread calls these around the application of the first list.
+/* The informer thread calls these before and after it applies the first list.
  * end_sync has `has_synced` false if the list could not be applied. In between,
- * all other calls on `health` are held up. */
+ * all other calls on `health` wait. */
 void kl__health_begin_sync(kl__health *health);
 void kl__health_end_sync(kl__health *health, bool has_synced);
 
-/* Wakes the queues that wait for a change of the cache. The informer thread
- * calls it after each change but the first list. */
+/* Wakes the queues that wait for a change of the cache, and counts a list
+ * (`is_list`). The informer thread calls it after each change but the first
+ * list. */
 void kl__health_changed(kl__health *health, bool is_list);
 
 /* Returns has_synced, and counts the lists that were applied to the cache. */
@@ -62,7 +63,7 @@ bool kl__health_count_lists(kl__health *health, uint64_t *lists_held);
 /* Ends the informer's life: all waits end. */
 void kl__health_end(kl__health *health);
 
-/* The threads that are in wait_synced with one handle. The mutex of that health
+/* The threads that wait in wait_synced with one handle. The mutex of the health
  * guards it. Zeroed: none. */
 typedef struct kl__sync_waiters {
     int count;
@@ -77,8 +78,8 @@ kl_code kl__health_wait_synced(kl__health *health, kl__sync_waiters *waiters,
                                int64_t timeout_ms);
 void kl__health_end_wait(kl__health *health, kl__sync_waiters *waiters);
 
-/* Has the queue woken once, when the informer has synced or ended. Cancelling
- * the waits of `waiters` removes the queue. KL_ENOMEM. */
+/* Wakes the queue once, when the informer has synced or ended. Cancelling the
+ * waits of `waiters` removes the queue. KL_ENOMEM. */
 kl_code kl__health_wake_synced(kl__health *health,
                                const kl__sync_waiters *waiters,
                                kl_event_queue *queue);
@@ -95,10 +96,10 @@ void kl__health_cancel_waits(kl__health *health, kl__sync_waiters *waiters);
 
 /*
  * The reflector calls these. Fail sets the standing error. It returns a number
- * if handlers have to be told, in line with the events: a new number if the
+ * if handlers have to be told, in the order of the events: a new number if the
  * error differs from the last one that they were told; the former number if
- * that error was over for a while and is back. 0: nothing is to be told, as
- * handlers know it, or because of `is_quiet`.
+ * that error was over for a while and is back. 0: handlers need not be told, as
+ * they know the error, or because of `is_quiet`.
  */
 uint64_t kl__health_fail(kl__health *health, const kl_error *error,
                          bool is_quiet);

@@ -29,8 +29,9 @@ struct kl_informer {
      * last unref gives the shared informer back. */
     int references;
 
-    /* Sequentially consistent: a thread that adds a registration reads it
-     * before the close collects the registrations. */
+    /* kl_informer_close sets it before it collects the registrations. A thread
+     * that adds one reads it with the processor's mutex held. So each
+     * registration is refused or collected. Sequentially consistent. */
     atomic_bool is_closed;
 
     kl__sync_waiters waiters;

@@ -47,7 +47,7 @@ static void *make_factory(void)
     return factory;
 }
 
-/* The client is freed after its last informer, so the list is empty. */
+/* The client is freed after its last informer, so no use is left. */
 static void drop_factory(void *content)
 {
     informer_factory *factory = content;
@@ -199,8 +199,9 @@ static bool is_same_use(const kl__shared_use *a, const kl__shared_use *b)
            is_same_resource(a, b);
 }
 
-/* The use with the same identity, or NULL. Names that discovery did not know
- * when the use began may be known now, so they are looked up again. */
+/* Finds the use with the same identity, or NULL. Discovery may know a name now
+ * that it did not know when a use began, so the canonical names are looked up
+ * again. */
 static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
                                    const kl__shared_use *wanted)
 {

@@ -13,8 +13,9 @@ typedef struct kl__shared_use kl__shared_use;
 
 /*
  * Finds the shared informer of that resource, scope and selectors, or starts
- * it; adds a user. Page size, idle timeout and streaming are those of the first
- * user. NULL: KL_EINVAL, KL_ENOMEM, KL_EIO, KL_ECLOSED. Thread-safe.
+ * it; adds a user. Page size, idle timeout, compression and streaming are
+ * those of the first user. NULL: KL_EINVAL, KL_ENOMEM, KL_EIO, KL_ECLOSED.
+ * Thread-safe.
  */
 kl__shared_use *kl__informer_factory_open(kl_client *client,
                                           const kl_informer_options *options,

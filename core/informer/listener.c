@@ -62,10 +62,10 @@ static kl__note *fill_note(kl__list *notes, const kl_event *event)
     return note;
 }
 
-/* Notes get an index by key (for merging) when they could exceed the backlog,
- * and lose it when none waits. Only the informer thread does either. `open`,
- * which may run between its reserve and its push, does not change the index or
- * its room. */
+/* The informer thread gives the notes an index by key, for merging, when they
+ * could exceed the backlog, and drops it when none waits. `open` may run
+ * between the informer thread's reserve and push: it keeps the index and the
+ * room that was reserved. A close drops the index, too. */
 static bool reserve_keys_locked(kl__listener *listener, size_t count)
 {
     kl__notes *notes = &listener->notes;

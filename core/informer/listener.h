@@ -35,10 +35,11 @@ typedef struct kl__listener {
     kl__notes notes;
     size_t reserved; /* keys that the last reserve made room for */
     kl__sync_tracker tracker;
-    bool is_paused; /* until `open`: no event can be pulled */
-    bool is_awake;  /* `wake` was called and not all was pulled since */
+    bool is_paused; /* true until `open`: no event can be pulled */
+    bool is_awake;  /* `wake` was called, and `next` has not returned false
+                       since */
     bool is_closed;
-    bool has_merged; /* ever */
+    bool has_merged; /* it has merged a change at least once */
 
     /* The informer thread's: empty notes, reserved for the next push. */
     kl__list spares;

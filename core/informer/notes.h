@@ -21,8 +21,8 @@ typedef struct kl__note {
 /* Drops the references of an event, and zeroes it. */
 void kl__event_clear(kl_event *event);
 
-/* Makes an empty note; NULL: out of memory. Frees a note with its references.
- */
+/* New makes an empty note; NULL: out of memory. Free drops its references,
+ * too. */
 kl__note *kl__note_new(void);
 void kl__note_free(kl__note *note);
 

@@ -14,8 +14,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The informer has waited so long for a slow handler when the log says so, and
- * again each minute. */
+/* The log names a slow handler after the informer has waited this long for it,
+ * and again each minute. */
 enum { FIRST_WARNING_MS = 1000, WARNING_MS = 60000, NAME_SIZE = 128 };
 
 kl__processor *kl__processor_new(kl__indexer *indexer, kl__health *health,
@@ -135,8 +135,9 @@ static kl_code add_locked(kl__processor *processor,
     return KL_OK;
 }
 
-/* Read with the mutex held. The closing thread sets it before remove_owned: so
- * either it is true here, or remove_owned finds the registration. */
+/* True if the owner is being closed. Called with the mutex held. The closing
+ * thread sets the flag before it calls remove_owned: so either the flag is set
+ * here, or remove_owned finds the registration. */
 static bool owner_is_gone(const kl__subscriber *subscriber)
 {
     return subscriber->owner_is_closed != NULL &&

@@ -28,7 +28,8 @@ void kl__processor_free(kl__processor *processor);
  * listener as one step (rank DISTRIBUTE): a registration that is added
  * meanwhile has the change in its snapshot or gets it as an event, never both,
  * never neither. KL_ENOMEM: neither the indexer nor a listener has changed; the
- * caller still owns the batch or list, and may try again.
+ * caller still owns the batch or list, and may try again. KL_ECLOSED: after
+ * close.
  */
 kl_code kl__processor_apply(kl__processor *processor,
                             const kl__delta_batch *batch);
@@ -46,7 +47,7 @@ void kl__processor_error(kl__processor *processor, const kl_error *error,
 void kl__processor_error_again(kl__processor *processor);
 /* Pushes the cache, as updates with resync = true, to the listeners whose
  * period is over, and sets their next time. KL_ENOMEM: some listeners, or an
- * error, have to wait; they are due again in half a second. */
+ * error, have to wait; they are due again in half a second. KL_ECLOSED. */
 kl_code kl__processor_resync(kl__processor *processor);
 
 /* The time, on the clock, when kl__processor_resync has work; -1: never. A
@@ -86,8 +87,8 @@ void kl__processor_remove_owner(kl__processor *processor, void *owner);
 /* The version of the cache that every listener has reached. Any thread. */
 void kl__processor_version(kl__processor *processor, char *buffer, size_t size);
 
-/* Events cannot be pulled any more, and waits for room end; close follows. May
- * be called with a mutex of rank CANCEL held; any thread. */
+/* From now on no event can be pulled, and waits for room end; close follows.
+ * May be called with a mutex of rank CANCEL held; any thread. */
 void kl__processor_stop(kl__processor *processor);
 
 /* Refuses new registrations and further events. Pull registrations that are

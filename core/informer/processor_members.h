@@ -28,8 +28,8 @@ struct kl__processor {
                         its number */
     uint64_t told_error;   /* the number of the error that was pushed last */
     uint64_t logged_error; /* the number of the error that was logged last */
-    int64_t error_due_ms;  /* when to push it again, as there was no memory; -1:
-                              not */
+    int64_t error_due_ms;  /* when to push the error again to listeners for
+                              which there was no memory; -1: never */
 
     /*
      * Rank LISTENERS. The list and is_closed are changed with both mutexes
@@ -46,8 +46,8 @@ struct kl__processor {
 /* A registration takes or drops a reference. */
 void kl__processor_ref(kl__processor *processor);
 void kl__processor_unref(kl__processor *processor);
-/* Takes a registration out: no event is pushed to it any more. False: another
- * thread took it out before, and ends it. */
+/* Takes a registration out of the list: no event is pushed to it any more.
+ * False: another thread has taken it out before, and ends it. */
 bool kl__processor_remove(kl__processor *processor,
                           kl_registration *registration);
 /* Wakes the informer thread if it waits for room: a listener has some. */

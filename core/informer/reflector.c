@@ -123,8 +123,8 @@ static bool is_stopped(const kl__reflector *self)
     return kl__cancel_fired(self->options.stop);
 }
 
-/* Reports a failure, and queues it for handlers, in line with the events, if
- * the reason is new. */
+/* Reports a failure. If the reason is new, queues it for handlers, in the order
+ * of the events. */
 static void note_failure(kl__reflector *self, const kl__failure *failure)
 {
     kl__health *health = self->options.health;
@@ -222,7 +222,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     kl__stage_finish(stage);
     kl__stage_take(stage, &list);
-    /* Before a handler can get an object of the list. */
+    /* Ends the error before a handler can get an object of the list. */
     kl__health_forget(self->options.health);
     kl_error_set(&err,
                  kl__delta_fifo_replace(self->options.fifo, &list, version, -1,

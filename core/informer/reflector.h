@@ -22,8 +22,8 @@ typedef struct kl__reflector_options {
     kl__delta_fifo *fifo;   /* borrowed; required */
     kl__indexer *known;     /* borrowed: a list shares its unchanged objects */
     kl__health *health;     /* borrowed: errors are reported to it; required */
-    kl__cancel *stop; /* borrowed; ends the thread; required; a closing client
-                         must fire it too */
+    kl__cancel *stop; /* borrowed; ends the thread; required; a client that is
+                         closed must fire it, too */
     kl__clock *clock; /* borrowed; NULL: the real one */
     const char *name; /* for logs; copied; required */
     int64_t idle_timeout_ms; /* 0: 90 s; < 0: never */

@@ -46,7 +46,8 @@ struct kl__reflector {
     bool unchecked; /* the server was asked, and the answer did not tell */
     int unfinished; /* streaming lists in a row without an end bookmark */
     int64_t streams_from; /* on the clock: only paged lists until then */
-    kl_error no_stream;   /* why lists are paged; KL_OK: that was logged */
+    kl_error no_stream;   /* why lists are paged; KL_OK: they are not, or that
+                             was logged */
     int doubts;           /* failed watches in a row that a relist may cure */
     bool relisted; /* a 410 caused a relist, and no watch was healthy since */
     int refusals;  /* watches in a row that the server closed at once */
@@ -87,7 +88,8 @@ typedef struct kl__failure {
 } kl__failure;
 
 /* Counts a failure, reports it to handlers if the reason is new, and chooses
- * the delay. Returns KL_STATE_STOPPED if the error is that it was stopped. */
+ * the delay. Returns KL_STATE_STOPPED if the reflector was stopped or the
+ * client was closed. */
 kl_informer_state kl__reflector_fail(kl__reflector *self,
                                      const kl__failure *failure);
 
@@ -99,9 +101,9 @@ kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
  * reported. */
 void kl__reflector_healthy(kl__reflector *self);
 
-/* Called before each list. Drops what the last list had beyond its version
- * (kl__ahead); then this list must be of the newest state, and also if versions
- * have no order. */
+/* Called before each list. Forgets which objects the last list had beyond its
+ * version (kl__ahead). If there were any, or if versions have no order, this
+ * list must ask for the newest state. */
 void kl__reflector_prepare_list(kl__reflector *self);
 
 /* The least version that the next list or bookmark can have, unless the server

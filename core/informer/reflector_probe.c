@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* A question that got no clear answer is asked again after 1/4 of the idle
- * timeout. */
+/* The divisor of the idle timeout: a question without a clear answer is asked
+ * again after 1/4 of it. */
 enum { ASK_AGAIN = 4 };
 
 /* Reads the page's version. Gives up at the second object: the server ignores
@@ -43,9 +43,10 @@ static bool is_final(const kl_error *why)
            why->code != KL_ETOO_MANY_REQUESTS;
 }
 
-/* The question was not answered, and the watch goes on. It is asked again after
- * an idle timeout, or after a part of it if an answer may come; without an idle
- * timeout, after the watch has ended. */
+/* The question was not answered, and the watch goes on. The question is asked
+ * again after an idle timeout, or after a part of it if an answer may come.
+ * Without an idle timeout it is asked again only after a watch with opaque
+ * versions broke (see end_watch). */
 static void postpone_probe(kl__reflector *self, const kl_error *why)
 {
     int64_t idle_ms = self->options.idle_timeout_ms;
@@ -61,15 +62,16 @@ static void postpone_probe(kl__reflector *self, const kl_error *why)
 
 /*
  * Asks for one object of a state that is no older than the version. A server
- * that has not reached the version refuses this (504, after 3 s); a server that
- * does not know the parameter answers with an older version, or takes it for an
- * exact one. Any other answer says nothing about the version (no right to list,
- * overload), and the watch goes on: its own failures are to be told.
+ * that has not reached the version refuses this (504, after 3 s). A server that
+ * does not know resourceVersionMatch answers with an older version, or reads
+ * the version as an exact one. Any other answer says nothing about the version
+ * (no right to list, overload): the watch goes on, and handlers are told its
+ * own failures only.
  *
- * A proxy may put a page of its own in the place of the 504. So the next
+ * A proxy may answer with a page of its own instead of the 504. So the next
  * question names no version: then the server answers with its newest state,
- * whose version is older only if the server was restored. Where versions are
- * opaque, a list's version shows nothing about the version of an event.
+ * whose version is older only if the server was restored. If versions have no
+ * order, the version of a list shows nothing about the version of an event.
  */
 kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
 {

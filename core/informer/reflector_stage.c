@@ -112,7 +112,8 @@ void kl__stage_finish(kl__stage *stage)
     for (size_t i = 0; i < stage->count; i++) {
         kl_object *object = stage->items[i];
 
-        /* One with another reference is the cache's, and stays there. */
+        /* An object with another reference belongs to the cache, too: it stays
+         * as it is. */
         if (object != NULL && !kl__object_is_shared(object)) {
             stage->items[i] = kl__packer_pack(stage->packer, object, 0);
         }

@@ -18,7 +18,7 @@ enum {
      */
     SILENCE_MS = 10000,
     DEADLINE_MS = 120000,
-    /* So many streams in a row without an end bookmark, and paged lists are
+    /* After this many streams in a row without an end bookmark, paged lists are
        used. */
     UNFINISHED_MAX = 2,
     /* Paged lists are used for an hour; then the server may have been upgraded.

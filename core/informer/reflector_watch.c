@@ -16,10 +16,11 @@ enum {
     /* A watch that ended sooner and brought nothing new counts as refused
        (docs/KUBERNETES.md#short-watches). */
     SHORT_MS = 1000,
-    /* So many refused watches in a row, and handlers are told that the server
-       ends each watch at once. */
+    /* After this many refused watches in a row, handlers are told that the
+       server ends each watch at once. */
     REFUSALS_MAX = 3,
-    /* So many failed watches in a row that a relist may cure, and it lists. */
+    /* The version may be the cause of some failures. After this many of them in
+     * a row the reflector lists again. */
     DOUBTS_MAX = 3,
     /* The longest pause after a short watch that did bring something. */
     SPREAD_MS = 200,
@@ -57,7 +58,8 @@ static bool awaits_answer(const kl__reflector *self)
     return self->is_opaque && self->unchecked;
 }
 
-/* An item moves the version: the server has reached it. */
+/* Sets the version to that of an item, which shows that the server has reached
+ * it. */
 static void advance_version(kl__reflector *self, attempt *now,
                             const char *version)
 {
@@ -131,7 +133,7 @@ static outcome handle_event(kl__reflector *self, attempt *now, kl__item *item,
     }
     if (!kl__ahead_covers(&self->ahead, kl_object_key(item->object),
                           item->version)) {
-        /* Before a handler can get the event. */
+        /* Ends the error before a handler can get the event. */
         kl__health_forget(self->options.health);
         code = push_item(self, item);
         if (code == KL_ETIMEOUT) {
@@ -281,9 +283,9 @@ static bool was_healthy(const kl__reflector *self, const attempt *now)
 
 /*
  * A 410 is an answer: the server is up, so the backoff of the outage ends here
- * and the relist is not delayed. Only once in a row: at a second 410 the list
- * itself was too old (it came from a cache that lags behind compaction), so the
- * next list asks for the newest state.
+ * and the relist is not delayed. This is done only once in a row. At a second
+ * 410 the list itself was too old (it came from a cache that lags behind
+ * compaction), so the next list asks for the newest state, with backoff.
  */
 static kl_informer_state relist_because(kl__reflector *self,
                                         const kl_error *err, bool at_once)
@@ -338,7 +340,8 @@ static kl_informer_state after_error(kl__reflector *self, const kl_error *err,
     case KL_ECANCELED:
     case KL_ECLOSED:
         return kl__reflector_fail(self, &failure);
-    default: /* rubbish, 500, an unknown code: the version may be the cause */
+    default: /* an answer that does not parse, 500, an unknown code: the version
+                may be the cause */
         if (++self->doubts >= DOUBTS_MAX) {
             return relist_because(self, err, false);
         }
@@ -453,8 +456,9 @@ static int64_t spread_idle(kl__reflector *self)
     return idle < INT64_MAX - spread ? idle + spread : INT64_MAX;
 }
 
-/* Begins a watch, unless the server has not reached its version. It is probed
- * however short the watches before were: a proxy may end each of them early. */
+/* Begins a watch, unless the server has not reached its version. If the version
+ * is in doubt the server is asked, however short the watches before were: a
+ * proxy may end each of them early. */
 static kl_code begin_watch(kl__reflector *self, attempt *now, kl_error *err)
 {
     kl__watch_params params = {

@@ -100,10 +100,10 @@ static void call_handler(const kl_handler *handler, const kl_event *event)
     }
 }
 
-/* Waits until the registration is started or taken out: a handler may detach
- * its own thread, so the thread's id must be stored before it runs one. False:
- * it was taken out before it was started. If it was started and removed before
- * this thread looks, the thread still calls drop_context. */
+/* Waits until the registration is started or taken out. A handler may detach
+ * its own thread, so the thread's id must be stored before a handler runs.
+ * False: it was taken out before it was started. If it was started and removed
+ * before this thread looks, the thread still calls drop_context. */
 static bool wait_for_launch(kl_registration *registration)
 {
     kl__mutex *mutex = &registration->listener.mutex;
@@ -313,7 +313,7 @@ void kl_registration_remove(kl_registration *registration)
         return; /* in a child of fork() there is no thread to wait for */
     }
     if (!kl__processor_remove(registration->processor, registration)) {
-        return; /* its handler removes it while kl_informer_close does */
+        return; /* kl_informer_close has taken it out, and ends it */
     }
     kl__registration_close(registration);
     kl__registration_finish(registration);

@@ -43,8 +43,9 @@ struct kl_registration {
     int64_t next_resync_ms;
     uint64_t told_error; /* the number of the last error pushed to it */
 
-    /* Guarded by the listener's mutex. Changes to and from MEMBER and STARTED
-     * also need the processor's mutexes. */
+    /* Guarded by the listener's mutex. A change to MEMBER, and one from MEMBER
+     * or STARTED to REMOVED or DISCARDED, also needs the processor's
+     * mutexes. */
     kl__registration_state state;
 
     /* With a thread. */
@@ -63,7 +64,8 @@ struct kl_registration {
 kl_registration *kl__registration_new(kl__processor *processor,
                                       const kl__subscriber *subscriber,
                                       const char *name, kl_error *err);
-/* One reference more, or less; the last one frees it. */
+/* Ref adds a reference. Unref drops one; the last drop frees the
+ * registration. */
 void kl__registration_ref(kl_registration *registration);
 void kl__registration_unref(kl_registration *registration);
 

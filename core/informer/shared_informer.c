@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-    BATCH_MAX = 1000, /* as client-go; half of the queue's bound */
+    BATCH_MAX = 1000, /* as in client-go; half of the queue's bound */
     /* The pause before a batch is tried again, when out of memory. No change is
        lost: the queue fills, and the reflector stops reading. */
     RETRY_MS = 500

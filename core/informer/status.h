@@ -12,8 +12,9 @@
  * with the remedy, for a message. */
 void kl__status_reason(const kl_informer_status *status, kl__buf *out);
 
-/* Fills the plugin fields of a status: the client's exec plugin, if it runs now
- * and the informer has no answer, as it waits for the plugin then. */
+/* Fills the plugin fields of a status with the client's exec plugin, if one
+ * runs now. The caller has found that the informer has no answer, so the
+ * informer waits for the plugin. */
 void kl__status_plugin(kl_informer_status *status, kl_client *client);
 
 #endif

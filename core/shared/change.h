@@ -19,7 +19,7 @@ typedef enum kl__change_kind {
 typedef struct kl__change {
     struct kl__change *next; /* in the list of changes for the next publish */
     kl__change_kind kind;
-    bool is_left; /* an entry that a former owner published */
+    bool is_left; /* published by a former owner, and not put again since */
     uint32_t name_length;
     uint32_t words; /* length of the block */
     uint64_t block[];
@@ -40,11 +40,13 @@ kl__change *kl__change_put_endpoints(const kl_shared_key *key,
 kl__change *kl__change_remove(const kl_shared_key *key, kl_error *err);
 kl__change *kl__change_complete(const char *table, kl_error *err);
 
-/* A change of the entry `key`, with a zeroed value of so many words. */
+/* Makes a change of the entry `key`, with a zeroed value of `value_words`
+ * words; NULL: KL_ENOMEM. */
 kl__change *kl__change_of_key(kl__change_kind kind, const kl_shared_key *key,
                               size_t value_words, kl_error *err);
 
-/* A change of `words` words, which the caller fills; NULL: KL_ENOMEM. */
+/* Makes a change with room for `words` words, which the caller fills; NULL:
+ * KL_ENOMEM. */
 kl__change *kl__change_new(kl__change_kind kind, size_t words, kl_error *err);
 
 #endif

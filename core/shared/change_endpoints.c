@@ -106,8 +106,9 @@ static kl_code rank_endpoint(const kl_endpoint *endpoint, ranked *to,
     return KL_OK;
 }
 
-/* Sorts the endpoints, without duplicates of which a better class exists;
- * `count` gets the number that are left. NULL: an error. */
+/* Sorts the endpoints as layout.h says. Of several with the same host and port,
+ * one of the best class is kept. `count` gets the number that is left. NULL: an
+ * error. */
 static ranked *rank_endpoints(const kl_endpoint *endpoints, size_t *count,
                               kl_error *err)
 {

@@ -21,8 +21,8 @@ typedef struct kl__entries {
 
 void kl__entries_deinit(kl__entries *self);
 
-/* Applies a change and takes it. False: out of memory, and nothing has changed.
- */
+/* Applies a change, and takes it if it succeeds. False: out of memory, and
+ * nothing has changed. */
 bool kl__entries_apply(kl__entries *self, kl__change *change);
 
 /* Adds the entries of the map's last generation, except damaged ones. */

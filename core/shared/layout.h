@@ -56,7 +56,7 @@ _Static_assert(sizeof(kl__shared_head) <= KL__SHARED_HEAD_BYTES, "one page");
 /*
  * A slot, in words:
  *   0  its generation
- *   1  words in use (high half) and entries
+ *   1  words in use (high half), number of entries (low half)
  *   2  the number of buckets is 2^bits: bits
  *   3  0
  *   then 2^bits buckets, a word each: where the first block of its chain begins
@@ -78,7 +78,8 @@ enum {
  *   1  link: next block of the bucket (high half, 0: none), words of this block
  *   2  bytes of the name (16 bits), kind (8), has weights (8), bytes of the
  *      value (32)
- *   3  endpoints: ready ones (16), other serving ones (16), all (16)
+ *   3  endpoints: ready ones (16), other serving ones (16), all (16); an
+ *      endpoint with weight 0 counts only among all
  *   then the name: table NUL key
  *   then the value: bytes, or records and their texts
  *
@@ -96,15 +97,16 @@ enum {
 };
 
 /*
- * The record of an endpoint. Records are sorted: ready, serving, others; in
- * each of these by zone, node and identity. Texts: host, zone, node, each
- * filled up with at least one NUL to whole words. A host of less than 16 bytes
- * is in the record, and has no text.
+ * The record of an endpoint. Records are sorted by class (ready, serving,
+ * others), and in each class by the words 0, 1 and 2: zone, node, identity.
+ * Texts: host, zone, node, each filled up with at least one NUL to whole
+ * words. A host of less than 16 bytes is in the record, and has no text.
  *   0  hash of the zone, 0: none
  *   1  hash of the node, 0: none
  *   2  identity
  *   3  port, weight, flags, bytes of the host (16 each, from the lowest)
- *   4  weights of all records before it (low half), where its texts are
+ *   4  sum of the weights of all records before it (low half), the word of the
+ *      block where its texts begin (high half)
  *   5  bytes of the zone (16), of the node (16)
  *   6  a short host, and 7
  */
@@ -175,7 +177,8 @@ static inline uint32_t kl__line_words(uint32_t words)
     return (words + 7) & ~(uint32_t)7;
 }
 
-/* The word of a block where the value begins, for a name of so many bytes. */
+/* The word of a block where the value begins, for a name of `name_length`
+ * bytes. */
 static inline uint32_t kl__value_at(size_t name_length)
 {
     return kl__line_words(KL__BLOCK_HEAD + kl__words_of(name_length));
@@ -187,8 +190,8 @@ static inline uint32_t kl__text_words(size_t bytes)
     return (uint32_t)(bytes / 8 + 1);
 }
 
-/* Divides a map of so many bytes: fills the constant fields of `head`, except
- * the seed. KL_EINVAL: it is too small or too large. */
+/* Divides a map of `size` bytes into its parts: fills the constant fields of
+ * `head`, except the seed. KL_EINVAL: the map is too small. */
 kl_code kl__shared_divide(size_t size, kl__shared_head *head, kl_error *err);
 
 /* Checks a head that another process wrote: it is a map of this layout, and its

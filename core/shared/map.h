@@ -32,8 +32,9 @@ struct kl_shared {
     struct kl_shared *next;
 };
 
-/* A number that differs between processes, forked ones too, and between open
- * maps: where turns of round robin begin. */
+/* A random number of this process, another one after a fork: turns of round
+ * robin begin there, so that processes do not all pick the same endpoint
+ * first. */
 uint64_t kl__shared_process_seed(void);
 
 /*

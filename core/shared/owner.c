@@ -35,8 +35,8 @@ enum {
     HEARD_MS = 100, /* a busy owner stores it at most this often */
     PUBLISH_MS = 2,
     RETRY_MS = 1000, /* the pause after a lack of memory or threads */
-    REST = 4         /* the pause after a publish is so many times the publish's
-                        duration */
+    REST = 4         /* the pause after a publish is at least this many times as
+                        long as the publish took */
 };
 
 typedef struct kl__owner {
@@ -152,8 +152,8 @@ static bool need_feed(kl__owner *self)
     return true;
 }
 
-/* A change was missed for want of memory: the feed is opened again, and lists
- * everything. */
+/* A change was missed because there was no memory: the feed is opened again,
+ * and lists everything. */
 static void reopen_feed(kl__owner *self, const kl_error *err)
 {
     kl_log(KL_LOG_ERROR,
@@ -334,7 +334,8 @@ static kl_code copy_namespaces(kl__owner *self, const kl_serve_options *options,
     return KL_OK;
 }
 
-/* A selector that does not parse is an error of the caller, at once. */
+/* Parses the selector only to check it: with a wrong one kl_shared_serve fails
+ * at once, instead of the thread later. */
 static kl_code copy_labels(kl__owner *self, const char *labels, kl_error *err)
 {
     kl_selector *parsed;
@@ -378,7 +379,7 @@ static kl__owner *new_owner(kl_shared *map, kl_client *client,
 }
 
 /* The owner state of this process; NULL in a child of fork(), where the thread
- * does not exist. The parent's is left as it is. */
+ * does not exist. The child does not free the copy of its parent's state. */
 static kl__owner *owner_of(const kl_shared *map)
 {
     kl__owner *self = map != NULL ? map->owner : NULL;

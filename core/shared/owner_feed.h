@@ -34,19 +34,21 @@ kl__feed *kl__feed_open(kl_client *client, const kl__feed_scope *scope,
 /* Closes its informers, in at most 50 ms. NULL is fine. */
 void kl__feed_close(kl__feed *feed);
 
-/* Handles the events that wait, until there are none or 100 ms have passed: a
- * Service should not be published while half of its changes are still waiting.
- * KL_ENOMEM: it has missed a change, and has to be closed. */
+/* Handles the events that wait, until there are none or 100 ms have passed. It
+ * takes many at once, so that a Service is not published while half of its
+ * changes still wait. KL_ENOMEM: the feed has missed a change, and has to be
+ * closed. */
 kl_code kl__feed_read(kl__feed *feed, kl_error *err);
 
 /* True once the first list of each informer was read; it stays true. */
 bool kl__feed_has_synced(const kl__feed *feed);
 
-/* True if the client was closed: no event will come any more. */
+/* True if the client was closed: no event will come any more. A feed without
+ * namespaces never ends. */
 bool kl__feed_has_ended(const kl__feed *feed);
 
 /* Milliseconds since the last byte of the watch that is silent longest; -1: a
- * watch never had any. */
+ * watch never had any, or there is no watch. */
 int64_t kl__feed_age_ms(const kl__feed *feed);
 
 /* True if there are changes for kl__feed_put. */

@@ -53,8 +53,8 @@ static const char *text_or_null(const char *text)
     return text[0] != '\0' ? text : NULL;
 }
 
-/* A text that is too long for an entry would make the whole list fail, so it is
- * left out. (A node's name has at most 253 bytes.) */
+/* A text that is too long for an entry would make the put of the whole list
+ * fail, so it is left out. (A node's name has at most 253 bytes.) */
 static const char *place_or_null(const char *text, size_t limit)
 {
     return strlen(text) <= limit ? text_or_null(text) : NULL;
@@ -130,8 +130,8 @@ static kl_code put_again(putting *self, kl_shared_key *key, kl_error *err)
     return code;
 }
 
-/* A failure other than KL_ENOMEM would repeat, so it is logged and must not
- * keep other Services from being put. */
+/* A failure other than KL_ENOMEM and KL_ECLOSED would repeat, so it is logged
+ * and must not keep other Services from being put. */
 static kl_code judge_failure(const kl__route *route, kl_code code,
                              const kl_error *err)
 {

@@ -27,7 +27,7 @@ typedef struct kl__shared_view {
     const kl__word *slot;
     uint32_t used;    /* words in use, at most the slot's length */
     uint32_t version; /* the entry's version, read before anything else */
-    int tries;        /* the caller zeroes it */
+    int tries;        /* tries so far; the caller zeroes it */
     kl_shared_result found;
     const kl__word
         *block; /* the block that was found, at least KL__BLOCK_HEAD words */

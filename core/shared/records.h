@@ -33,7 +33,8 @@ static inline const kl__word *kl__records_at(const kl__records *records,
     return records->first + (size_t)index * KL__RECORD_WORDS;
 }
 
-/* The range of a class (sorted by zone and node) for a zone, or for a node. */
+/* Finds the records of a zone, or of a node, in the range of a class: the ready
+ * or the serving records, which are sorted by zone and node. */
 kl__range kl__find_zone(const kl__records *records, kl__range class_,
                         uint64_t zone);
 kl__range kl__find_node(const kl__records *records, kl__range class_,

@@ -390,8 +390,9 @@ static kl_code tell_gone(kl__naming *naming, kl_error *err)
     return code;
 }
 
-/* After a failure the user may have former names beside those of this flush, so
- * all are kept. */
+/* After a failure `fn` may have got some of the new names, while old ones are
+ * not removed yet. So both are kept, and the next flush removes those that are
+ * gone. */
 static void keep_names(kl__naming *naming)
 {
     kl__routed *routed = naming->routed;

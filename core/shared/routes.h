@@ -17,8 +17,8 @@
 /* An address for requests. Texts are never NULL. */
 typedef struct kl__endpoint {
     const char *host; /* an IPv4 or IPv6 address, or a host name */
-    const char *zone; /* the zone of its hint, if all endpoints have hints; else
-                         its own zone; "": unknown */
+    const char *zone; /* the zone of its hint, if each ready endpoint has a
+                         hint; else its own zone; "": unknown */
     const char *node; /* its node; "": unknown */
     uint16_t port;    /* 0: the Service has no ports */
     uint16_t weight;  /* 1, or the value of an annotation */
@@ -45,7 +45,8 @@ typedef struct kl__route {
     const char *name;
     const kl__endpoint *endpoints; /* sorted by host, then port */
     size_t count;
-    size_t usable; /* number that are ready, or terminating and still serving */
+    size_t usable; /* number with a weight above 0 that are ready, or
+                      terminating and still serving */
     bool is_gone;  /* the name does not exist any more */
 } kl__route;
 

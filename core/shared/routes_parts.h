@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the order in which they are tried if the Service names none. */
+/* The address families, in the order in which they are tried if the Service
+ * names none. */
 typedef enum kl__family {
     KL__FAMILY_IPV4,
     KL__FAMILY_IPV6,
@@ -114,9 +115,10 @@ typedef struct kl__slice_node {
 typedef struct kl__merge {
     struct kl__candidate *candidates;
     size_t capacity;
-    kl__endpoint *endpoints; /* of the same number */
+    kl__endpoint *endpoints; /* room for `capacity`, too */
     size_t count;
-    size_t usable; /* number that are ready, or terminating and still serving */
+    size_t usable; /* number with a weight above 0 that are ready, or
+                      terminating and still serving */
 } kl__merge;
 
 void kl__merge_deinit(kl__merge *merge);

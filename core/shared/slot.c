@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The number of buckets, as bits: at least as many as entries. */
+/* The number of buckets is 2^bits: at least as many as entries. */
 static uint32_t bits_for(size_t count)
 {
     uint32_t bits = 0;

@@ -58,7 +58,7 @@ static kl__change *take_changes(kl__shared_writer *self)
     return first;
 }
 
-/* Puts changes back before those that came meanwhile. */
+/* Puts changes back, before the changes that came meanwhile. */
 static void put_changes_back(kl__shared_writer *self, kl__change *changes)
 {
     kl__change **end = &changes;
@@ -190,7 +190,8 @@ static kl_code set_not_owner(kl_error *err)
                         "the owner writes");
 }
 
-/* Adds a change and takes it; NULL: an error before. */
+/* Adds a change to the list and takes it. KL_ECLOSED: this process is not the
+ * owner any more, and the change is freed. */
 static kl_code add_change(kl_shared *map, kl__change *change, kl_error *err)
 {
     kl__shared_writer *self = writer_of(map);
@@ -224,8 +225,8 @@ static bool owns_map(const kl_shared *map)
     return is_owner;
 }
 
-/* Adds a change, or returns the code of the error that made it NULL; `err` may
- * be NULL. */
+/* Adds a change. If it is NULL, `made` is the error of its making: copies that
+ * to `err` (may be NULL) and returns its code. */
 static kl_code add_made(kl_shared *map, kl__change *change,
                         const kl_error *made, kl_error *err)
 {
@@ -318,8 +319,9 @@ static kl_code log_full(kl_shared *map, kl__shared_writer *self, kl_error *err)
                         needed, room);
 }
 
-/* Writes the next slot and publishes it. No process reads the slot before the
- * generation is stored, so a writer that dies here does no harm. */
+/* Writes the next slot and publishes it. New reads use the slot only after the
+ * generation is stored, so a writer that dies here does no harm. A slow read
+ * that still uses the slot begins again. */
 static kl_code publish_entries(kl_shared *map, kl__shared_writer *self,
                                kl_error *err)
 {

@@ -21,9 +21,9 @@ kl_code kl__shared_take(kl_shared *map, kl_error *err);
  * write fail with KL_ECLOSED until the map is taken again. */
 void kl__shared_drop(kl_shared *map);
 
-/* Stores when the owner last heard from the server, on the monotonic clock. The
- * first complete list is published. */
+/* Stores when the owner last heard from the server, on the monotonic clock. */
 void kl__shared_heard(kl_shared *map, int64_t at_ms);
+/* Notes in the map that the first complete list is published. */
 void kl__shared_set_synced(kl_shared *map);
 
 /* Marks this process as a worker: a later kl_shared_open in it begins no new

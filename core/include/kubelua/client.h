@@ -9,8 +9,8 @@
  * - Connections. One thread carries all traffic of a client; over HTTP/2 that
  *   is one connection for all watches, lists and writes.
  * - Credentials. Token and certificate files are read again when they change,
- *   exec plugins run again when their credential expires. A 401 is tried once
- *   more if there are new credentials.
+ *   exec plugins run again when their credential expires. After a 401 the
+ *   request is sent once more if there are new credentials.
  * - Threads. All calls are thread-safe.
  * - Fork. In the child of a fork() the client does not work: calls fail with
  *   KL_EFORKED, kl_client_close and kl_client_unref do nothing. The child loads
@@ -33,17 +33,19 @@ extern "C" {
 #endif
 
 typedef struct kl_client kl_client;
-/* What carries requests: curl, or a simulator in this process (sim.h). */
+/* The part that carries requests: curl, or a simulator in this process
+ * (sim.h). */
 typedef struct kl_transport kl_transport;
 
-/* One reference less; the last one frees it. NULL is fine. Thread-safe. */
+/* Drops a reference; the last drop frees the transport. NULL is fine.
+ * Thread-safe. */
 KL_API void kl_transport_unref(kl_transport *transport);
 
 typedef struct kl_client_options {
     kl_config *config;       /* the client takes a reference; NULL only with
                                 the transport of a simulator */
-    kl_transport *transport; /* the client takes a reference; NULL: curl. For
-                                one client only, which closes it */
+    kl_transport *transport; /* the client takes a reference; NULL: curl. A
+                                transport serves one client, which closes it */
     const char *user_agent;  /* NULL: "kubelua/VERSION (linux/amd64)" */
 } kl_client_options;
 
@@ -55,11 +57,11 @@ typedef struct kl_client_options {
 KL_API kl_client *kl_client_new(const kl_client_options *options,
                                 kl_error *err);
 
-/* One reference more; returns `client`. Thread-safe. */
+/* Adds a reference; returns `client`. Thread-safe. */
 KL_API kl_client *kl_client_ref(kl_client *client);
 
-/* One reference less; the last one stops its transport. Informers hold a
- * reference of their own. NULL is fine. Thread-safe. */
+/* Drops a reference; the last drop stops the transport and frees the client.
+ * Informers hold a reference of their own. NULL is fine. Thread-safe. */
 KL_API void kl_client_unref(kl_client *client);
 
 /* KL_OK; KL_EFORKED with a message if this process is a child that was forked
@@ -100,7 +102,8 @@ typedef struct kl_call {
                            CLOCK_BOOTTIME, but fails with KL_ETIMEOUT; checked
                            just before it is sent. For a lease: the process may
                            have been suspended. 0: no limit */
-    bool no_retry; /* a 429 or 503 is an answer, a broken connection an error */
+    bool no_retry; /* a 429 or 503 is the answer, and a broken connection an
+                      error: the request is not sent again */
     bool streams;  /* the body is read as it comes: kl_request_read */
 } kl_call;
 

@@ -46,10 +46,10 @@ typedef struct kl_config_options {
 KL_API kl_config *kl_config_load(const kl_config_options *options,
                                  kl_error *err);
 
-/* One reference more; returns `config`. Thread-safe. */
+/* Adds a reference; returns `config`. Thread-safe. */
 KL_API kl_config *kl_config_ref(kl_config *config);
 
-/* One reference less; the last one overwrites the keys and frees the config.
+/* Drops a reference; the last drop overwrites the keys and frees the config.
  * Thread-safe. */
 KL_API void kl_config_unref(kl_config *config);
 

@@ -19,8 +19,9 @@ extern "C" {
 
 /*
  * X(constant, stable name, meaning). The name is the third value that a Lua
- * call returns; it never changes. Where a Status of Kubernetes has a reason for
- * the error, the name is that reason (API conventions, "Response Status Kind").
+ * call returns; it never changes. If Kubernetes has a reason for the error, the
+ * name follows it: "already_exists" is the reason AlreadyExists of a Status
+ * (API conventions, "Response Status Kind").
  */
 #define KL_CODE_LIST(X)                                                        \
     X(KL_OK, "ok", "success")                                                  \

@@ -8,7 +8,8 @@
  * - Order. Events come in the order in which the cache changed, across all
  *   objects: in the order of the server's watch. After a relist come the
  *   deletes, sorted by key, then adds and updates in the order of the list.
- *   Errors come in line with the changes around them.
+ *   An error comes after the changes before it and before the changes after
+ *   it.
  * - Completeness. What the cache holds when the registration joins comes first,
  *   as adds with `initial` set; then `synced`, once; then every change. Reading
  *   the cache and joining are one step: no change is missed or comes twice.
@@ -25,9 +26,9 @@
  * - Sync. kl_registration_has_synced is true after the handler has returned
  *   from every initial add (or kl_registration_done was called for it), not
  *   when these were queued. `synced` is delivered at that moment.
- * - Resync. Every resync_ms an object in the cache comes as an update with the
- *   same `old` and `object`, unless an event of it waits. It asks the server
- *   for nothing and finds no missed change.
+ * - Resync. Every resync_ms each object in the cache comes as an update whose
+ *   `old` and `object` are the same, unless an event of that object waits
+ *   already. A resync sends no request, and finds no missed change.
  * - Backlog. A slow handler delays no other handler, and not the cache: its
  *   events wait. Up to KL_BACKLOG events, none is merged. Beyond that, further
  *   changes are merged per object: the oldest `old`, the newest `object`. A
@@ -65,14 +66,15 @@ typedef struct kl_registration kl_registration;
  * reference (kl_object_ref) to keep one.
  */
 typedef struct kl_handler {
-    /* `initial`: from the first list, or from the cache when it joined. */
+    /* `initial`: the object is from the first list, or was in the cache when
+     * the handler joined. */
     void (*add)(void *context, kl_object *object, bool initial);
     void (*update)(void *context, kl_object *old, kl_object *object);
     /* `unknown`: the delete event was missed; `object` is the last known state.
      */
     void (*remove)(void *context, kl_object *object, bool unknown);
     void (*synced)(void *context);
-    /* Why the stream broke. The informer recovers by itself. */
+    /* Says why a list or watch failed. The informer recovers by itself. */
     void (*error)(void *context, const kl_error *error);
     void *context;
     void (*drop_context)(void *context); /* after the last callback */
@@ -80,9 +82,9 @@ typedef struct kl_handler {
 
 /*
  * The number of events that may wait for a handler before changes are merged.
- * With a backlog of B, and K objects, at most B + 3 * K + 1 events wait, errors
- * and synced included: beyond B, an object has at most the add or update that
- * was there before, a delete and an add.
+ * With a backlog of B and K objects, at most B + 3 * K + 1 events wait, errors
+ * and synced included. Beyond B, an object has at most three events: the add or
+ * update that was there before, a delete and an add.
  */
 #define KL_BACKLOG 10000
 
@@ -168,16 +170,16 @@ KL_API bool kl_registration_next(kl_registration *registration,
 KL_API void kl_registration_done(kl_registration *registration,
                                  kl_event *event);
 
-/* Has the queue woken once (kl_event_queue_wake) when the informer has synced
- * or has ended: so a loop waits for has_synced without blocking. At once if
- * that is so already; never after the handle is closed. KL_ENOMEM.
- * Thread-safe. */
+/* Makes the informer call kl_event_queue_wake(queue) once, when it has synced
+ * or has ended. So a loop can wait for has_synced without blocking. The call
+ * comes at once if the informer has synced or ended already, and never after
+ * the handle is closed. KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_informer_wake_synced(kl_informer *informer,
                                        kl_event_queue *queue, kl_error *err);
 
-/* The same for the next change of the cache, a bookmark's new version included.
- * A loop that waits for something in the cache calls this, reads the cache,
- * then waits. KL_ECLOSED: the informer has ended, nothing will change;
+/* The same for the next change of the cache; a bookmark's new version counts as
+ * a change. A loop that waits for something in the cache calls this, reads the
+ * cache, then waits. KL_ECLOSED: the informer has ended, nothing will change;
  * KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_informer_wake_changed(kl_informer *informer,
                                         kl_event_queue *queue, kl_error *err);

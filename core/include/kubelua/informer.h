@@ -20,9 +20,10 @@
  *   then twice as long each time, up to 30 to 60 s, or as long as a Retry-After
  *   says (up to 300 s). A broken watch is resumed from the last version. A 410
  *   (that version has expired) causes a relist, of which handlers see the
- *   differences only. A 401 makes it read the credentials again. A resource
- *   that the server does not know is asked for every 5 to 10 s. Handlers
- *   (`error`), else the log, are told why, once for each change of the reason.
+ *   differences only. A 401 makes it read the credentials again. For a
+ *   resource that the server does not know, it asks again every 5 to 10 s.
+ *   Handlers (`error`), else the log, are told the reason, once for each new
+ *   reason.
  * - Silence. A watch without a byte for 90 s is closed and resumed: a dead
  *   connection cannot go unnoticed.
  * - Threads. All calls are thread-safe, and may be made inside a handler. No
@@ -62,34 +63,38 @@ typedef struct kl_informer_options {
     int64_t idle_timeout_ms; /* a watch without a byte for this long, or up to
                                 a tenth longer, is closed and resumed; 0: 90 s;
                                 < 0: never */
-    int page_size; /* objects in a page of a list; 0: 500 (client-go's), and no
-                      pages for a relist, which servers then answer from their
-                      cache, unless they took more than 30 s for it */
+    int page_size; /* objects in a page of a list; 0: 500, as in client-go, but
+                      no pages for a relist that names a version: then the
+                      server answers from its cache. If that takes over 30 s,
+                      the next relist has pages */
     bool keep_managed_fields; /* else metadata.managedFields is removed */
     bool metadata_only;       /* only apiVersion, kind and metadata are sent and
                                  kept: see kl_object_is_metadata_only */
-    int compress;             /* > 0: objects rest compressed, which takes a few
-                                 microseconds each time one comes or is opened;
-                                 <= 0: they do not */
-    const char *const *drop;  /* NULL-terminated paths (kl_path_parse), whose
-                                 values are removed before they are cached; not
-                                 of the identity, no index but [*]; or NULL */
-    const char *const *keep;  /* paths outside of which all but apiVersion, kind
-                                 and metadata is removed; NULL: all is kept */
+    int compress;             /* > 0: objects are kept compressed, which takes a
+                                 few microseconds when an object comes and when
+                                 it is opened; <= 0: they are not */
+    const char *const *drop;  /* NULL-terminated paths (kl_path_parse); their
+                                 values are removed before an object is cached.
+                                 A path that informers or controllers need, such
+                                 as metadata.name, is refused, and so is an
+                                 index other than [*]. NULL: none */
+    const char *const *keep;  /* only values at these paths are kept, besides
+                                 apiVersion, kind and metadata; NULL: all is
+                                 kept */
     bool no_streaming_list;   /* use paged lists only */
     bool namespace_if_any;    /* a kind without namespaces is watched in the
-                                 whole cluster, instead of being refused for
-                                 `name_space` */
+                                 whole cluster; else KL_EINVAL if `name_space`
+                                 is given */
 } kl_informer_options;
 
 /*
- * Opens a handle on the shared informer of these options, which the first
- * handle starts: page size, idle timeout, compression and streaming are those
- * of the first handle. The caller owns the handle: kl_informer_close. NULL:
- * KL_EINVAL (no resource, a selector or path that does not parse, a path that
- * cannot be dropped, a wrong namespace, or a namespace for a built-in kind that
- * has none; for other kinds that is an error of the informer later), KL_ENOMEM,
- * KL_EIO, KL_ECLOSED. Thread-safe.
+ * Opens a handle on the shared informer of these options. The first handle
+ * starts that informer, and sets its page size, idle timeout, compression and
+ * streaming. The caller owns the handle: kl_informer_close. NULL: KL_EINVAL (no
+ * resource, a selector or path that does not parse, a path that cannot be
+ * dropped, a wrong namespace, or a namespace for a built-in kind that has none;
+ * for other kinds that is an error of the informer later), KL_ENOMEM, KL_EIO,
+ * KL_ECLOSED. Thread-safe.
  */
 KL_API kl_informer *kl_informer_open(kl_client *client,
                                      const kl_informer_options *options,
@@ -131,8 +136,8 @@ typedef struct kl_object_list {
 KL_API void kl_object_list_clear(kl_object_list *list);
 
 /* Fills `list` with a consistent snapshot, sorted by key: the objects of a
- * namespace (NULL: all) that the selector (NULL: all) matches. KL_EINVAL: a
- * wrong namespace; KL_ENOMEM. Thread-safe. */
+ * namespace (NULL or "*": all) that the selector (NULL: all) matches.
+ * KL_EINVAL: a wrong namespace; KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_informer_list(const kl_informer *informer,
                                 const char *name_space,
                                 const kl_selector *labels, kl_object_list *list,
@@ -179,9 +184,10 @@ typedef struct kl_index_sink kl_index_sink;
 KL_API kl_code kl_index_emit(kl_index_sink *sink, const char *value,
                              size_t length);
 
-/* Emits the index values of `object`, parsed as `root`. Runs on the informer's
- * threads, without a lock held. If it fails, the object is left out of the
- * index, and the error is logged. */
+/* Emits the index values of `object`, parsed as `root`. Runs on the informer
+ * thread, and for the objects in the cache on the thread that calls
+ * kl_informer_add_index; no lock is held. If it fails, the object is left out
+ * of the index, and the error is logged. */
 typedef kl_code (*kl_index_fn)(void *context, const kl_object *object,
                                const kl_value *root, kl_index_sink *sink);
 

@@ -40,10 +40,11 @@ KL_API kl_object *kl_object_parse(const char *json, size_t length,
                                   const kl_object_options *options,
                                   kl_error *err);
 
-/* One reference more; returns `object`. Thread-safe. */
+/* Adds a reference; returns `object`. Thread-safe. */
 KL_API kl_object *kl_object_ref(const kl_object *object);
 
-/* One reference less; the last one frees it. NULL is fine. Thread-safe. */
+/* Drops a reference; the last drop frees the object. NULL is fine.
+ * Thread-safe. */
 KL_API void kl_object_unref(kl_object *object);
 
 /*
@@ -88,7 +89,8 @@ KL_API size_t kl_object_json_length(const kl_object *object);
  */
 KL_API const kl_value *kl_object_open(kl_object *object, kl_error *err);
 
-/* Undoes one kl_object_open; the last one frees the tree. Thread-safe. */
+/* Undoes one kl_object_open; the last kl_object_close frees the tree.
+ * Thread-safe. */
 KL_API void kl_object_close(kl_object *object);
 
 /* The memory that the object takes, in bytes, without an open tree and without
@@ -96,8 +98,8 @@ KL_API void kl_object_close(kl_object *object);
 KL_API size_t kl_object_bytes(const kl_object *object);
 
 /*
- * Compares two resourceVersions as decimal integers of any length (KEP-5504:
- * comparable): <0, 0, >0. If one is not a number: 0 if the texts are equal,
+ * Compares two resourceVersions as decimal integers of any length, which
+ * KEP-5504 allows: <0, 0, >0. If one is not a number: 0 if the texts are equal,
  * else INT_MIN. Thread-safe.
  */
 KL_API int kl_version_compare(const char *a, const char *b);

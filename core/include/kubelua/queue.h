@@ -54,10 +54,10 @@ typedef enum kl_lane {
 
 /* Zeroed fields are the defaults. */
 typedef struct kl_queue_options {
-    /* A key waits so many ms from its first event on, so that further events
-     * become the same run; 0: no wait. */
+    /* A key waits this many ms from its first event on, so that one run handles
+     * the events that follow; 0: no wait. */
     int64_t gather_ms;
-    /* For tests: time moves by kl_queue_advance only. */
+    /* For tests: the queue's time moves only when kl_queue_advance moves it. */
     bool clock_stands;
     /*
      * After kl_queue_next has returned false: called once when a key waits or a

@@ -71,19 +71,21 @@ KL_API kl_code kl_request_wait(kl_request *request, int64_t timeout_ms);
 /*
  * The result of a complete request. Any HTTP status is an answer and KL_OK; the
  * caller gets the reply, once, and owns it (kl_reply_clear). Otherwise the
- * reply is empty, and the code is: KL_EUNKNOWN      a write (any method but
- * GET, HEAD and OPTIONS) was sent, and no answer came: timeout, broken
- * connection, cancelled, closed. The server may have carried it out, or still
- * may; the library did not send it twice KL_ETIMEOUT      no answer in time   }
- *   KL_EUNAVAILABLE  no connection, or   } for a read; for a write only if it
- *                    it broke            } was not sent, and never will be
- *   KL_ECANCELED     kl_request_cancel   }
- *   KL_ECLOSED       kl_client_close     }
- *   KL_ETLS, KL_EPARSE (not HTTP), KL_ECONFIG (credentials, or a request that
- *   cannot be sent), KL_ETOO_LARGE (an answer over 64 MB), KL_ENOMEM: if
- *   err->http_status is set, the server has answered with that status
- *   KL_EINVAL        not complete, or the caller got the reply before
- *   KL_EFORKED
+ * reply is empty, and the code is one of these.
+ *
+ * - KL_EUNKNOWN: a write (any method but GET, HEAD and OPTIONS) was sent, and
+ *   no answer came: timeout, broken connection, cancelled, closed, or something
+ *   that is not HTTP. The server may have carried it out, or still may. The
+ *   library did not send it twice.
+ * - KL_ETIMEOUT (no answer in time), KL_EUNAVAILABLE (no connection, or it
+ *   broke), KL_ECANCELED (kl_request_cancel), KL_ECLOSED (kl_client_close). A
+ *   write has one of these codes only if it was not sent, and never will be.
+ * - KL_ETLS, KL_EPARSE (not HTTP), KL_ECONFIG (credentials, or a request that
+ *   cannot be sent), KL_ETOO_LARGE (an answer over 64 MB), KL_ENOMEM. If
+ *   err->http_status is set, the server has answered with that status.
+ * - KL_EINVAL: the request is not complete, or the caller got the reply before.
+ * - KL_EFORKED.
+ *
  * One thread at a time.
  */
 KL_API kl_code kl_request_result(kl_request *request, kl_reply *reply,
@@ -96,13 +98,13 @@ KL_API kl_code kl_request_result(kl_request *request, kl_reply *reply,
  * has its whole body in the reply, and there is nothing to read here.
  *
  * Copies up to `size` (> 0) bytes and does not block. KL_OK with *length > 0:
- * there may be more. KL_OK with *length 0: the clean end. KL_ETIMEOUT: no bytes
- * yet; `tag` comes again when there are. KL_EUNAVAILABLE: the stream broke, and
- * all bytes before that were read. KL_ECANCELED, KL_ECLOSED: at once; unread
- * bytes are dropped. KL_ENOMEM, KL_EPARSE (a damaged gzip), KL_EFORKED;
- * KL_EINVAL: it does not stream, or is not complete. A caller that does not
- * read stops this stream, after about 300 KB, and no other. One thread at a
- * time.
+ * there may be more. KL_OK with *length 0: the clean end. KL_ETIMEOUT: no
+ * bytes yet; `tag` comes again when there are. KL_EUNAVAILABLE: the stream
+ * broke, and all bytes before that were read. KL_ECANCELED, KL_ECLOSED: the
+ * stream has ended, and unread bytes are dropped. KL_ENOMEM, KL_EPARSE (a
+ * damaged gzip), KL_EFORKED; KL_EINVAL: it does not stream, or is not
+ * complete. If the caller does not read, this stream stops after about 300 KB;
+ * other streams go on. One thread at a time.
  */
 KL_API kl_code kl_request_read(kl_request *request, char *buffer, size_t size,
                                size_t *length, kl_error *err);

@@ -10,9 +10,10 @@
  * - Consistency. The owner publishes changes together, as a new generation. A
  *   read copies out of one generation. The two generations before the newest
  *   stay readable; a read starts again if the owner publishes twice during it.
- * - Readers never wait: they take no lock, allocate nothing and call no kernel.
- *   They check every offset, count and length in the map against the sizes that
- *   kl_shared_open has verified, so damaged contents cannot crash a reader.
+ * - Readers never wait: they take no lock, allocate nothing and make no system
+ *   call. They check every offset, count and length in the map against the
+ *   sizes that kl_shared_open has verified, so damaged contents cannot crash a
+ *   reader.
  * - Death of the owner, also by SIGKILL in the middle of a publish: the last
  *   published generation stays whole and readable, kl_shared_age_ms grows, and
  *   the next owner continues from it. Only version numbers of the publish that
@@ -66,17 +67,17 @@ typedef struct kl_shared_options {
 /*
  * Opens the map of that name or file: finds it, whatever its size, if this
  * process or its parent has it (so the workers before and after a reload share
- * it), else makes it. Opening it again in a process that does not serve raises
- * its epoch: workers of an earlier epoch do not become owners any more.
- * `options` may be NULL. Thread-safe. Close it as often as it was opened. NULL:
- * KL_ENOMEM (not so much memory), KL_EIO, KL_EINVAL (a size, a name),
- * KL_ECONFIG (a file that is no map, or has another layout: the message says
- * which, and what to do).
+ * it), else makes it. Opening a map without a path again, in a process that has
+ * not served it, raises its epoch: workers of an earlier epoch do not become
+ * owners any more. `options` may be NULL. Thread-safe. Close it as often as it
+ * was opened. NULL: KL_ENOMEM (not so much memory), KL_EIO, KL_EINVAL (a size,
+ * a name), KL_ECONFIG (a file that is no map, or has another layout: the
+ * message says which, and what to do).
  */
 KL_API kl_shared *kl_shared_open(const kl_shared_options *options,
                                  kl_error *err);
 
-/* Undoes one kl_shared_open; the last one unmaps the map in this process. No
+/* Undoes one kl_shared_open; the last close unmaps the map in this process. No
  * other call on the map may run then. NULL is fine. */
 KL_API void kl_shared_close(kl_shared *map);
 
@@ -84,13 +85,13 @@ KL_API void kl_shared_close(kl_shared *map);
 typedef enum kl_shared_result {
     KL_SHARED_OK,
     KL_SHARED_UNKNOWN,    /* there is no such entry */
-    KL_SHARED_EMPTY,      /* it has no endpoint that is ready or serving */
+    KL_SHARED_EMPTY,      /* no ready or serving endpoint has a weight over 0 */
     KL_SHARED_NOT_SYNCED, /* no such entry, and no owner has synced yet */
     KL_SHARED_EXCLUDED,   /* all its usable endpoints are excluded */
-    KL_SHARED_TOO_SMALL,  /* the caller's buffer; the size needed is told */
+    KL_SHARED_TOO_SMALL,  /* the caller's buffer is; the size needed is given */
     KL_SHARED_OTHER_KIND, /* bytes instead of endpoints, or the reverse */
-    KL_SHARED_BUSY,       /* overwritten during every try: not by an owner */
-    KL_SHARED_BROKEN,     /* the entry is damaged: not by an owner */
+    KL_SHARED_BUSY,       /* overwritten during each try; no owner is so fast */
+    KL_SHARED_BROKEN,     /* the entry is damaged; owners write no such entry */
     KL_SHARED_RESULTS
 } kl_shared_result;
 
@@ -190,7 +191,7 @@ typedef struct kl_pick {
     uint16_t flags; /* KL_ENDPOINT_READY ... */
     uint16_t weight;
     uint16_t scope;       /* KL_PICK_ALL ... */
-    uint16_t ready;       /* ready endpoints of the entry */
+    uint16_t ready;       /* ready endpoints of the entry, without weight 0 */
     uint16_t total;       /* all endpoints of the entry */
     uint32_t host_length; /* bytes, without the NUL */
     uint32_t spare;
@@ -206,8 +207,9 @@ KL_API kl_shared_result kl_shared_pick(const kl_shared *map, kl_shared_key *key,
                                        kl_pick *pick);
 
 /* Copies all endpoints of an entry, of one generation: first the ready ones,
- * then others that serve, then the rest. `count` gets their number in any case;
- * KL_SHARED_TOO_SMALL: it is more than `capacity`. */
+ * then others that serve, then the rest, such as endpoints with weight 0.
+ * `count` gets their number in any case; KL_SHARED_TOO_SMALL: it is more than
+ * `capacity`. */
 KL_API kl_shared_result kl_shared_endpoints(const kl_shared *map,
                                             kl_shared_key *key, kl_pick *picks,
                                             uint32_t capacity, uint32_t *count);

@@ -17,8 +17,8 @@
  *   "namespace/name"       the only port, or a Service without ports
  * An endpoint has the port number that its EndpointSlice says (targetPort, not
  * port). A list has endpoints of one address family: the first one in the
- * Service's ipFamilies that has a ready endpoint. A Service of type
- * ExternalName has one endpoint, its host name.
+ * Service's ipFamilies that has a ready endpoint, else the family that serves
+ * best. A Service of type ExternalName has one endpoint, its host name.
  *
  * Weights come from the annotation kubelua.dev/weights of a Service,
  * "NAME=WEIGHT,...", where NAME is an address, a pod, a node or a zone, and may
@@ -49,21 +49,22 @@ typedef struct kl_serve_options {
      * published at once. 0: 2 ms. The time is also at least four times as long
      * as the last publish took. */
     int publish_ms;
-    /* A label selector: only Services that match have routes. EndpointSlices
-     * are watched as without it. NULL: all Services. */
+    /* A label selector: only Services that match have routes. It does not limit
+     * which EndpointSlices are watched. NULL: all Services. */
     const char *labels;
 } kl_serve_options;
 
 /*
  * Starts a thread that tries to get the lock about every 8 ms. Once it has the
  * lock, this process is the owner, until kl_shared_leave, the end of the
- * process, or kl_client_close. Takes a reference to the client, which makes no
- * connection before this process is the owner; it may be NULL with no_services.
- * If the map was opened again later for a new generation of workers (its epoch
- * is higher), this process never gets the lock, as its configuration is old.
- * KL_EINVAL (no client, a selector that does not parse, or it serves already),
- * KL_ENOMEM, KL_EIO (no thread), KL_EFORKED. For one map, one thread at a time
- * may call this function and those below.
+ * process, or kl_client_close (with no_services that changes nothing). Takes a
+ * reference to the client, which makes no connection before this process is
+ * the owner; it may be NULL with no_services. If the map was opened again
+ * later for a new generation of workers (its epoch is higher), this process
+ * never gets the lock, as its configuration is old. KL_EINVAL (no client, a
+ * selector that does not parse, or it serves already), KL_ENOMEM, KL_EIO (no
+ * thread), KL_EFORKED. For one map, one thread at a time may call this
+ * function and those below.
  */
 KL_API kl_code kl_shared_serve(kl_shared *map, kl_client *client,
                                const kl_serve_options *options, kl_error *err);
@@ -82,7 +83,7 @@ typedef enum kl_serve_role {
 } kl_serve_role;
 
 /* The role of this process at this moment. An owner stays the owner until
- * kl_shared_leave or kl_client_close. */
+ * kl_shared_leave, or kl_client_close without no_services. */
 KL_API kl_serve_role kl_shared_role(const kl_shared *map);
 
 /*

@@ -41,10 +41,11 @@ typedef enum kl_type {
  */
 KL_API kl_doc *kl_doc_parse(const char *json, size_t length, kl_error *err);
 
-/* One reference more; returns `doc`. Thread-safe. */
+/* Adds a reference; returns `doc`. Thread-safe. */
 KL_API kl_doc *kl_doc_ref(kl_doc *doc);
 
-/* One reference less; the last one frees it. NULL is fine. Thread-safe. */
+/* Drops a reference; the last drop frees the document. NULL is fine.
+ * Thread-safe. */
 KL_API void kl_doc_unref(kl_doc *doc);
 
 /* The outermost value; borrowed from the document. Never NULL. */
