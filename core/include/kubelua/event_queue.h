@@ -45,12 +45,13 @@ KL_API kl_event_queue *kl_event_queue_new(kl_error *err);
  * after the queue was made. Thread-safe. */
 KL_API kl_code kl_event_queue_check(const kl_event_queue *queue, kl_error *err);
 
-/* True while a registration, request or program uses the queue. Thread-safe. */
+/* True while a registration, a request, a program or a pending wake-up of an
+ * informer (kl_informer_wake_synced) uses the queue. Thread-safe. */
 KL_API bool kl_event_queue_is_fed(const kl_event_queue *queue);
 
-/* Drops the caller's use of the queue. The queue is freed when its last
- * registration is removed and its last request or program is freed. NULL is
- * fine. */
+/* Drops the caller's use of the queue. The queue is freed when nothing else
+ * uses it: its last registration is removed, and its last request or program is
+ * freed. NULL is fine. */
 KL_API void kl_event_queue_free(kl_event_queue *queue);
 
 /* The descriptor to poll for reading. The queue owns it. Thread-safe. */

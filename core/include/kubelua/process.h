@@ -43,21 +43,22 @@ typedef struct kl_process_outcome {
 /*
  * Starts a program in a new process group, and a thread that reads its output;
  * does not block. When the program has ended, kl_event_queue_next(queue)
- * returns `tag`, once. NULL: KL_EINVAL (no program), KL_ENOMEM, KL_EIO (no
- * thread). Thread-safe.
+ * returns `tag`, once; `queue` may be NULL, then no tag comes. NULL: KL_EINVAL
+ * (no program), KL_ENOMEM, KL_EIO (no thread). Thread-safe.
  */
 KL_API kl_process *kl_process_start(const kl_process_options *options,
                                     kl_event_queue *queue, void *tag,
                                     kl_error *err);
 
-/* True once there is a result. Thread-safe. */
+/* True once there is a result, and in the child of a fork(). Thread-safe. */
 KL_API bool kl_process_is_complete(const kl_process *process);
 
 /*
- * The result of a complete program: KL_OK whatever its exit status; KL_EIO (no
- * such program, no descriptor, or another waitpid() in this process took its
- * status), KL_ETIMEOUT, KL_ECANCELED, KL_ETOO_LARGE (over 64 MB of output),
- * KL_ENOMEM; KL_EINVAL: it is not complete. One thread at a time.
+ * The result of a program that has ended: KL_OK whatever its exit status;
+ * KL_EIO (no such program, no descriptor, or another waitpid() in this process
+ * took its status), KL_ETIMEOUT, KL_ECANCELED, KL_ETOO_LARGE (over 64 MB of
+ * output), KL_ENOMEM; KL_EINVAL: the program still runs; KL_EFORKED. One thread
+ * at a time.
  */
 KL_API kl_code kl_process_result(const kl_process *process,
                                  kl_process_outcome *outcome, kl_error *err);
@@ -67,7 +68,7 @@ KL_API kl_code kl_process_result(const kl_process *process,
 KL_API void kl_process_cancel(kl_process *process);
 
 /* Kills the program if it runs, waits for its end (about 50 ms at most), and
- * frees it. NULL is fine. */
+ * frees it. Does nothing in the child of a fork(). NULL is fine. */
 KL_API void kl_process_free(kl_process *process);
 
 #ifdef __cplusplus
