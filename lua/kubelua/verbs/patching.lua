@@ -31,8 +31,8 @@ local PATCH_TYPES = {
 ---@field timeout? number seconds of the whole call; default: 30
 local SCALE = { dry_run = "boolean", timeout = "number" }
 
--- Reads a patch: a table, a view, or a text of JSON or YAML. A patch replaces whole lists, so a copy
--- of a pruned object would remove what was dropped from their elements.
+-- Reads a patch: a table, a view, or a text of JSON or YAML. A patch replaces whole lists, so a
+-- copy of a pruned object would remove what was dropped from their elements.
 local function read_patch(patch)
     if type(patch) == "table" or core.is_view(patch) then
         documents.check_pruned("patch", patch)
