@@ -49,7 +49,7 @@ local TYPES = {
 }
 
 local clients = {
-    -- The options of the command line: defaults of every connect.
+    -- The options of the command line: the defaults of every call of kubelua.connect.
     defaults = {},
     -- The recorder of kubelua run --record: it records the events of every informer.
     recorder = nil, ---@type kubelua.Recorder?
@@ -164,9 +164,9 @@ function clients.informer(client, given, scope)
     return informer
 end
 
----Sends one request: any verb, any path. It waits as every call does: in a task only that task,
----elsewhere running rounds meanwhile. A status of 400 or more is a failure: its fourth result is
----the reply.
+---Sends one request, with any method and any path, and waits for the answer. In a task, only that
+---task waits; elsewhere, rounds of the loop run meanwhile. A status of 400 or more is a failure:
+---its fourth result is the reply.
 ---@param given kubelua.Request
 ---@return kubelua.Reply?, string?, string?, kubelua.Reply?
 function Client:request(given)

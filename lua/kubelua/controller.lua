@@ -35,7 +35,7 @@ function Controller:stop()
     state_of(self):stop()
 end
 
----True once every key of the first lists was reconciled once.
+---True once a run of every key of the first lists has ended, with success or with a failure.
 ---@return boolean
 function Controller:has_synced()
     local state = state_of(self)
@@ -122,7 +122,7 @@ end
 local controllers = {}
 
 ---Starts a controller. It works by itself, once all its caches have synced. nil, message, code: it
----can never work.
+---could not start.
 ---@param given kubelua.ControllerOptions
 ---@return kubelua.Controller?, string?, string?
 function controllers.new(given)

@@ -12,13 +12,13 @@ local ending = {
     LONGEST = 0.8,
 }
 
--- Seconds of these in which cancelled tasks may end.
+-- Of the LONGEST seconds, cancelled tasks have this many to end.
 local TO_CANCEL = 0.3
 
 local hooks = {} -- functions, in the order in which they were added
 
----Registers a function. It runs as a task at the end of each run, after all other tasks have ended.
----It may wait and send requests; all such functions together have 0.8 s.
+---Registers a function. It runs as a task at the end of each run, after the other tasks were
+---cancelled. It may wait and send requests. Cancelling and all such functions have 0.8 s together.
 ---@param f fun()
 ---@return fun() remove unregisters it
 function ending.on_end(f)
@@ -101,7 +101,7 @@ local function run_end()
     cancel_tasks(running.select(is_at_end), core.now() + TO_CANCEL / 10)
 end
 
----Cancels the tasks that wait, and runs the functions of on_end. Takes 0.8 s at most.
+---Cancels the tasks that wait, and runs the functions of on_end. Takes about 0.8 s at most.
 function ending.finish()
     scheduler.begin_end()
     local ok, problem = pcall(run_end)

@@ -70,7 +70,7 @@ function Flight.begin(client, call, name)
     return self
 end
 
--- Cancels the request of a cancelled task, now or later; a timer, if later.
+-- Cancels the request of a cancelled task: at once, or later. Returns the timer if it is later.
 local function cancel_request(self)
     if self.may_finish and self.task.is_ended then
         return scheduler.at(core.now() + Flight.FINISH, function()
@@ -106,8 +106,8 @@ local function wait_outside(self, is_over)
     end)
 end
 
----Waits until `is_over()` is true. It is called again after each event. A run does not end as idle
----while a request waits.
+---Waits until `is_over()` is true. `is_over` is called again after each event. While a request
+---waits, the loop is not idle: see scheduler.is_idle.
 ---@param is_over fun(): boolean
 function Flight:wait(is_over)
     self.task = scheduler.current(self.name)

@@ -1,5 +1,6 @@
 -- An index whose values a Lua function computes. Lua code may run on the thread of its lua_State
--- only, so the index has its own registration, and takes in the events when it is read.
+-- only, so the index has its own registration. It takes in the events in the rounds of the loop,
+-- and whenever it is read.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
@@ -135,9 +136,9 @@ local function take_in_all(self)
     end
 end
 
----Takes in what has changed since the last time. Events are taken in one at a time, in order. If
----the function itself reads the index, or waits while another task reads it, they see its current
----contents.
+---Takes in what has changed since the last time. Events are taken in one at a time, in order. The
+---function may itself read the index, or may wait while another task reads it. Such a reader gets
+---what the index holds at that moment.
 function FunctionIndex:update()
     if self.is_updating then
         return

@@ -132,8 +132,8 @@ function Informer:wait_synced(seconds)
     return core.informer_outcome(self)
 end
 
--- Completes the message about an unknown index: the core names its own, this adds those by
--- function.
+-- Completes the message about an unknown index: the core names the indexes by path, and this adds
+-- the names of the indexes by function.
 local function add_function_names(state, found, message, code)
     if found or code ~= "not_found" then
         return found, message, code

@@ -19,7 +19,7 @@ local options = require "kubelua.options"
 ---@field managed_fields? boolean keep metadata.managedFields; default: false
 ---@field metadata? boolean ask for metadata alone: its objects have no spec and no status
 ---@field drop? string|string[] paths of what is not cached, such as "spec.containers[*].env"
----@field keep? string|string[] paths outside of which only apiVersion, kind and metadata is kept
+---@field keep? string|string[] paths of what is cached, besides apiVersion, kind and metadata
 ---@field streaming_list? boolean let the server stream the first list; default: true
 ---@field compress? boolean keep objects compressed while nothing reads them; default: false
 ---@field page_size? integer objects in a page of a list that is not streamed; default: 500

@@ -1,6 +1,6 @@
 -- informer:status() of an informer of several namespaces: computed from the status of each.
 
----What informer:status returns; seconds.
+---What informer:status returns; times are in seconds.
 ---@class kubelua.Status
 ---@field state "resolving"|"listing"|"streaming"|"watching"|"backoff"|"stopped"
 ---@field has_synced boolean

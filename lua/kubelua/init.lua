@@ -123,7 +123,8 @@ function kubelua.every(seconds, f)
             if ticker.stopped then
                 return
             end
-            -- A call that took too long skips the ticks that it missed.
+            -- If a call took longer than the interval, the ticks that it missed become one, which
+            -- is due at once.
             next_at = math.max(next_at + seconds, clock:now())
         end
     end)

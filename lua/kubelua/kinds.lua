@@ -56,7 +56,7 @@ local function ask_server(port, known)
     return all
 end
 
--- The catalogue: the known one if it is younger than a second, else the server is asked.
+-- The catalogue: the known one if it is young (see YOUNG and port.young), else the server is asked.
 local function fetch_catalogue(port, known)
     while known.flight do
         local flight = known.flight

@@ -37,8 +37,8 @@ function sources.remove(id)
     background[id] = nil
 end
 
--- After a fork, the child looks at every source: their waits belong to the parent, so each reports
--- "forked".
+-- In a child of fork(), looks at every source that is not in the background: no event will reach it
+-- here, so it must report "forked".
 local function pull_all()
     local all = {}
     for _, pull in pairs(pulls) do

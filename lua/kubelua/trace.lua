@@ -40,8 +40,9 @@ local function describe(problem)
     return ok and text or "an error that is a " .. type(problem) .. " without a text"
 end
 
--- How many levels the stack has above the caller's caller. By bisection: looking at a level takes
--- as long as the level is deep, and an endless recursion has a million levels.
+-- How many levels the stack has without trace.handler and this function: level 1 is what has called
+-- trace.handler. By bisection: looking at a level takes time in proportion to its depth, and an
+-- endless recursion has a million levels.
 local function count_levels()
     local low, high = 2, 4
     while debug.getinfo(high, "f") do

@@ -86,7 +86,7 @@ function Client:scale(resource, ...)
     return patching.scale(ports.of(self), resource, ...)
 end
 
----Deletes an object. Returns true; or the object, if a finalizer keeps it for now.
+---Deletes an object. Returns true; or the object, if a finalizer or grace period keeps it for now.
 ---@param resource string|table
 ---@param key string?
 ---@param options kubelua.DeleteOptions?

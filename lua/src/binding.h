@@ -160,7 +160,8 @@ kl_writer **push_writer_guard(lua_State *L);
 /* Pushes a userdata for a document, empty; its __gc unrefs the document. */
 kl_doc **push_doc_guard(lua_State *L);
 
-/* client.c, poller.c, informer.c */
+/* client.c, poller.c, informer.c: the first two raise if the value is closed.
+ * check_informer returns NULL and an error if the informer is stopped. */
 kl_client *check_client(lua_State *L, int index);
 kl_event_queue *check_queue(lua_State *L, int index);
 kl_informer *check_informer(lua_State *L, int index, kl_error *err);
@@ -228,8 +229,8 @@ int watched_push(lua_State *L, const watched_events *events);
 
 /* poller.c: the watch of the poller at `index`; borrowed. */
 loop_watch *check_watch(lua_State *L, int index);
-/* registration.c: the event that the registration at `index` handles now; NULL
- * if it handles none, or is no registration. */
+/* registration.c: the watched event that the registration at `index` handles
+ * now; NULL if there is none, or if the value is no registration. */
 const kl_activity *test_handling(lua_State *L, int index);
 
 /*

@@ -11,8 +11,8 @@
 /* A hundred years: a longer time is a mistake of units. */
 static const double MAX_SECONDS = 100.0 * 365 * 86400;
 
-/* Raw access: a value that a metatable makes is referred to by nothing, so its
- * text could be collected before it is used. */
+/* Raw access: no table refers to a value that a metamethod returns, so Lua
+ * could collect its text before the text is used. */
 void push_option(lua_State *L, int index, const char *name)
 {
     luaL_checktype(L, index, LUA_TTABLE);

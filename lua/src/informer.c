@@ -138,7 +138,8 @@ static int informer_settled(lua_State *L)
     return 1;
 }
 
-/* core.informer_wake(informer, poller): wakes the poller once it is settled. */
+/* core.informer_wake(informer, poller): wakes the poller one time, when the
+ * informer has synced, or will never sync. */
 static int informer_wake(lua_State *L)
 {
     kl_event_queue *queue = check_queue(L, 2);
@@ -153,8 +154,8 @@ static int informer_wake(lua_State *L)
     return 1;
 }
 
-/* core.informer_wake_changed(informer, poller): wakes the poller once the cache
- * changes. */
+/* core.informer_wake_changed(informer, poller): wakes the poller one time, at
+ * the next change of the cache. */
 static int informer_wake_changed(lua_State *L)
 {
     kl_event_queue *queue = check_queue(L, 2);
@@ -169,8 +170,8 @@ static int informer_wake_changed(lua_State *L)
     return 1;
 }
 
-/* Leaves the key that get asks for at 2: "web/shop-1", from one argument, or
- * from a namespace and a name. */
+/* Returns the key that get asks for, such as "web/shop-1", and leaves it on the
+ * stack at 2. It is one argument, or is made of a namespace and a name. */
 static const char *check_get_key(lua_State *L, size_t *length)
 {
     check_string(L, 2, "get", lua_gettop(L) > 2 ? "the namespace" : "the key");

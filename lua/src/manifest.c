@@ -1,6 +1,6 @@
 /*
- * manifest.c - reads YAML and JSON documents. kubelua.sim loads objects through
- * it.
+ * manifest.c - reads YAML and JSON documents: the texts that a script gives to
+ * verbs (lua/kubelua/verbs), and the files that kubelua.sim loads.
  */
 #include "binding.h"
 

@@ -251,10 +251,10 @@ static int is_yieldable(lua_State *L)
     return 1;
 }
 
-/* True if the timer may stay as it is: it fires before `at`, and has not fired
- * yet. The round that it begins for nothing arms it again. Most timers are
- * timeouts that are cancelled long before, so this saves a system call for each
- * run of a controller. */
+/* True if the timer may stay as it is: it fires at `at` or earlier, and has not
+ * fired yet. If it fires too early, the loop runs one round that finds nothing
+ * due, and arms the timer again. Most timers are timeouts that are cancelled
+ * long before, so this saves a system call for each run of a controller. */
 static bool is_armed_before(const poller *self, double at)
 {
     return self->armed_at > 0 && self->armed_at <= at &&
@@ -320,8 +320,9 @@ static int poller_wait(lua_State *L)
     return 1;
 }
 
-/* poller:next(): the id of a source that has events, or nil. 0 means: look at
- * every source, because since a fork() their waits belong to the parent. */
+/* poller:next(): the id of a source that has events, or nil. It returns 0 once
+ * in a child of fork(): look at every source, because this queue is new and no
+ * event of the old sources will reach it. */
 static int poller_next(lua_State *L)
 {
     poller *self = check_poller(L, 1);
@@ -356,8 +357,8 @@ static int poller_wake(lua_State *L)
  * Signals belong to the process, so only one run at a time catches them, of any
  * lua_State on any thread. The handler sets a flag, wakes the queue, and
  * restores the default action of both signals: a second signal ends the process
- * at once. Signal handlers need lock-free atomics. The run whose queue is in
- * `signal_queue` owns the other variables.
+ * at once. A signal handler may use only atomics without locks, such as these.
+ * The run whose queue is in `signal_queue` owns the other variables.
  */
 static atomic_int caught;
 static _Atomic(kl_event_queue *) signal_queue;

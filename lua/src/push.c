@@ -1,6 +1,6 @@
 /*
- * push.c - pushes results. Every call of the module returns a value, or nil, a
- * message and a code; and every userdata of the module is made here.
+ * push.c - pushes results. A call of the module that fails returns nil, a
+ * message and a code. Also makes metatables, and userdata that have a state.
  */
 #include "binding.h"
 

@@ -4,7 +4,8 @@
  * seconds.
  *
  * The queue wakes nothing: all calls run on the thread of its lua_State, and
- * the controller that owns the queue wakes its task after each call.
+ * the controller that owns the queue wakes its task after each call that may
+ * have added a key.
  */
 #include "binding.h"
 
@@ -172,8 +173,8 @@ static int queue_next(lua_State *L)
     return 5;
 }
 
-/* queue:done(key, result, seconds): the seconds until the key waits again; nil
- * if it will not by itself. */
+/* queue:done(key, result, seconds): ends the run of the key. Returns the
+ * seconds until the key waits again; nil: only after another add. */
 static int queue_done(lua_State *L)
 {
     static const char *const names[] = {"done", "after", "paced", "failed",

@@ -15,7 +15,8 @@ typedef struct registration_box {
     struct registration_box *next;
     kl_event event; /* the event in progress, if `busy` */
     bool busy;
-    /* Lua has received the event. False while its parts could not be pushed. */
+    /* True once Lua has received the event. It stays false if pushing the parts
+     * of the event raised an error. */
     bool told;
     watched_events watched;
 } registration_box;
@@ -88,7 +89,8 @@ static kl_registration *find_live(const registration_box *box)
     return box->informer != NULL ? box->registration : NULL;
 }
 
-/* Gives the event back. Until then it keeps the registration alive. */
+/* Gives the event back to the core. Until then the event keeps the core's
+ * registration alive. */
 static void give_event_back(registration_box *box)
 {
     if (box->busy) {

@@ -74,9 +74,10 @@ static int path_gc(lua_State *L)
     return 0;
 }
 
-/* Pushes the compiled path of the text at `index`. Upvalue 1 is the cache, with
- * weak values: scripts make paths out of names, so it must not grow. A path
- * that was freed can still be in it while the lua_State closes. */
+/* Pushes the compiled path of the text at `index`. Upvalue 1 is the cache. Its
+ * values are weak: scripts build paths from the names of objects, and the cache
+ * must not keep all of these paths. While the lua_State closes, a path that was
+ * freed can still be in the cache. */
 static const kl_path *push_path(lua_State *L, int index)
 {
     kl_path **box;

@@ -91,8 +91,8 @@ static void on_sigurg(int number)
     errno = saved;
 }
 
-/* Catches SIGURG, from the first request for a traceback on, unless the host
- * program does. */
+/* Catches SIGURG; the first request for a traceback calls this. False if the
+ * host program catches SIGURG itself. */
 static bool catch_sigurg(void)
 {
     struct sigaction action = {.sa_handler = on_sigurg,
@@ -113,7 +113,8 @@ static bool catch_sigurg(void)
     return sigaction(SIGURG, &action, NULL) == 0;
 }
 
-/* Runs on the watchdog's thread, while the other thread is in its activity. */
+/* Runs on the watchdog's thread, while the thread of the loop runs an activity
+ * that takes too long. */
 static void ask_where(void *context)
 {
     loop_watch *self = context;

@@ -32,7 +32,8 @@ local function list_caches(list)
     return all
 end
 
--- Makes each cache wake the loop at its next change; true if one has changed since the last call.
+-- Makes each cache wake the loop at its next change. True if a cache may have changed since the
+-- last call. If versions are not numbers, always true: the sightings may have changed.
 local function arm_wakeups(all)
     local has_changed = false
     for _, each in ipairs(all) do

@@ -10,7 +10,8 @@ local function is_array(value)
     return #value > 0 or (ARRAY ~= nil and getmetatable(value) == ARRAY)
 end
 
----A copy of a value as tables, without nulls in objects, which a merge patch cannot set.
+---A copy of a value as tables. Nulls in the objects of a script's table are left out, because a
+---merge patch cannot set them; a view is copied as it is.
 ---@param value any
 ---@return any
 function difference.plain(value)

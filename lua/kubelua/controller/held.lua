@@ -1,5 +1,5 @@
--- One object that a run has written, and the test if a cache holds this write: the cache has
--- reached its version, or has seen that the object is gone.
+-- One object that a run has written, and the test for whether a cache holds this write. It does
+-- once it has reached the version of the write, or has seen that the object is gone.
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer_parts"
 local reach = require "kubelua.controller.reach"
@@ -19,7 +19,7 @@ local reach = require "kubelua.controller.reach"
 ---the last finalizer of an object that is being deleted
 ---@field is_guess boolean? the UID is that of the cached object, not one that the server named
 ---@field base string? the version of the cache when the answer came
----@field list integer? if versions are not numbers: the first list that began after the answer
+---@field list integer? if versions are not numbers: the number of the first list after the answer
 ---@field keys table<string, true> the keys whose runs wrote it
 local held = {}
 
@@ -82,8 +82,8 @@ local function has_finalizers(object)
     return finalizers ~= nil and #finalizers > 0
 end
 
--- True if this write removed the last finalizer of an object that is being deleted: mostly, the
--- object is then gone.
+-- True if this write removed the last finalizer of an object that is being deleted. Then the server
+-- usually deletes the object.
 local function is_let_go(object)
     return object:get("metadata.deletionTimestamp") ~= nil and not has_finalizers(object)
         and (object:get("metadata.deletionGracePeriodSeconds") or 0) == 0
@@ -130,8 +130,9 @@ local function has_version(self, object)
     return order ~= nil or was_version_seen(self, object)
 end
 
--- If an update removed the last finalizer, something else may keep the object: then the cache has
--- it at that version or a later one.
+-- True if the cache shows the end of the object. After an update that removed the last finalizer,
+-- the server may still keep the object: then it is enough that the cache has it without finalizers,
+-- at the version of the update or a later one.
 local function has_end(self, object)
     if not object then
         return true

@@ -11,8 +11,8 @@ local options = require "kubelua.options"
 ---@field name? string in logs, metrics and events, and as field manager; default: the resource
 ---@field client? kubelua.Client default: kubelua.connect()
 ---@field reconcile kubelua.Reconcile
----@field gone? kubelua.Gone called for a queued key that is not in the cache; also for one that
----was never there; may be called again
+---@field gone? kubelua.Gone called for a queued key that is not in the cache, even if it never was;
+---also for a key whose object was replaced by one with another UID; may be called again
 ---@field finalizer? string such as "example.com/cleanup"; needs finalize
 ---@field finalize? kubelua.Reconcile called for an object that is being deleted
 ---@field owns? (string|kubelua.SourceOptions)[] their events reconcile their owner

@@ -5,7 +5,7 @@ local core = require "kubelua.core"
 ---@class kubelua.controller.Queue
 ---@field raw userdata
 ---@field clock kubelua.Clock
----@field wake fun() called after every call that may have made a key wait
+---@field wake fun() called after every call that may have put a key into the queue
 local Queue = {}
 Queue.__index = Queue
 
@@ -96,7 +96,7 @@ function Queue:arm()
     end
 end
 
----Seconds until the next key is due; nil: no key is delayed.
+---Seconds until `next` has a key; 0: it has one now; nil: only after a key is added or done.
 ---@return number?
 function Queue:due_in()
     return sync_clock(self):due_in()

@@ -18,7 +18,7 @@ local write = require "kubelua.controller.write"
 ---@field attempt integer 1, plus 1 for each failure in a row before
 ---@field due number? Unix time of the later run that was asked for
 ---@field client kubelua.Client
----@field memo table of this key and UID; lives as long as the process
+---@field memo table of this key and UID, in memory; empty after this process has become the leader
 ---@field log fun(level: "debug"|"info"|"warn"|"error", message: string, ...)
 local methods = {}
 

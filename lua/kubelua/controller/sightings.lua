@@ -6,7 +6,8 @@ local scheduler = require "kubelua.scheduler"
 local Sightings = {}
 Sightings.__index = Sightings
 
--- Seconds for which a version is remembered at least: no write waits longer for its answer.
+-- Seconds for which a version is remembered at least: twice the default timeout of a write, whose
+-- answer may come after its event.
 local LONG = 60
 
 local sightings = {}

@@ -88,8 +88,8 @@ local function find_changes(old, wanted)
     return next(patch) ~= nil and patch or nil
 end
 
--- True if the server has changed or dropped fields of this very status before: then it is not sent
--- again.
+-- True if this very status was sent before, the server changed or dropped some of its fields, and
+-- the object still has what the server stored then: so the status is not sent again.
 local function is_known(run, uid, old, wanted)
     local kept = run.state.memos[run.key]
     local before = kept and kept.statuses and kept.statuses[uid]

@@ -1,5 +1,5 @@
--- What a controller must find out before a run: if the versions of its caches are numbers; and the
--- result of a write that was sent, but not answered.
+-- Finds out what a controller must know before a run: that the versions of its caches are numbers,
+-- or that they are not; and the result of each write that was sent, but not answered.
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer_parts"
 local reach = require "kubelua.controller.reach"
@@ -21,7 +21,8 @@ local function prepare_source(state, source)
     return true
 end
 
----Finds out if the versions of each source are numbers. Called once the caches have synced.
+---Looks at each new source: if its versions are not numbers, remembers them (sightings.lua). Called
+---before each run, when all caches have synced.
 ---@param state kubelua.controller.State
 ---@return true?, string?, string?
 function unsure.prepare(state)

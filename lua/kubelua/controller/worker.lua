@@ -96,13 +96,14 @@ local function perform_run(state, record)
     return reconcile_object(state, record, object)
 end
 
--- The name of a key in the log: "Foo web/a", if there is such an object.
+-- The name of a key in the log: "Foo web/a" if the cache has the object, else the key.
 local function describe(state, key)
     local object = state.main and state.main.informer:get(key)
     return object and tostring(object) or key
 end
 
--- Of a repeated failure, the log names the attempts 1, 2, 4, 8, ..., and each new message.
+-- True if a failure must be logged: at the attempts 1, 2, 4, 8, ..., and whenever its message is
+-- new.
 local function is_news(before, message, attempt)
     while attempt % 2 == 0 do
         attempt = attempt / 2
@@ -172,8 +173,9 @@ local function run_task(state, record)
     record.result = result
 end
 
----Cancels a run. Its key stays in progress until the function has returned. A run that has not
----begun ends in its turn.
+---Cancels a run. Its key stays in progress until the function of the script has returned. If the
+---task of the run has not begun, the run ends when the task has its turn, without calling the
+---function.
 ---@param record kubelua.controller.Record
 ---@param reason "timeout"|"not_leader"|"stopped"
 function worker.cancel(record, reason)

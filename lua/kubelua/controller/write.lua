@@ -30,7 +30,8 @@ local APPLY = { owner = "boolean", adopt = "boolean", manager = "string", dry_ru
 
 local write = {}
 
--- The default namespace of a document: that of the run's object, which may be gone.
+-- The default namespace of a document: that of the run's object; if the object is gone, that of the
+-- run's key.
 local function namespace_of(run)
     if run.object then
         return run.object.namespace
@@ -38,7 +39,8 @@ local function namespace_of(run)
     return run.state.main and run.key:match("^(.-)/") or nil
 end
 
--- The document to send, a copy, and its kind. Without the kind: the verb will refuse the document.
+-- Returns a copy of the document, to be sent, and its kind. Returns no kind if fields are missing:
+-- the verb will refuse such a document.
 local function prepare_document(run, call, object, given)
     local document, message, code = documents.one(call, object)
     if not document then
@@ -117,7 +119,8 @@ end
 -- it ignores the version (kube-apiserver clears it when an apply creates an object).
 local NONE = "1"
 
--- One attempt of an apply for an owner: to exactly this existing object, or only if none exists.
+-- One attempt of an apply for an owner. With `existing`, it changes exactly that object; without,
+-- it succeeds only if no object of that name exists.
 local function try_apply(run, document, existing, given, passed)
     local metadata = {}
     for name, value in pairs(document.metadata) do

@@ -7,10 +7,10 @@ local own_versions = require "kubelua.controller.own_versions"
 local reach = require "kubelua.controller.reach"
 local unsure = require "kubelua.controller.unsure"
 
--- Seconds that a read waits for the cache.
+-- Seconds that a read waits for the cache at most.
 local PATIENCE = 5
 
--- Above this many writes, those that the caches hold by now are forgotten.
+-- At this many remembered writes to a source, the writes that its cache holds are forgotten.
 local MANY = 64
 
 ---@class kubelua.controller.Written
@@ -98,8 +98,8 @@ local function find_or_add(self, source, key, uid)
     return objects[uid]
 end
 
--- Remembers an answered write for one cache. If the answer to a delete has no UID, it is that of
--- the cached object.
+-- Remembers an answered write for one cache. If the answer to a delete has no UID, the UID of the
+-- cached object is taken instead.
 local function remember_write(self, key, source, write)
     local object = write.object
     local name = write.name or object.name
@@ -157,8 +157,8 @@ function Written:watch(scope, key)
     end
 end
 
--- Waits until the caches hold all writes of a list. A write with a guessed UID is then forgotten:
--- it must not block the key for ever.
+-- Waits until the caches hold all writes of a list. After PATIENCE seconds it fails with "stale",
+-- and forgets the writes whose UID was only guessed: they must not block the key for ever.
 local function await_writes(self, what, list)
     local left = caches.await(what, PATIENCE, list, function(one) return check_write(self, one) end)
     if #left == 0 then
@@ -200,7 +200,7 @@ function Written:wait(what, source, filter)
     return await_writes(self, what, list)
 end
 
----The answer to the last write of an object, while its cache does not hold the write.
+---The object in the answer to its last write, while that write is remembered.
 ---@param source kubelua.controller.Source
 ---@param key string
 ---@param uid string?

@@ -1,7 +1,7 @@
 -- The JSON of an Event, as events.k8s.io/v1. Servers have this version since 1.19, and client-go's
 -- newer recorder (tools/events) and controller-runtime write it. kubectl shows it as it shows
--- core/v1 Events (describe, get events, events), with the count and the age of a series; in
--- core/v1, every client has other fields for these. The server stores one kind for both.
+-- core/v1 Events (describe, get events, events), with the count and the age of a series. In
+-- core/v1, clients do not agree on the fields for these. The server stores one kind for both.
 local core = require "kubelua.core"
 local timestamp = core.timestamp
 

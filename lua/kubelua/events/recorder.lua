@@ -160,7 +160,7 @@ local function write_next(self)
     enqueue_later(self, one)
 end
 
--- Waits as long as the server needs a pause.
+-- Waits until the pause after a failure is over.
 local function wait_for_pause(self, task)
     local timer = self.clock:at(self.may_send_at, function() scheduler.wake(task) end)
     scheduler.suspend()

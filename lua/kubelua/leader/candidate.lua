@@ -1,5 +1,6 @@
 -- This process in the election for one Lease: sends the requests that election.lua orders, and
--- tells each member of gain and loss. A task renews the lease; a timer ends it if that fails.
+-- tells each member of gain and loss. A task renews the lease; if that fails, a timer ends the
+-- leadership.
 local core = require "kubelua.core"
 local Election = require "kubelua.leader.election"
 local lease = require "kubelua.leader.lease"
@@ -26,7 +27,7 @@ end
 
 ---@param options kubelua.LeaderOptions with all defaults
 ---@param notes { leaves: fun(), left: fun() } called when the last member leaves, and when the
----Lease is released
+---attempt to release the Lease is over
 ---@return kubelua.Candidate
 function Candidate.new(options, notes)
     return setmetatable({
@@ -44,7 +45,7 @@ function Candidate:now()
     return self.clock.stands and self.clock:now() or core.boottime()
 end
 
--- A time of the election's clock, on the clock of timers.
+-- Converts a time of the election's clock to the clock of timers.
 local function to_timer_clock(self, at)
     return self.clock:now() + math.max(0, at - self:now())
 end
@@ -115,7 +116,7 @@ local function send_order(self, order)
     end
     self.asks = order.what
     local answer, message, code = lease.ask(client, self.options, order, self.teller.what)
-    scheduler.end_if_cancelled() -- it may still happen: see release.lua
+    scheduler.end_if_cancelled() -- the server may still carry it out: see release.lua
     self.asks = nil
     self.election:answer(order, self:now(), answer, message, code)
     return answer, message, code
@@ -214,7 +215,7 @@ function Candidate:leave(member)
             error(problem, 0)
         end
     end)
-    task.at_end = true -- the run may end now
+    task.at_end = true -- if the run ends now, the end of the run does not hold this task back
 end
 
 ---Adds a member: one more user of the Lease in this process.
@@ -225,7 +226,7 @@ function Candidate:join(client)
     self.members[#self.members + 1] = member
     if not self.task then
         self.task = start_task(self, compete)
-        self.task.outlasts = true -- the end of a run: see end_run
+        self.task.outlasts = true -- the end of a run does not cancel it: see end_run
     end
     return members.new(self, member)
 end

@@ -2,8 +2,8 @@
 -- nothing: times and answers come in, orders go out; candidate.lua carries them out.
 --
 -- Why it is safe (all times are of this machine's own clock, so clocks need not agree):
---   1. The lease of another holder is over once its record has not changed for
---      leaseDurationSeconds since this process saw it. The holder counts from when it was sent.
+--   1. The lease of another holder is over once this process has seen its record unchanged for
+--      leaseDurationSeconds. The holder counts from an earlier time: when it sent the record.
 --   2. This process leads from when its last successful renewal was sent, for `renew` seconds. Its
 --      writes end before `lease` seconds have passed: no other process can hold the lease sooner.
 --   3. Every write names the resourceVersion that it replaces: of two, one gets a conflict.
@@ -27,7 +27,7 @@ Election.__index = Election
 ---An order: what to do next.
 ---@class kubelua.Election.Order
 ---@field what "wait"|"read"|"create"|"update"|"release"
----@field at number? how long to wait; calling `next` earlier does no harm
+---@field at number? the time to wait for; calling `next` earlier does no harm
 ---@field timeout number? seconds of the request
 ---@field lease table? the Lease to write
 ---@field sent_at number? when a write was sent
@@ -188,7 +188,7 @@ local function handle_failure(self, now, order, message, code)
         self.sent[order.record] = nil
     end
     if order.what ~= "read" and LOOK_AGAIN[code] and not (order.what == "create"
-        and code == "not_found") then -- without its namespace it never will be
+        and code == "not_found") then -- the namespace does not exist: no hurry
         self.troubles = self.troubles + 1
         self.next_at = self.troubles == 1 and now
             or now + math.min(self.retry, FIRST_PAUSE * 2 ^ (self.troubles - 2))

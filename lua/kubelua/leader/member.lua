@@ -25,8 +25,8 @@ local WRITE_TIMEOUT = 30 -- seconds, of a write without a timeout
 ---@field release fun()
 ---@field status fun(): kubelua.LeaderStatus
 
--- Called before each write. It looks at the clock, because the process may have been stopped
--- before.
+-- Called before each write. It looks at the clock, because the process may have been suspended
+-- since the last look.
 local function may_write(candidate, write, term)
     local election = candidate.election
     if not candidate:look() or (term and term ~= election.term) then
@@ -35,8 +35,8 @@ local function may_write(candidate, write, term)
     end
     local now = candidate:now()
     write.timeout = math.min(write.timeout or WRITE_TIMEOUT, election:time_for_write(now))
-    -- The process may also be stopped between now and when the transport's thread sends the
-    -- request.
+    -- The process may also be suspended between now and the moment when the transport's thread
+    -- sends the request.
     write.send_by = not candidate.clock.stands and election.renewed_at + election.renew or nil
     write.answered = function(code) release.note_write(candidate, code) end
     return true

@@ -13,8 +13,9 @@ function release.note_write(candidate, code)
     end
 end
 
--- True if a write was sent and not answered. After the time of a lease that does not matter any
--- more: the write is then as old as one of a holder that died may be when another takes the Lease.
+-- True if, within the last `lease` seconds, a write was sent and not answered. An older one does
+-- not matter any more: if this process had died then, another process could hold the Lease by now,
+-- and the server could carry out the write just as late.
 local function is_unsure(candidate)
     return candidate.unsure_at ~= nil
         and candidate:now() - candidate.unsure_at < candidate.options.lease

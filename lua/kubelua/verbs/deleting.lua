@@ -98,7 +98,8 @@ local function list_namespaces(port, target, given)
     return namespaces
 end
 
----An API server deletes the objects of one namespace only. For "*" the namespaces are listed first.
+---One request deletes the objects of one namespace only. For "*", the objects are listed first, to
+---find their namespaces.
 ---@param port kubelua.Port
 ---@param resource string
 ---@param given kubelua.DeleteAllOptions

@@ -23,8 +23,8 @@ local function join_path(path, key)
     return path == "" and key or path .. "." .. key
 end
 
----True if `found` has all that is wanted: of tables, the named fields; arrays as a whole.
----kubelua.null means that the field is absent.
+---True if `found` has all that is wanted: of a table, the named fields; of an array, the same
+---number of items, each of which has what is wanted. kubelua.null means that the field is absent.
 ---@param found any
 ---@param wanted any
 ---@param path string? the path of `found`, for the message

@@ -74,7 +74,7 @@ local function send_call(port, call, target)
     return port.send(call)
 end
 
----Sends a read. Scopes are not asked.
+---Sends a read. The hooks of the task's scope are for writes only.
 ---@param port kubelua.Port
 ---@param call kubelua.Request with `subresource` instead of `path`
 ---@param target kubelua.Target

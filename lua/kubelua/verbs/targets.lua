@@ -13,7 +13,7 @@ local targets = {}
 ---@field name string?
 ---@field uid string? the UID of the object that was given
 
--- True if it can be a segment of a path. No kind allows other names.
+-- True if the name can be a segment of a path. No kind allows other names.
 local function is_name(name)
     return name ~= "" and name ~= "." and name ~= ".." and not name:find("[/%%%c]")
 end

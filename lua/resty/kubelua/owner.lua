@@ -1,7 +1,7 @@
--- Runs the scripts of kube.owner in the worker that owns the map; when it ends, they run in the
--- next owner. There are two timers. `supervise` runs ten times a second; it cannot die, because
--- nginx sets it again before it runs. `dispatch` runs the handlers; `supervise` starts it again
--- after PATIENCE seconds without a round.
+-- Runs the scripts of kube.owner in the worker that owns the map; when that worker ends, they run
+-- in the next owner. There are two timers. `supervise` runs ten times a second; it cannot die,
+-- because nginx sets it again before it runs. `dispatch` runs the handlers; `supervise` starts it
+-- again after PATIENCE seconds without a round.
 local kubelua = require "kubelua"
 local library = require "resty.kubelua.library"
 local log = require "kubelua.log"
@@ -22,7 +22,8 @@ local clients = {} -- clients that the scripts have opened
 local is_running = false -- true while the scripts of this worker run
 local is_supervised = false
 local heard = 0 -- when the last round began
--- Counts dispatchers. One that was counted as dead, and comes back, sees another number and ends.
+-- Counts dispatchers. A dispatcher that counts as dead may run again: then it sees that the number
+-- has changed, and ends.
 local turn = 0
 
 -- True in the worker that may write to the map.

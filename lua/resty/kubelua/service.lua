@@ -214,8 +214,8 @@ local function text_or_nil(text)
 end
 
 ---All endpoints: first the ready ones, then others that serve, then the rest. A new table.
----@return resty.kubelua.Endpoint[]? endpoints nil: there is no such service
----@return string? why "unknown" or "not_synced"
+---@return resty.kubelua.Endpoint[]? endpoints nil: the service is not in the map; see `why`
+---@return string? why "unknown" (there is no such service) or "not_synced"
 function Service:endpoints()
     local list = {}
     local result = each_endpoint(self, function(endpoint, host)

@@ -10,7 +10,7 @@ local map = require "resty.kubelua.map"
 
 local serving = {}
 
-local FOR_EVER = 365 * 86400 -- seconds; a timer that long runs when the worker exits
+local FOR_EVER = 365 * 86400 -- seconds: nginx runs this timer early, when the worker exits
 local LOOK = 0.002 -- seconds between two checks of a map that is not synced
 
 local started = false

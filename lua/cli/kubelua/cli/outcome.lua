@@ -7,8 +7,8 @@ local function is_open(status)
     return status.state ~= "stopped"
 end
 
----Says why nothing was read: if a server was asked, and no informer got its first list. nil:
----something was read.
+---Says why nothing was read: the error of an open informer, if no informer has its first list. nil:
+---an informer has its first list, or no open informer has an error.
 ---@return string?
 function outcome.unreached()
     local problem

@@ -53,7 +53,8 @@ local function listen(sim, options)
     return true
 end
 
--- Starts controllers beside the server, if they are wanted. The result ends them.
+-- Starts controllers beside the server, if the command line asks for them. nil, message: one of
+-- them could not start.
 local function start_controllers(sim, options)
     if not options.controllers then
         return true

@@ -175,7 +175,7 @@ local function expand_arguments(arguments)
     return expanded
 end
 
--- A message for options that exclude each other; nil: there are none.
+-- A message if options exclude each other, or if an option lacks one that it needs; else nil.
 local function find_contradiction(options)
     if options.speed and not options.replay then
         return "--speed is for --replay FILE: there is nothing to play"
