@@ -19,7 +19,8 @@ typedef struct applying {
     const kl__node *live; /* NULL: the object does not exist yet */
     const kl__node *config;
     kl__managers managers;
-    /* the applying manager, in managers; set after kl__managers_add */
+    /* the applying manager, in `managers`; set after the last call of
+     * kl__managers_add, which may move the array */
     kl__manager *self;
     kl__node *last;   /* fields of its last apply; NULL: none */
     kl__node *object; /* the result */
@@ -241,7 +242,8 @@ static kl_code merge_config(applying *self, kl_error *err)
     return KL_OK;
 }
 
-/* Other managers of changed fields lose them, or are conflicts. */
+/* Takes the changed fields from their other managers. Without `force`, a field
+ * that another manager has is a conflict. */
 static kl_code settle_conflicts(applying *self, bool force,
                                 kl__conflicts *conflicts, kl_error *err)
 {

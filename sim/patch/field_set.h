@@ -21,11 +21,11 @@ bool kl__fields_has(const kl__node *element);
 /* Makes a client's set canonical. KL_EPARSE: malformed; KL_ENOMEM. */
 kl_code kl__fields_adopt(kl__edit *edit, kl__node *set, kl_error *err);
 
-/* Begins an element; others may be put below it in any order. NULL: out of
- * memory. */
+/* Begins an element; others may be put below it in any order. `is_member`: the
+ * path of the element itself is in the set. NULL: out of memory. */
 kl__node *kl__fields_begin(kl__edit *edit, bool is_member);
-/* Puts it into its parent, if there is a field in it. False: out of memory, or
- * `element` is NULL. */
+/* Puts the element into its parent, unless it has no field. False: out of
+ * memory, or `element` is NULL. */
 bool kl__fields_end(kl__edit *edit, kl__node *parent, const char *name,
                     size_t length, kl__node *element);
 /* Sorts the elements directly below; kl__fields_end does it by itself. */

@@ -25,7 +25,7 @@ static kl_code refuse_entry(kl_error *err)
     return kl_error_set(err, KL_EPARSE, "managedFields cannot be read");
 }
 
-/* Compares two managers; those that apply are equal in all versions. */
+/* Compares two managers. The version does not count for managers that apply. */
 static int compare_identity(const kl__manager *a, const kl__manager *b)
 {
     int order = (int)a->applies - (int)b->applies;

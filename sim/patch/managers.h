@@ -32,8 +32,8 @@ void kl__managers_deinit(kl__managers *managers);
  * malformed, and none counts; KL_ENOMEM. The caller deinits it in any case. */
 kl_code kl__managers_read(kl__managers *managers, kl__edit *edit,
                           kl__node *list, bool given, kl_error *err);
-/* The manager with the same name, operation, version and subresource; NULL:
- * none. */
+/* The manager with the same name, operation, subresource and, unless its
+ * operation is Apply, version; NULL: none. */
 kl__manager *kl__managers_find(const kl__managers *managers,
                                const kl__manager *like);
 /* Adds a manager; NULL: out of memory. */
@@ -64,8 +64,8 @@ typedef struct kl__author {
     const char *now;         /* RFC 3339 */
     bool forgets;            /* the request empties managedFields */
     const kl__node *ignored; /* fields that the write cannot change; or NULL */
-    /* an object in which nothing is set, for comparing a new one with; NULL:
-     * compare with nothing */
+    /* an object in which nothing is set: a new object is compared with it;
+     * NULL: all fields of a new object count as changed */
     const kl__node *nothing;
 } kl__author;
 
@@ -136,8 +136,8 @@ kl_code kl__managers_from_scale(kl__edit *edit, const kl__scale_lists *lists,
                                 const char *api_version, kl__node **managed,
                                 kl_error *err);
 
-/* For both: takes the changed and removed fields of a write from every manager
- * but `self`; a manager may be left without any. */
+/* For track.c and apply.c: takes the changed and removed fields of a write from
+ * every manager but `self`; a manager may be left without any. */
 void kl__managers_yield(kl__managers *managers, const kl__manager *self,
                         const kl__node *changed, const kl__node *removed);
 /* Removes fields that have no managers: name, uid, resourceVersion ... */

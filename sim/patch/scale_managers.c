@@ -51,7 +51,8 @@ static bool has_field(const kl__node *set, const kl__node *field)
     return set != NULL && kl__fields_has(set);
 }
 
-/* The path of replicas in an entry's version; NULL: unknown, or none. */
+/* Finds a version in the list; NULL: unknown. The path in the result is NULL if
+ * the version has no scale. */
 static const kl__scale_path *find_scale_path(const kl__scale_path *paths,
                                              const char *api_version)
 {

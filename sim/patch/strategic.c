@@ -111,7 +111,8 @@ static bool has_text(const kl__map *texts, const char *name, size_t length)
     return kl__map_get_n(texts, name, length) != NULL;
 }
 
-/* True if all members of a patch are listed in its $retainKeys. */
+/* True if all members of a patch are listed in its $retainKeys; nulls and
+ * directives need not be. */
 static bool retains_patch(const kl__map *kept, kl__node *patch)
 {
     kl__node_iter iter = {0};

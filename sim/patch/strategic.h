@@ -28,8 +28,9 @@ typedef struct kl__member_name {
 
 #define KL__SET_ELEMENT_ORDER "$setElementOrder"
 
-/* True if a member is a directive with that prefix; *about: the name after its
- * slash, or NULL. */
+/* True if the name of a member begins with that prefix of a directive. The
+ * second: the member that the directive is about, which is named after the
+ * slash; NULL: there is no slash. */
 bool kl__strategic_is(const char *name, size_t length, const char *prefix);
 const char *kl__strategic_about(const char *name, size_t *length,
                                 const char *prefix);
@@ -84,8 +85,9 @@ const char *kl__keyed_name(const kl__strategic *job, const char *merge_key,
                            kl_code *code);
 /* The first index of a key, plus 1; 0: none. */
 size_t kl__keyed_find(const kl__keyed *list, const char *key, size_t length);
-/* Sorts elements into `array`: by the first of `orders`, and those that only
- * the second (the server's) has in between. */
+/* Sorts the elements of `merged` into `array`: elements that the first of
+ * `orders` has, in its order; between them all others, in the order of the
+ * second, the server's list before the patch. */
 kl_code kl__keyed_arrange(const kl__strategic *job, const char *merge_key,
                           kl__node *array, const kl__keyed *merged,
                           const kl__keyed *const orders[2]);

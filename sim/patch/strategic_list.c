@@ -115,8 +115,8 @@ static kl_code merge_elements(const kl__strategic *job,
     return code;
 }
 
-/* Leaves out repeated values of the old list; those of the patch are left out
- * too. */
+/* Removes repeated values, which only the old list can have: merge_elements
+ * adds a value of the patch once. */
 static void drop_repeated(kl__keyed *merged, const kl__strategic *job)
 {
     size_t count = 0;

@@ -51,7 +51,8 @@ const char *kl__keyed_name(const kl__strategic *job, const char *merge_key,
     if (kl__node_is(value, KL_STRING)) {
         return kl__node_string(value, length);
     }
-    /* No string that Kubernetes uses as a key begins like that. */
+    /* The NUL at the end is a part of the key, so that the number 1 and the
+     * string "1" are different keys. */
     text = kl__go_text(value);
     if (text != NULL) {
         kl__node *kept;
@@ -191,7 +192,7 @@ kl_code kl__keyed_arrange(const kl__strategic *job, const char *merge_key,
     return code;
 }
 
-/* Checks that all elements of two lists are objects, or that none is. */
+/* Checks that all elements of two lists have one type, other than list. */
 kl_code kl__strategic_elements(const kl__strategic *job,
                                const kl__node *const sides[2], bool *are_maps)
 {

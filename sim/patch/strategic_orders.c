@@ -22,8 +22,8 @@ typedef struct ordered {
     kl__node *order;
 } ordered;
 
-/* Sorts the merged elements; `merged` holds copies of the old ones where these
- * are needed for comparing. */
+/* Merges the patch's list into `merged`, and sorts the result. A copy of the
+ * old list tells the order that the server had. */
 static kl_code merge_ordered(const kl__strategic *job, ordered *lists,
                              kl__node *merged)
 {

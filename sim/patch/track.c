@@ -88,7 +88,7 @@ static bool own_fields(const kl__author *author, kl__managers *managers,
     return kl__fields_unite(author->edit, known->fields, changed);
 }
 
-/* Takes the changed fields from the other managers. */
+/* Takes the changed fields from all managers, and gives them to the author. */
 static kl_code update_managers(const kl__author *author, const kl__node *live,
                                const kl__node *object, kl__managers *managers,
                                kl_error *err)

@@ -136,7 +136,7 @@ const kl__element *kl__elements_find(const kl__elements *elements,
 static bool add_fields(kl__typed *typed, const kl__schema *schema,
                        const kl__node *value, kl__node *into);
 
-/* True for a value that is empty or null, and so is a field by itself. */
+/* True for null and for an object without members: it is a field by itself. */
 static bool is_nothing(const kl__node *value)
 {
     return kl__node_type(value) == KL_NULL ||

@@ -169,7 +169,7 @@ static void check_scalar(checking *self, const kl__schema *schema,
 
     switch (schema->type) {
     case KL__SCHEMA_STRING:
-        /* Quantities, times and similar texts may be any scalar. */
+        /* A quantity may be any scalar. */
         if (!is_text && (schema->format != KL__FORMAT_QUANTITY ||
                          kl__node_size(value) > 0)) {
             refuse_value(self, "string", value);

@@ -94,8 +94,8 @@ static bool compare_at(kl__typed *typed, const pair *values, const char *name,
            kl__fields_end(typed->edit, into->removed, name, length, at.removed);
 }
 
-/* Compares a member; its name is written again after going deeper, as that
- * overwrites it. */
+/* Compares a member. It keeps a copy of the name, because going deeper
+ * overwrites typed->name. */
 static bool compare_member(kl__typed *typed, const pair *values,
                            const char *name, size_t length,
                            const kl__difference *into)

@@ -21,7 +21,7 @@ typedef struct text_pair {
 typedef struct metric_sort {
     const char *type;
     const char *member;
-    text_pair pairs[6]; /* the last one has name == NULL */
+    text_pair pairs[6]; /* the last one has v1 == NULL */
 } metric_sort;
 
 /* How each type of metric of v2 is written in v1. */
@@ -144,7 +144,8 @@ static kl__node *metric_to_v2(kl__edit *edit, const kl__node *from)
     return to != NULL && put_target_type(edit, to) ? whole : NULL;
 }
 
-/* True if the metric is CPU utilization, for which v1 has a field. */
+/* The value of a metric of CPU utilization, for which v1 has a field; NULL: it
+ * is another metric. */
 static const kl__node *cpu_use(const kl__node *metric)
 {
     static const char *const name[] = {"resource", "name", NULL};

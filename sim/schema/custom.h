@@ -15,9 +15,8 @@ const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
                                    size_t length);
 
 /* Removes fields that the schema does not have; `unknown` (may be NULL) gets a
- * line "spec.foo
- * " for each, in no order. A resource keeps apiVersion and kind, and what
- * metadata may have. KL_ENOMEM. */
+ * line such as "spec.foo" for each, in no order. A resource keeps apiVersion,
+ * kind, and what metadata may have. KL_ENOMEM. */
 kl_code kl__custom_prune(const kl__schema *schema, kl__node *value,
                          kl__buf *unknown, kl_error *err);
 
@@ -52,7 +51,7 @@ void kl__custom_validate_embedded(const kl__schema *schema,
 
 /* --- Parts of these functions. -------------------------------------------- */
 
-/* True if a text has the format; any text has an unknown format. */
+/* True if a text has the format. Every text fits a format that is unknown. */
 bool kl__custom_format_fits(const char *format, const char *text,
                             size_t length);
 /* True if there is such a format for texts. */
@@ -61,7 +60,7 @@ bool kl__custom_format_is_known(const char *format);
 /* True if a schema's `required` lists the name. */
 bool kl__schema_requires(const kl_value *source, const char *name);
 
-/* True if a number of a schema is whole; the second: of a value. */
+/* True if a number is whole. */
 bool kl__number_is_whole(double number);
 
 #endif

@@ -55,7 +55,8 @@ static bool is_date(const char *text, size_t length)
     return length == 10 && is_date_part(text, length);
 }
 
-/* "15:04:05", a fraction, then "Z" or an offset; RFC 3339. */
+/* RFC 3339: a date, "T", "15:04:05", a fraction or none, then "Z" or an
+ * offset. */
 static bool is_date_time(const char *text, size_t length)
 {
     const char *end = text + length, *at;

@@ -1,7 +1,7 @@
 /*
- * definition_fields.c - see definition_parts.h: the spec of a definition. What
- * all versions have in common kube-apiserver moves to the top of spec, so paths
- * in messages are those.
+ * definition_fields.c - see definition_parts.h: the spec of a definition.
+ * kube-apiserver moves a member that is equal in all versions to the top of
+ * spec, and messages have the path that it has there.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -54,7 +54,7 @@ static const kl_value *shared_member(const kl_value *versions, const char *name)
 
 /* --- Names. --------------------------------------------------------------- */
 
-/* Checks a DNS label; `prefix` comes before the reason. */
+/* Checks a DNS label; with `any_case`, capital letters are allowed. */
 static void check_label(kl__definition *self, const char *member,
                         const char *text, bool any_case)
 {
@@ -235,7 +235,7 @@ static void check_warning(kl__definition *self, const kl_value *version)
     }
 }
 
-/* A member of versions, where they do not share it. */
+/* A member of a version, which all versions may share. */
 typedef struct shared_part {
     const char *member;
     const char *above; /* its name in spec if they share it */

@@ -101,7 +101,7 @@ static void put_rune(kl__pattern_source *self, uint32_t rune)
 
 /* --- Repetition. ---------------------------------------------------------- */
 
-/* Appends copies of the piece of `length` steps at `at`. */
+/* Appends a copy of the piece of `length` steps at `at`. */
 static void copy_piece(kl__pattern_source *self, size_t at, size_t length)
 {
     size_t end = self->to->step_count;
@@ -112,7 +112,8 @@ static void copy_piece(kl__pattern_source *self, size_t at, size_t length)
     }
 }
 
-/* Repeats the piece from `at` to the end, any number of times. */
+/* Repeats the piece from `at` to the end any number of times; with `once`, at
+ * least once. */
 static void repeat_freely(kl__pattern_source *self, size_t at, bool once)
 {
     int length = (int)(self->to->step_count - at);

@@ -32,8 +32,7 @@ void kl__pattern_add(kl__pattern_source *self, uint32_t low, uint32_t high);
 
 /* Reads "\d" and similar; false: there is none. */
 bool kl__pattern_class(kl__pattern_source *self, bool *negated);
-/* Reads "
- * ", "\x41", "\."; false: an error. */
+/* Reads an escaped character, such as "\x41" or "\."; false: an error. */
 bool kl__pattern_escape(kl__pattern_source *self, uint32_t *rune);
 /* Reads "[a-z]"; false: an error. */
 bool kl__pattern_bracket(kl__pattern_source *self, bool *negated);

@@ -11,7 +11,9 @@
 #include "sim/schema/protobuf_wire.h"
 #include "sim/schema/schema.h"
 
-/* Of the types that can be one thing or another, this one is a schema. */
+/* The type of a schema in a definition. A value of a type with one of the flags
+ * below is such a schema or else, by the flag, a list of schemas, a boolean, or
+ * a list of names. */
 #define KL__PROTOBUF_SCHEMAS \
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 enum {

@@ -1,7 +1,6 @@
 /*
- * quantity.c - see quantity.h. A quantity is stored as digits times a power of
- * ten or two. With at most 36 digits, 9 of them after the point, none is
- * rounded.
+ * quantity.c - see quantity.h. A quantity is stored as a count of 10^-9, in 128
+ * bits. With at most 36 digits, 9 of them after the point, none is rounded.
  */
 #include "sim/schema/quantity.h"
 
@@ -54,8 +53,8 @@ static wide multiply_wide(wide value, unsigned factor)
     return value > most / factor ? most : value * factor;
 }
 
-/* Moves the point by `*ten`, and leaves there what does not fit; digits that
- * are lost round up. */
+/* Multiplies by 10^*ten. A power that would overflow stays in `*ten`; sets
+ * `*lost` if digits were cut off: the caller then rounds up. */
 static wide shift_point(wide value, int *ten, bool *lost)
 {
     for (; *ten > 0 && value != 0 && value <= most / 10; --*ten) {

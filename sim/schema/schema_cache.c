@@ -1,6 +1,6 @@
 /*
  * schema_cache.c - see schema_cache.h: the schemas of built-in kinds, each read
- * at first use and kept for the process.
+ * at first use and kept until the last kl__schema_release.
  */
 #include "sim/schema/schema_cache.h"
 

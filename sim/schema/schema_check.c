@@ -177,7 +177,7 @@ static const char *bare_name(const char *go)
     return dot != NULL ? dot + 1 : go;
 }
 
-/* A set of fields by index; no struct has more. */
+/* A set of fields by index; no struct has more than 256. */
 typedef struct field_set {
     uint64_t bits[4];
 } field_set;

@@ -16,8 +16,9 @@ bool kl__default_struct(kl__edit *edit, kl__node *node,
 bool kl__default_kind(kl__edit *edit, kl__node *object,
                       const kl__schema *schema);
 
-/* Each sets a member that is absent (a text: or empty; a list or map: or
- * without elements). False: out of memory. */
+/* Each sets a member that is absent or null; kl__default_text also one that is
+ * "", kl__default_copy also a list or map without elements. False: out of
+ * memory. */
 bool kl__default_text(kl__edit *edit, kl__node *node, const char *name,
                       const char *text);
 bool kl__default_json(kl__edit *edit, kl__node *node, const char *name,

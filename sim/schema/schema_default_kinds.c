@@ -354,8 +354,8 @@ static bool name_space(kl__edit *edit, kl__node *object)
                         kl__edit_text(edit, name));
 }
 
-/* Sets the generation of the template, which is a field inside kube-apiserver:
- * what the request says of it is overwritten. */
+/* Sets the annotation with the generation of the template, if the object has
+ * none: inside kube-apiserver the generation is a field. */
 static bool daemon_set(kl__edit *edit, kl__node *object)
 {
     kl__node *metadata = kl__node_get(object, "metadata");

@@ -92,8 +92,8 @@ static kl_code wrong_wire(decoder *self, const kl__wire_field *field,
                         go);
 }
 
-/* Reads a value that is not a list, as a new node; for a map, one entry after
- * another. */
+/* Reads a value as a new node. A list must be a message of its own; the field
+ * of a map is one entry. */
 static kl__node *read_value(decoder *self, const kl__schema *schema,
                             const kl__wire_field *field);
 

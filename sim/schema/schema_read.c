@@ -14,7 +14,8 @@ typedef struct kl__schema_text {
     const char *at;
 } text;
 
-/* The meaning of a letter; a NULL name: the text that follows has it. */
+/* The meaning of a letter. `name` is NULL if the type has no name in OpenAPI,
+ * `go` for lists and maps. */
 typedef struct letter {
     char letter;
     kl__schema_type type;
@@ -49,7 +50,8 @@ static const letter letters[] = {
     {'{', KL__SCHEMA_MAP, KL__FORMAT_NONE, NULL, NULL},
 };
 
-/* The text up to a byte, or NULL; continues after that byte. */
+/* A copy of the text up to the byte `end`; goes on after that byte. NULL: out
+ * of memory. */
 static char *cut_text(text *from, char end)
 {
     const char *stop = strchr(from->at, end);

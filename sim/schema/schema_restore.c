@@ -1,6 +1,8 @@
 /*
- * schema_restore.c - see schema_restore.h. The messages follow from what Go's
- * reflection converts: an integer can become a text.
+ * schema_restore.c - see schema_restore.h. Go's reflection can convert
+ * an integer to a string, so the message for these types is "cannot convert",
+ * although the API server refuses the value. For types that Go does not
+ * convert, it is "unrecognized type".
  */
 #include "sim/schema/schema_restore.h"
 

@@ -47,7 +47,7 @@ static bool read_literal(progress *reading, char byte)
     return true;
 }
 
-/* Reads that many digits; `lenient`: or one. */
+/* Reads as many digits as `piece` has characters; `lenient`: or one digit. */
 static bool read_digits_of(progress *reading, const char *piece, int *value,
                            bool lenient)
 {
@@ -125,7 +125,7 @@ static int days_in(int year, int month)
     return days[month - 1] + (month == 2 && leap);
 }
 
-/* Days from 1970 to the first of a month; years begin in March here. */
+/* Days from 1970-01-01 to a date; in this calculation years begin in March. */
 static int64_t day_number(int year, int month, int day)
 {
     int64_t years = month > 2 ? year : year - 1;

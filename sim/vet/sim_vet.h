@@ -1,7 +1,8 @@
 /*
  * sim_vet.h - validates objects of built-in kinds, in kube-apiserver's words
  * and order. Each file sim_vet_*.c checks some kinds; sim_vet_kinds.c has their
- * table. Functions of trees with defaults set, without a cluster.
+ * table. The functions look only at the object, whose defaults are set, and not
+ * at the cluster.
  */
 #ifndef KL_SIM_VET_H
 #define KL_SIM_VET_H
@@ -43,7 +44,8 @@ bool kl__vet_required(kl__vet *vet, const kl__node *object, const char *member);
 /* The text must be one of `names` (the last is NULL), or absent. */
 void kl__vet_enum(kl__vet *vet, const kl__node *object, const char *member,
                   const char *const *names);
-/* Adds "Unsupported value" for a text; "" if there is none. */
+/* Adds "Unsupported value" unless the text is one of `names`. "" stands for a
+ * text that is absent. */
 void kl__vet_unsupported(kl__vet *vet, const char *member, const char *text,
                          const char *const *names);
 /* The number must be in the range, or absent. */
@@ -78,8 +80,8 @@ void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member);
 
 /* The text must be a DNS name and not "" (NULL counts as ""). */
 void kl__vet_dns(kl__vet *vet, const char *member, const char *text);
-/* The current value must be a DNS name, in which underscores are allowed; the
- * second: a label. */
+/* The current value must be a DNS name, in which underscores are allowed; for
+ * the second function, the text must be a DNS label. */
 void kl__vet_dns_underscore(kl__vet *vet, const char *text);
 void kl__vet_label_text(kl__vet *vet, const char *member, const char *text);
 /* The text must be a name with or without a prefix, like keys of labels, and
@@ -114,6 +116,7 @@ void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names);
 /* One of the spec's lists of containers; `volumes` by name. */
 void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
                         const kl__map *volumes);
+/* A probe; `succeeds_once`: its successThreshold must be 1. */
 void kl__vet_probe(kl__vet *vet, const kl__node *probe, bool succeeds_once);
 void kl__vet_handler(kl__vet *vet, const kl__node *handler);
 /* Quantities: not negative, and no request above its limit. */
@@ -144,8 +147,8 @@ kl__vet_kind kl__vet_quota_status, kl__vet_deployment_status,
     kl__vet_budget_status, kl__vet_autoscaler_status, kl__vet_namespace_status,
     kl__vet_service_status;
 
-/* Validates an object of a kind; the second function: only its status. Adds
- * errors. */
+/* kl__vet_object validates an object of a kind, kl__vet_status only its status.
+ * Both add errors. */
 void kl__vet_status(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors);
 void kl__vet_object(const char *group, const char *plural,

@@ -14,7 +14,7 @@ typedef struct workload {
     const char *title; /* its name in the message about deadlines of pods */
 } workload;
 
-/* Checks the selector, and that it selects the template's labels. */
+/* Checks the selector, which must not be empty. */
 static void check_selector(kl__vet *vet, const kl__node *spec,
                            const workload *is)
 {
@@ -61,7 +61,7 @@ static void check_pods(kl__vet *vet, const kl__node *spec, const workload *is)
     }
 }
 
-/* True if a value is absent, "0" or "0%". */
+/* True if a value is absent, 0 or "0%". */
 static bool is_zero(const kl__node *value)
 {
     const char *text = kl__node_string(value, NULL);

@@ -102,18 +102,18 @@ static void check_described_object(kl__vet *vet, const kl__node *source)
     check_metric_name(vet, source);
 }
 
-/* A type of metric: what is checked first, which member of its target is
- * required (or one of two), and which may not be with the first. */
+/* A type of metric, and the rules for its target: it must have the member
+ * `one`, or `other`; some types may not have both. */
 typedef struct metric_sort {
     const char *type;
     const char *member;
     void (*check)(kl__vet *vet, const kl__node *source);
     const char *one;
-    const char *other; /* NULL: only the first is possible */
-    const char *missing;
-    /* may not be with `member_extra`; NULL: both may be set */
+    const char *other;   /* NULL: only the first is possible */
+    const char *missing; /* the message if neither is set */
+    /* the message if both are set; NULL: both may be set */
     const char *extra;
-    const char *member_extra;
+    const char *member_extra; /* the member that this message is about */
 } metric_sort;
 
 static const char RAW[] =

@@ -343,8 +343,8 @@ static void forbid_life(kl__vet *vet, const kl__node *container)
 
 /* --- All of them. --------------------------------------------------------- */
 
-/* Adds the names of containers that run at the same time; init containers may
- * not use them either. */
+/* Adds the names of the main containers: init containers may not use them
+ * again. */
 static bool put_names(const kl__node *list, kl__map *names)
 {
     kl__node_iter iter = {0};

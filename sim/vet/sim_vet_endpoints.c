@@ -11,7 +11,8 @@ static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
 
 /* --- Addresses. ----------------------------------------------------------- */
 
-/* Refuses loopback and link-local addresses, which no other host can reach. */
+/* Refuses addresses that no other host can reach, such as loopback and
+ * link-local ones. */
 static void check_reach(kl__vet *vet, const char *member, const char *text)
 {
     unsigned char four[4], six[16];

@@ -48,8 +48,9 @@ static void check_report(kl__vet *vet, const kl__node *object,
     check_length(vet, object, "message", LONGEST_NOTE);
 }
 
-/* An event must be in the namespace of its object; for an object without one,
- * in "default" or "kube-system". */
+/* An event without eventTime must be in the namespace of its object. If the
+ * object has none, the event must be in "default"; with eventTime, it may also
+ * be in "kube-system". */
 static void check_event(kl__vet *vet, const kl__node *object,
                         const char *controller)
 {

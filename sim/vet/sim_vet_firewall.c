@@ -37,8 +37,8 @@ static void check_port(kl__vet *vet, const kl__node *port)
 
 typedef struct block {
     unsigned char bytes[16];
-    size_t size; /* how many bits are the prefix */
-    long bits;
+    size_t size; /* bytes of the address: 4 or 16 */
+    long bits;   /* length of the prefix */
 } block;
 
 static bool read_block(const char *text, block *out)

@@ -205,8 +205,8 @@ void kl__vet_names_of_host(kl__vet *vet, const kl__node *spec)
 
 /* --- Operating systems. --------------------------------------------------- */
 
-/* Checks os.name; a pod for Linux must not have options of Windows, and the
- * reverse. */
+/* Checks os.name. A pod for Linux must not have options of Windows; the reverse
+ * is not checked. */
 void kl__vet_system(kl__vet *vet, const kl__node *spec)
 {
     static const char *const systems[] = {"linux", "windows", NULL};

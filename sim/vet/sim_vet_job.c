@@ -71,7 +71,7 @@ static void check_values(kl__vet *vet, const kl__node *codes)
             kl__vet_value(vet, KL__FIELD_INVALID, NULL, value,
                           "must not be 0 for the In operator");
         }
-        /* the list is sorted, so equal ones are neighbours */
+        /* in a sorted list, equal numbers are neighbours */
         if (number == before) {
             kl__vet_value(vet, KL__FIELD_DUPLICATE, NULL, value, "");
         }

@@ -183,8 +183,8 @@ static void check_tls(kl__vet *vet, const kl__node *tls)
     kl__vet_subdomain(vet, tls, "secretName");
 }
 
-/* If a new Ingress has its class in the field and in the annotation, they must
- * be equal. */
+/* If an Ingress has its class both in the field and in the annotation, they
+ * must be equal. kube-apiserver checks this only when an Ingress is created. */
 static void check_class(kl__vet *vet, const kl__node *object)
 {
     static const char key[] = "kubernetes.io/ingress.class";

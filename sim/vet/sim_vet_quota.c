@@ -24,7 +24,8 @@ static const char *const counted[] = {"pods",
                                       "persistentvolumeclaims",
                                       "services.nodeports",
                                       "services.loadbalancers"};
-/* Resources that pods use, with requests and limits. */
+/* Resources that pods use, with requests and limits. The first three are those
+ * that a container names. */
 static const char *const taken[] = {
     "cpu",          "memory",          "ephemeral-storage",
     "requests.cpu", "requests.memory", "requests.ephemeral-storage",
