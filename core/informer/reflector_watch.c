@@ -424,8 +424,10 @@ static kl_informer_state end_watch(kl__reflector *self, outcome result,
         return after_stall(self);
     case BACKWARD:
         /* The server answers, so the backoff of an outage before is over. Once
-         * in BACKWARD_MS: a second such event makes the versions opaque. */
-        kl__backoff_reset(&self->backoff);
+         * in BACKWARD_MS, so that lists cannot follow one another at once. */
+        if (kl__reflector_now(self) >= self->backward_until) {
+            kl__backoff_reset(&self->backoff);
+        }
         self->newest = true;
         self->backward_until =
             kl__clock_after(self->options.clock, BACKWARD_MS);
