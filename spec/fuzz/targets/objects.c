@@ -217,7 +217,10 @@ static void expect_text(kl_object *object, const kl_value *root,
     kl_object_close(object);
     again = kl_object_parse(json, length, options, NULL);
     FUZZ_EXPECT(again != NULL);
-    FUZZ_EXPECT(strcmp(kl_object_json(again, NULL, NULL), json) == 0);
+    /* Of metadata alone an empty kind is left out, and added the next time. */
+    FUZZ_EXPECT((options->metadata_only &&
+                 (*want->kind == '\0' || *want->api_version == '\0')) ||
+                strcmp(kl_object_json(again, NULL, NULL), json) == 0);
     kl_object_unref(again);
 }
 
