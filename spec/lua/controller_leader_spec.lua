@@ -153,14 +153,20 @@ describe("the end of a run", function()
         return w.cluster:get("leases", "default/spec").spec.holderIdentity or ""
     end
 
+    local function patch_late(run)
+        assert(run:patch { data = { value = "late" } })
+    end
+
     -- A leader whose write waits at the server as its run ends; `during` is called in that end.
-    local function end_with_a_write(during)
+    -- `reconcile` sends the write; default: patch_late.
+    local function end_with_a_write(during, reconcile)
         local problem
+        reconcile = reconcile or patch_late
         w:apply("a")
         w.cluster:delay { verb = "patch", resource = "configmaps", before = 3600 }
         local one = start("one", { timeout = math.huge, reconcile = function(_, run)
             w:note("began")
-            assert(run:patch { data = { value = "late" } })
+            reconcile(run)
         end })
         until_state(one, "running")
         assert.same({ "began" }, w:noted())
@@ -190,6 +196,21 @@ describe("the end of a run", function()
         local lease = w.cluster:get("leases", "default/spec")
         assert.is_true(tonumber(lease.resource_version) > tonumber(map.resource_version))
         assert.equal(0, one:status().queue.in_progress)
+        assert.equal(0, w:count_logged("not released"))
+    end)
+
+    it("releases the Lease after a write of a task that a run has spawned", function()
+        Flight.FINISH = 60
+        local one = end_with_a_write(function()
+            for _ = 1, 20 do -- a release that does not wait is sent meanwhile
+                kubelua.sleep(0.01)
+            end
+            assert.equal("one", holder())
+            w.cluster:heal()
+        end, function(run) kubelua.spawn(patch_late, run) end)
+        assert.equal("", holder())
+        assert.equal("late", w.cluster:get("configmaps", "web/a").data.value)
+        assert.equal("standby", one:status().state)
         assert.equal(0, w:count_logged("not released"))
     end)
 

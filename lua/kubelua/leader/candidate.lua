@@ -36,6 +36,10 @@ function Candidate.new(options, notes)
         election = Election.new { identity = options.identity, lease = options.lease,
             renew = options.renew, retry = options.retry, random = draw_random },
         told_term = 0, is_told = false,
+        -- Sets: the writes without a result, and the tasks that wait for them. Weak: the result of
+        -- a write whose task is gone never comes.
+        writes = setmetatable({}, { __mode = "k" }),
+        releasing = setmetatable({}, { __mode = "k" }),
     }, Candidate)
 end
 

@@ -38,7 +38,8 @@ local function may_write(candidate, write, term)
     -- The process may also be suspended between now and the moment when the transport's thread
     -- sends the request.
     write.send_by = not candidate.clock.stands and election.renewed_at + election.renew or nil
-    write.answered = function(code) release.note_write(candidate, code) end
+    write.begun = function() release.begin_write(candidate, write) end
+    write.answered = function() release.end_write(candidate, write) end
     return true
 end
 

@@ -1,16 +1,39 @@
 -- Releases the Lease of a candidate, so that other processes need not wait until it expires; but
 -- not while a write that relied on it may still be carried out.
 local log = require "kubelua.log"
+local scheduler = require "kubelua.scheduler"
 
 local release = {}
 
----Records the result of a write that relied on the Lease.
+---Notes that a write that relies on the Lease is about to be sent.
 ---@param candidate kubelua.Candidate
----@param code string? nil: it was done
-function release.note_write(candidate, code)
-    if code == "unknown" then
+---@param write kubelua.Write
+function release.begin_write(candidate, write)
+    candidate.writes[write] = true
+end
+
+---Notes the result of such a write.
+---@param candidate kubelua.Candidate
+---@param write kubelua.Write with its code
+function release.end_write(candidate, write)
+    candidate.writes[write] = nil
+    if write.code == "unknown" then
         candidate.unsure_at = candidate:now()
     end
+    for task in pairs(candidate.releasing) do
+        scheduler.wake(task)
+    end
+end
+
+-- Waits until every write that was sent has its result. A run may be over before the writes of
+-- tasks that it spawned.
+local function await_writes(candidate)
+    local task = scheduler.task_here()
+    candidate.releasing[task] = true
+    while next(candidate.writes) do
+        scheduler.park()
+    end
+    candidate.releasing[task] = nil
 end
 
 -- True if, within the last `lease` seconds, a write was sent and not answered. An older one does
@@ -25,6 +48,7 @@ end
 ---@param candidate kubelua.Candidate
 ---@param send fun(candidate: kubelua.Candidate, order: table): table?, string?, string?
 function release.run(candidate, send)
+    await_writes(candidate)
     if is_unsure(candidate) then
         log("info", "%s: not released, as a write was not answered: it expires by itself",
             candidate.teller.what)

@@ -98,8 +98,9 @@ end
 ---@field dry_run boolean
 ---@field timeout number? seconds; before_write may lower it
 ---@field send_by number? a time of core.boottime; before_write may set it: not sent later
----@field answered (fun(code: string?))? before_write may set it; called with the code of the
----result. At the end of a run, such a write has some time to be answered
+---@field begun fun()? before_write may set it; called when all agree, before the write is sent
+---@field answered fun()? before_write may set it; called once `code` is set. At the end of a run,
+---such a write has some time to be answered
 
 -- Tells the scope the result of a write.
 local function tell_scope(scope, write, reply, object, code)
@@ -109,7 +110,7 @@ local function tell_scope(scope, write, reply, object, code)
         write.uid, write.name = write.uid or object.uid, write.name or object.name
     end
     if write.answered then
-        write.answered(code)
+        write.answered()
     end
     if scope and scope.wrote then
         scope.wrote(write)
@@ -147,6 +148,9 @@ function ports.write(port, write, call, target, read)
         end
         call.timeout, call.send_by = write.timeout, write.send_by
         call.may_finish = write.answered ~= nil
+        if write.begun then
+            write.begun()
+        end
     end
     call.tells = true -- so a cancelled task reports to its scope before it raises
     local ok, reply, message, code, retry_after = pcall(send_call, port, call, target)
