@@ -222,4 +222,18 @@ describe("the end of a run", function()
         w.cluster:heal()
         until_state(one, "running") -- once it has expired
     end)
+
+    it("releases no Lease after a 504: that write may still take effect", function()
+        w:apply("a")
+        w.cluster:fail { verb = "patch", resource = "configmaps", status = 504, count = 0 }
+        local one = start("one", { reconcile = function(_, run)
+            local _, _, code = run:patch { data = { value = "late" } }
+            w:note(code)
+        end })
+        until_state(one, "running")
+        assert.same({ "unavailable" }, w:noted())
+        kubelua.stop()
+        kubelua.run(5)
+        assert.equal("one", holder())
+    end)
 end)

@@ -5,6 +5,10 @@ local scheduler = require "kubelua.scheduler"
 
 local release = {}
 
+-- Answers after which a write may still be carried out: of a proxy that lost the server, and of a
+-- server or proxy that gave up waiting.
+local UNSURE = { [502] = true, [504] = true }
+
 ---Notes that a write that relies on the Lease is about to be sent.
 ---@param candidate kubelua.Candidate
 ---@param write kubelua.Write
@@ -14,10 +18,10 @@ end
 
 ---Notes the result of such a write.
 ---@param candidate kubelua.Candidate
----@param write kubelua.Write with its code
+---@param write kubelua.Write with its code and status
 function release.end_write(candidate, write)
     candidate.writes[write] = nil
-    if write.code == "unknown" then
+    if write.code == "unknown" or UNSURE[write.status] then
         candidate.unsure_at = candidate:now()
     end
     for task in pairs(candidate.releasing) do
@@ -36,9 +40,9 @@ local function await_writes(candidate)
     candidate.releasing[task] = nil
 end
 
--- True if, within the last `lease` seconds, a write was sent and not answered. An older one does
--- not matter any more: if this process had died then, another process could hold the Lease by now,
--- and the server could carry out the write just as late.
+-- True if, within the last `lease` seconds, a write was sent and its result is not known. An older
+-- one does not matter any more: if this process had died then, another process could hold the Lease
+-- by now, and the server could carry out the write just as late.
 local function is_unsure(candidate)
     return candidate.unsure_at ~= nil
         and candidate:now() - candidate.unsure_at < candidate.options.lease
@@ -50,7 +54,7 @@ end
 function release.run(candidate, send)
     await_writes(candidate)
     if is_unsure(candidate) then
-        log("info", "%s: not released, as a write was not answered: it expires by itself",
+        log("info", "%s: not released, as the result of a write is not known: it expires by itself",
             candidate.teller.what)
         return
     elseif candidate.asks then
