@@ -186,7 +186,7 @@ static kl_code collect_body(kl_request *request, kl_error *err)
 
     for (size_t got = 0; got < TURN;) {
         size_t left = MAX_BODY - body->length;
-        size_t most = body->length == 0 ? FIRST_READ : READ_SIZE;
+        size_t most = body->length < FIRST_READ ? FIRST_READ : READ_SIZE;
         size_t room = left < most ? left + 1 : most;
         size_t length = 0;
         char *end = kl__buf_reserve(body, room);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "kubelua/memory.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { MANY = 300 };
+enum { MANY = 300, SMALL = 12 * 1024 };
 
 typedef request_rig world;
 
@@ -47,6 +48,18 @@ static void an_answered_request_comes_back_by_its_tag_once(void **state)
     assert_int_equal(kl_request_result(request, &reply, &self->err), KL_EINVAL);
     kl_request_free(request);
     assert_null(kl_event_queue_next(self->queue));
+}
+
+static void a_short_answer_needs_a_small_buffer(void **state)
+{
+    world *self = *state;
+    kl_reply reply;
+
+    fake_transport_answer(self->fake, &(fake_answer){.body = "{}"});
+    assert_int_equal(
+        request_end_of(self, request_send_it(self, "GET", "/"), &reply), KL_OK);
+    assert_in_range(malloc_usable_size(reply.body), 3, SMALL);
+    kl_reply_clear(&reply);
 }
 
 static void a_reply_has_the_headers_of_the_answer(void **state)
@@ -242,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SPEC(an_answered_request_comes_back_by_its_tag_once),
+        SPEC(a_short_answer_needs_a_small_buffer),
         SPEC(a_reply_has_the_headers_of_the_answer),
         SPEC(a_request_carries_the_headers_that_it_was_given),
         SPEC(a_header_that_is_the_clients_own_is_refused),
