@@ -135,9 +135,12 @@ conformance.describe("Leaders", function(it, cluster)
                 end
                 leader = all:await_writer(leader)
             end
-            all.running[leader]:signal("TERM")
+            local last = all.running[leader]
+            last:signal("TERM")
             all:await_writer(leader)
-            assert.is_true(all.history:was_released())
+            -- It is left to expire where the last write is not answered within half a second.
+            assert.is_true(all.history:was_released()
+                or last:said():find("not released", 1, true) ~= nil)
             local late = all.history:late_writes()
             assert.is_true(#late <= LATE, table.concat(late, "\n"))
         end)
