@@ -255,9 +255,12 @@ static void another_takes_over_when_the_owner_is_killed(void **state)
 static void a_stopped_owner_keeps_the_map(void **state)
 {
     process *owner = find_owner();
+    siginfo_t stopped;
 
     (void)state;
     kill(owner->pid, SIGSTOP);
+    /* Its threads go on for a moment: wait until all of them have stopped. */
+    assert_int_equal(waitid(P_PID, (id_t)owner->pid, &stopped, WSTOPPED), 0);
     tell(&world.cluster, "slice 10.0.0.2");
     owner_await_age(world.map, 300, "shop", "10.0.0.1");
     assert_ptr_equal(find_owner(), owner);
