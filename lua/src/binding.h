@@ -95,8 +95,7 @@ int misuse(lua_State *L, const char *format, ...);
 
 /* check.c: arguments */
 
-/* Pushes a field of the options table at `index` (an absolute index), without
- * calling its metatable. */
+/* Pushes a field of the table at `index` (absolute), without metamethods. */
 void push_option(lua_State *L, int index, const char *name);
 /* The string field of the options table at `index`; NULL if absent. Raises if
  * it is anything else, or has a NUL byte. Borrowed: the table keeps it. */
@@ -105,9 +104,10 @@ const char *option_string(lua_State *L, int index, const char *name);
 void check_string(lua_State *L, int index, const char *call, const char *what);
 /* The string at `index`, which has no NUL byte; raises otherwise. */
 const char *check_text(lua_State *L, int index);
+/* The strings of the array `name`, then NULL; or NULL. Pushes two values. */
+const char *const *push_texts(lua_State *L, int index, const char *name);
 bool option_bool(lua_State *L, int index, const char *name);
-/* Seconds as milliseconds; `absent` if there is no such field. Raises if the
- * number is negative or more than a hundred years. */
+/* Seconds (0 to a hundred years, else raises) as ms; or `absent`. */
 int64_t option_ms(lua_State *L, int index, const char *name, int64_t absent);
 /* An integer of 0 or more; 0 if absent. Raises on anything else. */
 int option_integer(lua_State *L, int index, const char *name);

@@ -40,6 +40,29 @@ const char *option_string(lua_State *L, int index, const char *name)
     return text;
 }
 
+const char *const *push_texts(lua_State *L, int index, const char *name)
+{
+    const char **texts;
+    size_t count;
+
+    push_option(L, index, name);
+    /* array or nil */
+    if (lua_isnil(L, -1)) {
+        return NULL;
+    }
+    luaL_checktype(L, -1, LUA_TTABLE);
+    count = lua_rawlen(L, -1);
+    texts = lua_newuserdata(L, (count + 1) * sizeof(*texts));
+    /* array, texts */
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -2, (int)i + 1);
+        texts[i] = check_text(L, -1);
+        lua_pop(L, 1);
+    }
+    texts[count] = NULL;
+    return texts;
+}
+
 void check_string(lua_State *L, int index, const char *call, const char *what)
 {
     if (lua_type(L, index) != LUA_TSTRING) {

@@ -28,29 +28,6 @@ static int64_t read_idle_timeout_ms(lua_State *L, int index)
     return never ? -1 : option_ms(L, index, "idle_timeout", 0);
 }
 
-/* Pushes an array of the texts of the list `name`, with NULL behind the last;
- * NULL where there is no such list. The texts are borrowed from the list. */
-static const char *const *push_texts(lua_State *L, int index, const char *name)
-{
-    const char **texts;
-    size_t count;
-
-    push_option(L, index, name);
-    if (lua_isnil(L, -1)) {
-        return NULL;
-    }
-    count = lua_rawlen(L, -1);
-    texts = lua_newuserdata(L, (count + 1) * sizeof(*texts));
-    /* list, texts */
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, -2, (int)i + 1);
-        texts[i] = check_text(L, -1);
-        lua_pop(L, 1);
-    }
-    texts[count] = NULL;
-    return texts;
-}
-
 void push_informer_options(lua_State *L, int index,
                            kl_informer_options *options)
 {

@@ -25,30 +25,6 @@ static kl_process *check_process(lua_State *L)
     return box->process;
 }
 
-/* The option `name`, an array of strings, as a NULL-ended array of C strings;
- * NULL if absent. Pushes the option and a userdata with the array. */
-static const char *const *check_texts(lua_State *L, int index, const char *name)
-{
-    const char **texts;
-    size_t count;
-
-    push_option(L, index, name); /* array or nil */
-    if (lua_isnil(L, -1)) {
-        return NULL;
-    }
-    luaL_checktype(L, -1, LUA_TTABLE);
-    count = lua_rawlen(L, -1);
-    texts = lua_newuserdata(L, (count + 1) * sizeof(*texts));
-    /* array, userdata */
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, -2, (int)i + 1);
-        texts[i] = check_text(L, -1);
-        lua_pop(L, 1);
-    }
-    texts[count] = NULL;
-    return texts;
-}
-
 /* True if the entry "NAME=value" of an environment has the name that `change`
  * begins with. */
 static bool is_changed_by(const char *entry, const char *change)
@@ -63,7 +39,7 @@ static bool is_changed_by(const char *entry, const char *change)
  * the array; its strings are borrowed. */
 static const char *const *check_environment(lua_State *L, int index)
 {
-    const char *const *changes = check_texts(L, index, "env");
+    const char *const *changes = push_texts(L, index, "env");
     const char **all;
     size_t count = 1, n = 0;
 
@@ -114,7 +90,7 @@ static int process_start(lua_State *L)
     if (!lua_isnil(L, -1)) {
         options.input = luaL_checklstring(L, -1, &options.input_length);
     }
-    options.args = check_texts(L, 1, "args");
+    options.args = push_texts(L, 1, "args");
     options.env = check_environment(L, 1);
     box = lua_newuserdata(L, sizeof(*box));
     box->process = NULL;
