@@ -26,7 +26,7 @@ int link_fd(const link_t *link);
 
 bool link_send(link_t *link, const char *method, const char *path,
                const char *body);
-/* Reads a whole answer: its status and the size of its body. */
+/* Reads one whole HTTP response; returns the status and the body's length. */
 bool link_receive(link_t *link, int *status, size_t *length);
 /* Reads the head of a stream, which must be a 200. */
 bool link_begin(link_t *link);

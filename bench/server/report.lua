@@ -165,7 +165,7 @@ function report.store(root, results)
     write(root .. "/bench/server/results.json", json.encode(results) .. "\n")
 end
 
----True if the table in the tree has the figures of its results.
+---True if the table in bench/RESULTS.md shows the figures of bench/server/results.json.
 ---@return boolean
 function report.check(root)
     local _, there = take_apart(root)

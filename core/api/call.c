@@ -20,7 +20,7 @@ kl_code kl_client_call(kl_client *client, const kl_call *call, kl_reply *reply,
     if (request == NULL) {
         return err->code;
     }
-    /* the request has a timeout of its own */
+    /* Without a limit: call->timeout_ms ends the request. */
     code = kl_request_wait(request, -1);
     if (code == KL_OK) {
         code = kl_request_result(request, reply, err);

@@ -234,7 +234,7 @@ void *kl__client_slot(kl_client *client, void *(*make)(void),
     return slot;
 }
 
-/* A request that is being sent, for both of its tries. */
+/* The arguments of a request, kept for the second try (after a 401). */
 typedef struct outgoing {
     kl_client *client;
     const kl__request *request;

@@ -116,13 +116,14 @@ kl_code kl__list_watch_watch(kl__list_watch *source,
                              kl_error *err);
 
 /*
- * The next item. KL_ETIMEOUT after timeout_ms (< 0: no limit) without one: it
- * may be called again. An ERROR event is the code of its Status (KL_EGONE,
- * ...). A stream that breaks is KL_EUNAVAILABLE, in the middle of a frame too.
- * Text that does not parse, an object without a name, or an object of another
- * kind (a Table) is KL_EPARSE: nothing is skipped silently. After any error
- * but KL_ETIMEOUT, and after KL__ITEM_PAGE or KL__ITEM_END, the transfer is
- * over: KL_EINVAL until the next `list` or `watch`.
+ * Returns the next item. KL_ETIMEOUT: none came within timeout_ms (< 0: no
+ * limit); the caller may call again. For an ERROR event, returns the code that
+ * its Status stands for (KL_EGONE, ...). A stream that breaks is
+ * KL_EUNAVAILABLE, in the middle of a frame too. Text that does not parse, an
+ * object without a name, or an object of another kind (a Table) is KL_EPARSE:
+ * nothing is skipped silently. After any error but KL_ETIMEOUT, and after
+ * KL__ITEM_PAGE or KL__ITEM_END, the transfer is over: KL_EINVAL until the next
+ * `list` or `watch`.
  */
 kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
                             int64_t timeout_ms, kl__cancel *cancel,

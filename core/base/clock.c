@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <time.h>
 
-/* FAKE_POLL_MS: a thread that waits on a fake clock looks at the clock again
- * after this much real time, because the clock does not know the condition
- * variables of its waiters and cannot wake them. FAKE_PATIENCE_MS: the limit of
- * kl__clock_await_waiters. */
+/* FAKE_POLL_MS: a thread that waits on a fake clock reads the clock again after
+ * this much real time, because the clock cannot signal the condition variable
+ * on which the thread waits. FAKE_PATIENCE_MS: how long
+ * kl__clock_await_waiters waits at most. */
 enum { FAKE_POLL_MS = 1, FAKE_PATIENCE_MS = 10000 };
 
 struct kl__clock {

@@ -9,8 +9,8 @@
 #include "base/list.h"
 #include "kubelua/event_queue.h"
 
-/* One registration, request or program as a member of its queue. Guarded by the
- * queue's mutex. */
+/* The link that puts a registration, request or program into the list of its
+ * event queue. The queue's mutex guards it. */
 typedef struct kl__ready {
     kl__list node; /* in the queue's list while it is ready */
     void *tag;

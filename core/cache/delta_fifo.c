@@ -225,9 +225,9 @@ kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
     return code;
 }
 
-/* True if `delta` replaces `last`, the delta directly before it: a bookmark or
- * Sync replaces one of its type, and an error one with the same code and
- * message. */
+/* True if `delta` replaces `last`, the delta directly before it: a bookmark
+ * replaces a bookmark, a Sync a Sync, and an error an error that has the same
+ * code and message. */
 static bool replaces_last(const kl__delta *delta, const kl__delta *last)
 {
     if (delta->type != last->type) {

@@ -24,7 +24,7 @@ void kl__change_list_clear(kl__change_list *changes)
     *changes = (kl__change_list){0};
 }
 
-/* Appends a change; takes references of its own. */
+/* Appends a copy of the change and adds a reference to each of its objects. */
 static kl_code append_change(kl__change_list *changes, const kl__change *change)
 {
     if (changes->count == changes->capacity) {

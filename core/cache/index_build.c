@@ -1,10 +1,10 @@
 /*
- * index_build.c - adds an index to a cache that is in use. Steps: (1) from now
- * on each transaction of the writer adds a journal of its changes; (2) fill the
- * index from a snapshot, without a lock; (3) replay the journals until none is
- * left; (4) publish the index. Step 3 ends only if values are computed faster
- * than objects change. That holds: the informer thread computes values for each
- * change, too, and would fall behind otherwise.
+ * index_build.c - adds an index to a cache that is in use. Steps: (1) have
+ * the writer record the changes of each transaction, from now on, in a journal;
+ * (2) fill the index from a snapshot, without a lock; (3) replay the journals
+ * until none is left; (4) publish the index. Step 3 ends only if values are
+ * computed faster than objects change. That holds: the informer thread computes
+ * values for each change, too, and would fall behind otherwise.
  */
 #include "cache/store.h"
 
