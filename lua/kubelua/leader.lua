@@ -77,7 +77,7 @@ local function candidates_at(client)
 end
 
 local candidates = setmetatable({}, { __mode = "k" }) -- all candidates, a set
-local leaving = 0 -- how many candidates are releasing their Lease
+local leaving = {} -- candidates that are releasing their Lease, a set: it keeps their tasks
 
 -- The end of a run releases the Leases, so that other processes need not wait until they expire.
 loop.on_end(function()
@@ -91,7 +91,7 @@ loop.on_end(function()
                 return false
             end
         end
-        return leaving == 0
+        return next(leaving) == nil
     end
     while not is_done() do
         loop.sleep(0.01)
@@ -118,9 +118,9 @@ local function find_or_make_candidate(client, options)
     found = Candidate.new(options, {
         leaves = function()
             all[key], candidates[found] = nil, nil
-            leaving = leaving + 1
+            leaving[found] = true
         end,
-        left = function() leaving = leaving - 1 end,
+        left = function() leaving[found] = nil end,
     })
     all[key], candidates[found] = found, true
     return found

@@ -212,14 +212,14 @@ function Candidate:leave(member)
         self.teller:left()
     end
     self.task:cancel()
-    local task = start_task(self, function()
+    self.task = start_task(self, function()
         local ok, problem = pcall(release.run, self, send_order)
         self.notes.left()
         if not ok then
             error(problem, 0)
         end
     end)
-    task.at_end = true -- if the run ends now, the end of the run does not hold this task back
+    self.task.at_end = true -- if the run ends now, the end of the run does not hold this task back
 end
 
 ---Adds a member: one more user of the Lease in this process.
