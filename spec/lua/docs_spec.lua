@@ -1,4 +1,5 @@
--- docs/LUA.md is complete: it must name every call, option and error code.
+-- docs/LUA.md is complete: it must name every call, option and error code. Lua code in documents
+-- parses.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local page = require "page"
@@ -23,6 +24,38 @@ local function names_between(path, first, last, pattern)
     assert.is_true(#names > 0)
     return names
 end
+
+-- The blocks of Lua in a document: their text, and the line before each.
+local function blocks_of(text)
+    local blocks, block, number = {}, nil, 0
+    for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+        number = number + 1
+        if not block and line:find("^```") then
+            block = { line = number, is_lua = line == "```lua" }
+        elseif block and line == "```" then
+            blocks[#blocks + 1] = block.is_lua and block or nil
+            block = nil
+        elseif block then
+            block[#block + 1] = line
+        end
+    end
+    return blocks
+end
+
+describe("documents", function()
+    for _, path in ipairs { "README.md", "docs/CONTROLLERS.md", "docs/FAULTS.md", "docs/LUA.md",
+        "docs/NGINX.md", "docs/SIMULATOR.md", "docs/TESTING.md" } do
+        it("have Lua code that parses: " .. path, function()
+            local blocks = blocks_of(page.read(path))
+            assert.is_true(#blocks > 0)
+            for _, block in ipairs(blocks) do
+                local load_text = loadstring or load -- luacheck: ignore 113
+                local chunk, problem = load_text(table.concat(block, "\n"))
+                assert.is_truthy(chunk, path .. ":" .. block.line .. ": " .. tostring(problem))
+            end
+        end)
+    end
+end)
 
 describe("docs/LUA.md", function()
     it("has every function and field of the module", function()
