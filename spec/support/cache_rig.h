@@ -20,8 +20,8 @@ kl__delta cache_delta(kl__delta_type type, kl_object *object);
 /*
  * Applies deltas and takes their references. Returns what changed: "+a@1" an
  * add, "~a@1>2" an update, "-a@2>3" a delete, "?a@2>2" a delete that was
- * missed. The others do the same with one delta, and with a list, which they
- * take.
+ * missed. cache_add and the others do the same with one delta or a list, and
+ * take its references.
  */
 const char *cache_apply(kl__indexer *indexer, kl__delta *items, size_t count);
 const char *cache_apply_one(kl__indexer *indexer, kl__delta_type type,
@@ -29,7 +29,8 @@ const char *cache_apply_one(kl__indexer *indexer, kl__delta_type type,
 const char *cache_replace(kl__indexer *indexer, kl_object_list list,
                           const char *version);
 
-/* The version of the whole cache; and of one object (NULL: not there). */
+/* The version of the whole cache; and that of one object (NULL: it does not
+ * exist). */
 const char *cache_version(kl__indexer *indexer);
 const char *cache_stored(kl__indexer *indexer, const char *key);
 

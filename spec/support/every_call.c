@@ -65,9 +65,10 @@ static void check_answer(attempt *a, const failing_plan *plan, kl_code code,
     a->refused = true;
 }
 
-/* Runs the call with the plan; true if an allocation did fail. Then runs it
- * without failures, except after the second of two plans that begin to fail at
- * the same allocation. */
+/* Runs the call with the plan; true if an allocation failed. If the plan made
+ * only single allocations fail, runs the call once more without failures. (A
+ * plan with `forever` skips this: the plan before it began at the same
+ * allocation, and ended with such a run.) */
 static bool try_once(attempt *a, failing_plan plan)
 {
     long before = failing_alloc_live();

@@ -8,9 +8,9 @@
 #include "failing_plan.h"
 #include "kubelua/error.h"
 
-/* Makes it the library's allocator, without failures; the second restores the C
- * library's. Blocks may be allocated by one and freed by the other: both use
- * malloc. */
+/* The first function makes this allocator KubeLua's, and lets no allocation
+ * fail; the second restores the default allocator. A block may be allocated by
+ * one and freed by the other, as both use malloc. */
 void failing_alloc_install(void);
 void failing_alloc_uninstall(void);
 

@@ -52,12 +52,12 @@ struct fake_transport {
 void *fake_need(void *block);
 char *fake_copy(const char *text);
 
-/* Adds bytes to a body, and wakes the reader. The mutex is held. */
+/* Adds bytes to a body, and wakes the reader. The caller holds the mutex. */
 void fake_put_bytes(exchange *self, const char *bytes, size_t length);
 void fake_tell_reader(exchange *self);
 
-/* True if `target` begins with `wanted`; if that ends with '$', if they are
- * equal. */
+/* True if `target` begins with `wanted`; if `wanted` ends with '$', true if
+ * they are equal. */
 bool fake_target_matches(const char *wanted, const char *target);
 
 #endif

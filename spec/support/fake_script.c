@@ -44,7 +44,8 @@ size_t fake_transport_count(fake_transport *fake)
     return count;
 }
 
-/* The exchange at an index, which must exist. The mutex is held. */
+/* Returns the exchange at an index, which must exist. The caller holds the
+ * mutex. */
 static exchange *at_locked(fake_transport *fake, size_t index)
 {
     if (index >= fake->exchange_count) {

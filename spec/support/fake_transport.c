@@ -59,7 +59,7 @@ static bool has_bytes(const exchange *self)
     return self->taken < self->length || self->end != FAKE_HOLD;
 }
 
-/* Blocks until `is_ready`, with the mutex held. */
+/* Blocks until `is_ready` is true. The caller holds the mutex. */
 static kl_code await_locked(exchange *self, bool (*is_ready)(const exchange *),
                             int64_t deadline_ms, kl__cancel *cancel,
                             kl_error *err)
@@ -86,7 +86,7 @@ static kl_code await_locked(exchange *self, bool (*is_ready)(const exchange *),
     return code;
 }
 
-/* Blocks until `is_ready`. If it returns KL_OK, the mutex is held. */
+/* Blocks until `is_ready` is true. After KL_OK the caller holds the mutex. */
 static kl_code await(exchange *self, bool (*is_ready)(const exchange *),
                      int64_t deadline_ms, kl__cancel *cancel, kl_error *err)
 {
@@ -214,7 +214,7 @@ static kl_code headers(kl__stream *stream, const char **lines, kl_error *err)
     return KL_OK;
 }
 
-/* Wakes the reader. The mutex is held. */
+/* Wakes the reader. The caller holds the mutex. */
 void fake_tell_reader(exchange *self)
 {
     kl__cond_broadcast(&self->fake->changed);
@@ -246,7 +246,7 @@ bool fake_target_matches(const char *wanted, const char *target)
     return length == 0 || strncmp(target, wanted, length) == 0;
 }
 
-/* The script's answer to a request; counts the use. */
+/* Returns the script's answer to a request, and counts that it was used. */
 static fake_answer answer_to(fake_transport *fake, const kl__request *request)
 {
     static const fake_answer unscripted = {.status = 404};

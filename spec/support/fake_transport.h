@@ -70,21 +70,20 @@ void fake_transport_answer(fake_transport *fake, const fake_answer *answer);
 size_t fake_transport_count(fake_transport *fake);
 fake_request fake_transport_request(fake_transport *fake, size_t index);
 
-/* How many requests had a target that begins with this. */
+/* How many requests had a target that begins with `target`. */
 size_t fake_transport_asked(fake_transport *fake, const char *target);
 
 /* Waits until `count` requests were made; false after 60 s. */
 bool fake_transport_await(fake_transport *fake, size_t count);
 
-/* Waits until that request's stream has a reader that waits; false after 60
- * s. */
+/* Waits until a reader of that request's stream waits; false after 60 s. */
 bool fake_transport_await_reader(fake_transport *fake, size_t index);
 
 /* Waits until that request's stream is closed; false after 60 s. */
 bool fake_transport_await_closed(fake_transport *fake, size_t index);
 
-/* The first lets the head of a held request come; the next two add bytes to, or
- * end, a stream that is held open. */
+/* The first lets the head of a held answer arrive; the next two add bytes to a
+ * stream that is held open, and end it. */
 void fake_transport_release(fake_transport *fake, size_t index);
 void fake_transport_send(fake_transport *fake, size_t index, const char *text);
 void fake_transport_finish(fake_transport *fake, size_t index, fake_end end);

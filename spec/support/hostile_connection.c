@@ -56,7 +56,7 @@ static bool wait_for(hostile_connection *connection, short events,
     int ready;
 
     if (events == 0) {
-        /* poll would report a socket whose peer has gone again and again */
+        /* a closed socket would make poll return at once, again and again */
         polled[0].fd = -1;
     }
     ready = poll(polled, 2, timeout_ms);
@@ -203,7 +203,7 @@ static void flood(hostile_connection *connection, const hostile_step *step)
     }
 }
 
-/* True if the gate is open. Each step that waits at it is counted once. */
+/* True if the gate is open. A step that waits at the gate is counted once. */
 static bool is_open(hostile_connection *connection, const char *name,
                     size_t arrivals)
 {
@@ -349,8 +349,8 @@ static size_t request_length(const hostile_connection *connection)
     return connection->in_length >= length ? length : 0;
 }
 
-/* Takes the next request off the input and records it; NULL: no more will
- * come. */
+/* Takes the next request off the input and records it; NULL: no request will
+ * come any more. */
 static const char *next_request(hostile_connection *connection)
 {
     hostile_server *server = connection->server;

@@ -30,7 +30,7 @@ typedef struct hostile_gate {
     bool open;
 } hostile_gate;
 
-/* An array of pointers that grows; the items themselves never move. */
+/* An array of pointers that grows; the items that they point to never move. */
 typedef struct hostile_row {
     void **items;
     size_t count;
@@ -44,7 +44,7 @@ struct hostile_server {
     bool asks_client;
     gnutls_certificate_credentials_t credentials;
     pthread_t thread;
-    /* NULL: a match is a text in the request */
+    /* NULL: `match` is a text that the request must contain */
     const char *(*sort)(const char *request);
 
     /* Guards the members below. */

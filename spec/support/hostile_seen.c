@@ -1,6 +1,6 @@
 /*
- * hostile_seen.c - see hostile_server.h: what the server has seen so far, and
- * waiting until it has seen more.
+ * hostile_seen.c - see hostile_server.h: returns what the server has seen so
+ * far, and waits until it has seen more.
  */
 #include "hostile_connection.h"
 

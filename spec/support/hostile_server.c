@@ -176,7 +176,7 @@ void hostile_free(hostile_server *server)
     if (server == NULL) {
         return;
     }
-    /* 1. No more connections. 2. The existing ones end. */
+    /* 1. Accept no more connections. 2. End the existing ones. */
     shutdown(server->listener, SHUT_RDWR);
     pthread_join(server->thread, NULL);
     pthread_mutex_lock(&server->mutex);
@@ -188,7 +188,7 @@ void hostile_free(hostile_server *server)
 
         pthread_join(connection->thread, NULL);
     }
-    /* 3. None is left that could notify another. */
+    /* 3. All threads have ended, so no connection notifies another one. */
     for (size_t i = 0; i < server->connections.count; i++) {
         hostile_connection *connection = server->connections.items[i];
 

@@ -132,7 +132,7 @@ typedef struct hostile_options {
 hostile_server *hostile_new(const hostile_options *options);
 /* Breaks all connections and joins their threads; NULL is fine. */
 void hostile_free(hostile_server *server);
-/* "http://127.0.0.1:PORT", borrowed. */
+/* The URL, "http://127.0.0.1:PORT"; borrowed. */
 const char *hostile_url(const hostile_server *server);
 int hostile_port(const hostile_server *server);
 
@@ -145,8 +145,8 @@ void hostile_on(hostile_server *server, const char *match,
                 const hostile_step *steps, size_t count); /* once */
 void hostile_always(hostile_server *server, const char *match,
                     const hostile_step *steps, size_t count);
-/* Call it before any request: from then on `match` is compared with the name
- * that `sort` gives a request, not with its text. */
+/* Call this before any request: `match` is compared with the name that `sort`
+ * gives a request, not with its text. */
 void hostile_sort(hostile_server *server,
                   const char *(*sort)(const char *request));
 /* Sets what the next connection gets before its first request. */
@@ -161,12 +161,13 @@ void hostile_cut(hostile_server *server);
 bool hostile_await_requests(hostile_server *server, const char *match,
                             size_t count);
 bool hostile_await_connections(hostile_server *server, size_t count);
-/* Waits until so many connections have ended, on either side. */
+/* Waits until `count` connections have ended, on either side. */
 bool hostile_await_ended(hostile_server *server, size_t count);
-/* Waits until so many scripts have reached the gate (they may have passed it
+/* Waits until `count` scripts have reached the gate (they may have passed it
  * since). */
 bool hostile_await_gate(hostile_server *server, const char *name, size_t count);
-/* Waits until a peer has read nothing for 200 ms while we had to send. */
+/* Waits until the server had bytes to send and a peer read nothing for 200
+ * ms. */
 bool hostile_await_stall(hostile_server *server);
 
 /* Counts so far. */
@@ -174,7 +175,7 @@ size_t hostile_sent_bytes(hostile_server *server);
 size_t hostile_connections(hostile_server *server);
 size_t hostile_requests(hostile_server *server, const char *match);
 /* The request of that number, head and body; and the common name of its client
- * certificate ("" if none). Borrowed; NULL: there is none. */
+ * certificate ("" if none). Borrowed; NULL: there was no such request. */
 const char *hostile_request(hostile_server *server, size_t number);
 /* The same, counting only requests that match. */
 const char *hostile_request_of(hostile_server *server, const char *match,

@@ -69,7 +69,7 @@ void informer_world_await_synced(informer_world *self)
     assert_int_equal(kl_informer_wait_synced(self->informer, -1, NULL), KL_OK);
 }
 
-/* Waits until the handler has so many words, and compares all. */
+/* Waits until the record has `count` words, and compares all of them. */
 void informer_world_expect(informer_world *self, int count,
                            const char *expected)
 {

@@ -15,7 +15,7 @@ typedef struct informer_world {
     kl_informer *informer;
     event_record record;
     kl_registration *registration;
-    int64_t resync_ms; /* of the informer; set it before open */
+    int64_t resync_ms; /* the informer's resync period; set it before open */
 } informer_world;
 
 /* cmocka's setup and teardown: *state is an informer_world *. */
@@ -34,7 +34,7 @@ void informer_world_await_synced(informer_world *self);
 /* Waits until the reflector is in backoff, and advances the clock past it. */
 void informer_world_pass_backoff(informer_world *self);
 
-/* Waits until the record has so many words, and compares all. */
+/* Waits until the record has `count` words, and compares all of them. */
 void informer_world_expect(informer_world *self, int count,
                            const char *expected);
 

@@ -65,8 +65,8 @@
 /* ---- scripts ---- */
 
 #define ANSWER(code, text) STEPS(HOSTILE_ANSWER(code, text))
-/* A watch or streaming list that after `text` stays open and silent; that ends
- * cleanly; that is reset. */
+/* A watch or streaming list that sends `text` and then stays open and silent;
+ * one that ends cleanly; one that is reset. */
 #define OPEN_WATCH(text) \
     STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(text), HOSTILE_FREEZE)
 #define ENDED_WATCH(text) \
@@ -79,7 +79,7 @@ typedef struct kube {
     hostile_server *server;
     /* To be changed before kube_open; "nodes", with paged lists. */
     kl_informer_options options;
-    /* backoff takes no real time, only time of its clock */
+    /* backoff passes on a fake clock and takes no real time */
     bool leaps;
     int64_t patience_ms; /* the limit of kube_told; 60 s */
 
@@ -104,14 +104,14 @@ int kube_teardown(void **state);
 /* Teardown and setup: a new cluster in the middle of a case. */
 kube *kube_renew(void **state);
 
-/* The parts of these, for several clusters at once. */
+/* kube_setup and kube_teardown in parts, for several clusters at once. */
 kube *kube_new(void);
 void kube_free(kube *k);       /* after kube_close */
 int kube_descriptors(void);    /* how many this process has open */
 void kube_nothing_lives(void); /* asserts it */
 
-/* Scripts the next request of a kind; and all requests without another
- * script. */
+/* Scripts the answer to the next request of a kind; and to all requests that
+ * have no other script. */
 void kube_on(kube *k, const char *kind, const hostile_step *steps,
              size_t count);
 void kube_always(kube *k, const char *kind, const hostile_step *steps,
@@ -162,12 +162,12 @@ int64_t kube_elapsed(const kube *k);
 
 /* Texts that live as long as the cluster. */
 
-/* A chunked body with its end, in chunks of `size` bytes; 0: 1 to 64 bytes, at
- * random from `seed`. */
+/* A chunked body with its last, empty chunk, in chunks of `size` bytes; 0: 1 to
+ * 64 bytes, at random from `seed`. */
 const char *kube_chunked(kube *k, const char *text, size_t size, unsigned seed);
 /* A chunk of a gzip stream: a gzip member of its own. */
 hostile_step kube_gzip(kube *k, const char *text);
-/* `text` so many times, between two others. */
+/* `text` repeated `count` times, between two other texts. */
 const char *kube_repeated(kube *k, const char *before, const char *text,
                           size_t times, const char *after);
 

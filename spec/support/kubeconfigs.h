@@ -24,7 +24,7 @@ void assert_config_error(const kl_config_options *options, const char *message);
  * given as YAML maps on one line. Returns its path. */
 const char *kubeconfig_write(const char *cluster, const char *user);
 
-/* The two above together. */
+/* kubeconfig_write, then assert_config_error for that file. */
 void assert_entry_error(const char *cluster, const char *user,
                         const char *message);
 

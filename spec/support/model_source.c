@@ -66,7 +66,7 @@ static bool is_calm(const model_source *self)
     return self->calls > self->options.calls;
 }
 
-/* True with a chance of so many in a hundred, while faults happen. */
+/* True with a chance of `chance` in a hundred, while faults happen. */
 static bool strikes(model_source *self, int chance)
 {
     if (is_calm(self) || draw(self, 100) >= chance) {
@@ -112,7 +112,7 @@ static void mutate(model_source *self)
     }
 }
 
-/* Changes the world a little; runs before each call. */
+/* Makes up to two changes, unless the source is calm; runs before each call. */
 static void go_on(model_source *self)
 {
     self->calls++;
@@ -224,7 +224,8 @@ static kl_code list(kl__list_watch *list_watch, const kl__list_params *params,
     } else {
         self->at = atoi(params->continue_token);
         if (strchr(params->continue_token, '!') != NULL) {
-            /* an inconsistent continuation: the rest is of now */
+            /* an inconsistent continuation: the further pages show the objects
+             * as they are now */
             take_snapshot(self);
         }
     }
@@ -329,7 +330,8 @@ static const change *after_position(const model_source *self)
     return NULL;
 }
 
-/* There is nothing to send: time passes; or all is sent and the run ends. */
+/* Answers a read for which there is nothing to send: time passes. Once the
+ * source is calm and has sent everything, the run ends. */
 static kl_code silence(model_source *self, int64_t timeout_ms, kl_error *err)
 {
     if (is_calm(self) && !self->initial) {
@@ -433,7 +435,7 @@ model_source *model_source_new(const model_options *options)
         .silence_ms = silence_ms,
         .take_continue = take_continue,
         .end = end,
-        .free = end, /* the model outlives it */
+        .free = end, /* model_source_free frees the model itself */
     };
     model_source *self = kl__calloc(1, sizeof(*self));
 

@@ -13,9 +13,9 @@
 typedef struct model_source model_source;
 
 /*
- * `before_call` runs before each call that it answers, for the consumer on the
- * same thread. After `calls` calls there are no more changes and faults; once
- * everything has been sent then, it fires `done`.
+ * `before_call` runs before each call that it answers, so that the consumer
+ * works on the same thread. After `calls` calls there are no more changes and
+ * faults; once everything has been sent then, it fires `done`.
  */
 typedef struct model_options {
     uint64_t seed;
@@ -30,7 +30,8 @@ model_source *model_source_new(const model_options *options);
 kl__list_watch *model_source_list_watch(model_source *model);
 void model_source_free(model_source *model);
 
-/* How many objects exist; and UID and version of one, or false. */
+/* How many objects exist; and the UID and version of one (false: it does not
+ * exist). */
 size_t model_source_count(const model_source *model);
 bool model_source_find(const model_source *model, const char *key, char *uid,
                        char *version);

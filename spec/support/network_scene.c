@@ -60,13 +60,13 @@ void *network_set_up(const trial *what)
     return set_up(what, true, false);
 }
 
-/* Discovery is always answered, whatever the peer does else. */
+/* Discovery is always answered, whatever the peer does with other requests. */
 void *network_set_up_source(const trial *what)
 {
     return set_up(what, false, true);
 }
 
-/* No client but a transport for all rounds; a cancel token ends the call. */
+/* A transport for all rounds, and no client; a cancel token ends the call. */
 void *network_set_up_stream(const trial *what)
 {
     network_scene *self = set_up(what, true, false);

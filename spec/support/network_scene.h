@@ -20,7 +20,7 @@ typedef struct network_scene {
     kl_transport *shared; /* transport of streams, for all rounds */
     bool keeps_client;    /* keep the client for all rounds */
 
-    /* Of one round. */
+    /* Members of one round. */
     kl_client *client;
     kl_transport *transport;
     kl__stream *stream;

@@ -22,7 +22,7 @@ static unsigned draw(unsigned below)
     return (unsigned)(random_state >> 33) % below;
 }
 
-/* The text of an object number `i` of a family, whose objects are alike. */
+/* Writes the text of object number `i` of a family, whose objects are alike. */
 static void write_text(kl__buf *json, const char *family, unsigned i,
                        size_t length)
 {

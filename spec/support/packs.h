@@ -9,23 +9,24 @@
 #include <stddef.h>
 
 enum {
-    PACK_CROWD = 100000, /* objects: so many are worth a dictionary */
-    PACK_LENGTH = 3000   /* of the text of one */
+    PACK_CROWD = 100000, /* objects: enough of them to be worth a dictionary */
+    PACK_LENGTH = 3000   /* length of one object's text */
 };
 
-/* The object number `i` of a family, whose objects are alike. */
+/* Object number `i` of a family, whose objects are alike. */
 kl_object *pack_plain(const char *family, unsigned i, size_t length);
 
-/* A small object of random text, which zstd gives up packing in the middle. */
+/* A small object of random text, which zstd stops packing in the middle because
+ * it does not get smaller. */
 kl_object *pack_random(void);
 
-/* The object number `i` of the family "shop", as the packer gives it. */
+/* Object number `i` of the family "shop", packed by the packer. */
 kl_object *pack_one(kl__packer *packer, unsigned i);
 
 /* A packer that has a dictionary for the family "shop". */
 kl__packer *pack_trained(void);
 
-/* Asserts that what is packed is the same object as the plain one. */
+/* Asserts that the packed object equals the plain one. */
 void pack_expect_same(kl_object *object, kl_object *plain);
 
 #endif

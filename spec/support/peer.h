@@ -29,12 +29,12 @@ typedef struct peer {
     int fillers[8];
 } peer;
 
-/* Its kind in words: "a frozen server". */
+/* The kind in words: "a frozen server". */
 const char *peer_describe(peer_kind kind);
 
 /*
- * A peer; asserts that it was made. A server answers discovery of nodes at
- * once, and lists, watches and other requests as its kind says; with `all`,
+ * Makes a peer; asserts that it was made. A server answers discovery of nodes
+ * at once, and lists, watches and other requests as its kind says; with `all`,
  * discovery too.
  */
 peer *peer_new(peer_kind kind, bool all);

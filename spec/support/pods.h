@@ -26,7 +26,8 @@ kl_object *pod(const char *name, const char *uid, int version);
 kl_object *pod_on(const char *name_space, const char *name, const char *node,
                   int version);
 
-/* A list of `count` pods, whose references it takes; asserts memory. */
+/* A list of `count` pods, whose references it takes; asserts that there is
+ * memory for it. */
 kl_object_list pod_list(size_t count, ...);
 
 /* The object of a JSON text; fails the test if it is malformed. One reference

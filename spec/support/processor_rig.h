@@ -31,14 +31,13 @@ kl_registration *rig_handle(processor_rig *rig, const kl_handler *handler,
 void rig_replace(processor_rig *rig, kl_object_list list, const char *version);
 void rig_apply(processor_rig *rig, kl__delta_type type, kl_object *object);
 
-/* Reports an error of the reflector; handlers get it at once if they get it at
- * all. */
+/* Reports an error of the reflector. Handlers that want it get it at once. */
 void rig_fail(processor_rig *rig, const kl_error *error);
 
 /* The words of an event: "i+a@1" an initial add, "+a@1", "~a@1>2", "=a@1>1" a
  * resync, "-a@2", "?a@2" a delete that was missed, "synced", "error:why". The
- * second: of all waiting events, which it takes. A text is valid until the next
- * call. */
+ * second function takes all waiting events and returns their words. A text is
+ * valid until the next call. */
 const char *rig_describe(const kl_event *event);
 const char *rig_pull(kl_registration *registration);
 

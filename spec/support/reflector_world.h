@@ -11,7 +11,8 @@
 typedef struct reflector_world {
     kl__reflector_options options; /* change it before play */
     int64_t
-        /* also before play: ms until it has new credentials; 0: never */
+        /* also set before play: ms until the source has new credentials; 0:
+         * never */
         renewed_in_ms;
     kl__indexer *known;
     kl__clock *clock;
@@ -21,7 +22,7 @@ typedef struct reflector_world {
     scripted_source *source;
     kl__reflector *reflector;
     kl_informer_status status; /* after the run */
-    char *deltas;              /* made when a spec asks for it */
+    char *deltas;              /* made when a spec first asks for the deltas */
 } reflector_world;
 
 /* cmocka's setup and teardown: *state is a reflector_world *. */
@@ -31,9 +32,9 @@ int reflector_world_teardown(void **state);
 /* Plays the script to its end. */
 void reflector_world_play(reflector_world *world, const char *script);
 
-/* The requests that it made, see scripted_source.h; and the deltas that it
- * pushed, in the words of the script: "[a@5 b@6]=10" a Replaced, "+a@7",
- * "~a@8", "-a@9", "^20", "!gone". Borrowed. */
+/* The requests that the reflector made, see scripted_source.h; and the deltas
+ * that it pushed, in the words of the script: "[a@5 b@6]=10" a Replaced,
+ * "+a@7", "~a@8", "-a@9", "^20", "!gone". Borrowed. */
 const char *reflector_world_requests(const reflector_world *world);
 const char *reflector_world_deltas(reflector_world *world);
 

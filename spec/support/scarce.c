@@ -23,7 +23,7 @@ static int fillers[FILLERS];
 static int filler_count;
 
 /* Fills all holes below the limit, so that no descriptor is left; then closes
- * so many. */
+ * `left` of them. */
 void scarce_descriptors(int left)
 {
     struct rlimit limit;

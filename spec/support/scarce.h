@@ -7,11 +7,13 @@
 
 #include <stdint.h>
 
-/* Leaves so many descriptors to be opened; the second restores the limit. */
+/* Leaves `left` descriptors to be opened; the second function restores the
+ * limit. */
 void scarce_descriptors(int left);
 void scarce_descriptors_end(void);
 
-/* Leaves so many megabytes to be mapped; the second restores the limit. */
+/* Leaves `left_mb` megabytes to be mapped; the second function restores the
+ * limit. */
 void scarce_address_space(int left_mb);
 void scarce_address_space_end(void);
 

@@ -19,8 +19,8 @@ struct scripted_source {
     kl__list_watch list_watch; /* first member: pointers to it are cast */
     kl__clock *clock;
     kl__cancel *done;
-    int64_t renewed_at; /* when it gets new credentials; 0: never */
-    /* Guards the members below; `cond` wakes every waiting thread. Rank
+    int64_t renewed_at; /* when the source gets new credentials; 0: never */
+    /* Guards the members below; `cond` wakes every waiting thread. Its rank is
      * STREAM. */
     kl__mutex mutex;
     kl__cond cond;
@@ -118,7 +118,7 @@ static void leave(scripted_source *self, kl__cancel *cancel,
 static void record(scripted_source *self, const char *text, int timeout)
 {
     if (self->count == MAX_REQUESTS) {
-        abort(); /* an endless loop: no script is that long */
+        abort(); /* an endless loop: no script has so many requests */
     }
     self->times[self->count] = kl__clock_now(self->clock);
     self->timeouts[self->count++] = timeout;
@@ -128,7 +128,7 @@ static void record(scripted_source *self, const char *text, int timeout)
 }
 
 /* The script is used up: blocks until it is fed or cancelled, or fires `done`;
- * KL_ETIMEOUT at the deadline. The mutex is held. */
+ * KL_ETIMEOUT at the deadline. The caller holds the mutex. */
 static kl_code wait_locked(scripted_source *self, int64_t deadline,
                            kl__cancel *cancel)
 {
@@ -148,7 +148,7 @@ static kl_code wait_locked(scripted_source *self, int64_t deadline,
     return kl__cancel_fired(cancel) ? KL_ECANCELED : KL_OK;
 }
 
-/* Moves to the next answer. The mutex is held. */
+/* Moves to the next answer. The caller holds the mutex. */
 static kl_code begin_locked(scripted_source *self, kl__cancel *cancel,
                             kl_error *err)
 {
@@ -191,7 +191,8 @@ static kl_code resolve(kl__list_watch *list_watch, kl__cancel *cancel,
 
     enter(self, cancel, &hook);
     record(self, "resolve", 0);
-    if (self->in_answer) { /* only a whole answer can be that of a resolve */
+    /* a resolve gets the next whole answer, not the rest of this one */
+    if (self->in_answer) {
         size_t at = self->at;
 
         while (here(self) != '\0' && here(self) != ';') {
@@ -362,7 +363,8 @@ static void end(kl__list_watch *list_watch)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* The record outlives it until scripted_source_free. */
+/* Ends the open list or watch; the record stays readable until
+ * scripted_source_free. */
 static void free_list_watch(kl__list_watch *list_watch)
 {
     end(list_watch);

@@ -35,19 +35,20 @@ typedef struct scripted_source scripted_source;
 scripted_source *scripted_source_new(const char *script, kl__clock *clock,
                                      kl__cancel *done);
 
-/* The source for the code under test; freeing it leaves the record readable. */
+/* The list_watch for the code under test. Freeing it leaves the record of
+ * requests readable. */
 kl__list_watch *scripted_source_list_watch(scripted_source *source);
 
-/* Gives it new credentials from that time of the clock on. Call it before
+/* Gives the source new credentials at time `at` of the clock. Call it before
  * use. */
 void scripted_source_renew(scripted_source *source, int64_t at);
 
 /* Appends to the script; ';' begins a new answer. Thread-safe. */
 void scripted_source_feed(scripted_source *source, const char *script);
 
-/* Each waits up to 60 s, then returns false: until so many requests were made,
- * resolves included; until all words were played; until the open list or watch
- * was ended. Thread-safe. */
+/* Each waits up to 60 s, then returns false: until `requests` requests were
+ * made, resolves included; until all words were played; until the open list or
+ * watch was ended. Thread-safe. */
 bool scripted_source_await(scripted_source *source, int requests);
 bool scripted_source_await_played(scripted_source *source);
 bool scripted_source_await_end(scripted_source *source);

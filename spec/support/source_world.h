@@ -35,7 +35,7 @@ int source_world_tear_down(void **state);
     cmocka_unit_test_setup_teardown(name, source_world_set_up, \
                                     source_world_tear_down)
 
-/* Uses another source in place of that of pods; it is resolved. */
+/* Replaces the source of pods by another one, and resolves it. */
 void source_world_use(source_world *self,
                       const kl__list_watch_options *options);
 
@@ -51,7 +51,7 @@ fake_request source_world_asked(source_world *self);
 kl_code source_world_list(source_world *self);
 kl_code source_world_watch(source_world *self);
 
-/* Reads the next item into `item`: within that time, or within 60 s. */
+/* Reads the next item into `item`: within `timeout_ms`, or within 60 s. */
 kl_code source_world_next_within(source_world *self, int64_t timeout_ms);
 kl_code source_world_next(source_world *self);
 
@@ -60,8 +60,8 @@ kl_code source_world_next(source_world *self);
 void source_world_expect(source_world *self, kl__item_type type,
                          const char *key, const char *version);
 
-/* Asserts that the next item fails with that code and a message with that
- * text. */
+/* Asserts that the next item fails with `code` and a message that contains
+ * `text`. */
 void source_world_expect_failure(source_world *self, kl_code code,
                                  const char *text);
 

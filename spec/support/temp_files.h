@@ -15,7 +15,7 @@
 int temp_files_setup(void **state);
 int temp_files_teardown(void **state);
 
-/* "FOLDER/name": valid until 32 more were asked for. */
+/* "FOLDER/name": valid until temp_path was called 32 more times. */
 const char *temp_path(const char *name);
 
 /* Writes a file in the folder and returns its path; the second formats its
@@ -26,7 +26,7 @@ const char *temp_printf(const char *name, const char *format, ...)
 const char *temp_write_bytes(const char *name, const void *bytes,
                              size_t length);
 
-/* Like temp_printf, for a file that can be executed. */
+/* Like temp_printf, and makes the file executable. */
 const char *temp_script(const char *name, const char *format, ...)
     KL_PRINTF(2, 3);
 

@@ -37,7 +37,7 @@ typedef struct attempt {
     pthread_mutex_t mutex; /* guards the rest */
     pthread_cond_t cond;
     bool may_block;
-    bool woken; /* tells the witness to read the clock */
+    bool woken; /* the witness thread waits for it, then reads the clock */
     int64_t returned_us;
     int64_t witnessed_us;
     bool is_over;
@@ -78,7 +78,7 @@ static int64_t draw_moment_us(void)
     return (int64_t)(first * pow(last / first, draw()));
 }
 
-/* How long this process's threads have waited in a run queue so far; 0 if the
+/* How long the threads of this process have waited for a CPU so far; 0 if the
  * kernel does not say. */
 static int64_t queued_us(void)
 {
@@ -163,7 +163,7 @@ static void await_return(attempt *self)
     while (!self->is_over && waits == 0) {
         waits = pthread_cond_timedwait(&self->cond, &self->mutex, &deadline);
     }
-    /* its thread cannot be ended, so the spec cannot go on */
+    /* the thread of the call cannot be ended, so the spec cannot go on */
     if (!self->is_over) {
         fprintf(stderr, "%s, %s: did not return within %d s\n",
                 self->trial->call, self->trial->against, HUNG_S);
@@ -214,7 +214,7 @@ static int64_t play(const trial *what, void *scene, int64_t moment_us)
                : 0;
 }
 
-/* True if a call that took too long does so again and again. */
+/* True if the call takes too long in each of several tries. */
 static bool is_slow(const trial *what, void *scene, int64_t moment_us,
                     int64_t took_us)
 {
@@ -247,7 +247,7 @@ static void print_row(const trial *what, int64_t *took_us, size_t rounds)
                   (double)took_us[rounds - 1] / 1000);
 }
 
-/* Runs all rounds; false: one took too long, repeatedly. */
+/* Runs all rounds; false: a call took too long, in each try. */
 static bool run(const trial *what, size_t rounds)
 {
     int64_t *took_us = calloc(rounds, sizeof(*took_us));

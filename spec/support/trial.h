@@ -2,14 +2,15 @@
  * trial.h - tests that a blocking call returns within 50 ms of being cancelled,
  * at random moments, many times.
  *
- * Only time in which the machine let us run counts. From the time by the clock
- * we subtract what a witness needed (a thread that a plain condition wakes at
- * the same moment), or, if that is more, how long threads of this process stood
- * in a run queue (schedstat). On an idle machine both are almost 0. Other
- * threads and programs that end at that moment also take time, but noise only
- * adds to the result. So a call that took too long is tried again at the same
- * moment, and fails if none of six tries is in time. A call that takes a second
- * fails at once: a lost wake-up need not be lost again.
+ * Only time in which this process could run counts. From the measured time, the
+ * larger of two delays of the machine is subtracted: how long a witness took to
+ * run (a thread that a plain condition wakes at the same moment), and how long
+ * threads of this process waited for a CPU (schedstat). On an idle machine both
+ * are almost 0. Other threads and programs can only make the result longer. So
+ * a call that took too long is tried again at the same moment, and the trial
+ * fails if none of six tries is in time. A call that takes a second fails the
+ * trial at once: it may be a lost wake-up, which another try need not show
+ * again.
  *
  * KUBELUA_TRIALS: how many rounds; KUBELUA_SEED: seed of the moments;
  * KUBELUA_SLOWNESS: a factor for the 50 ms, under an emulator.

@@ -19,10 +19,10 @@ typedef struct witness {
 /* Takes an event; fails the test if it does not fit the history. */
 void witness_see(witness *self, const kl_event *event);
 
-/* True if it holds the same objects as the list. */
+/* True if the witness holds the same objects as the list. */
 bool witness_knows(const witness *self, const kl_object_list *list);
 
-/* Drops the objects that it holds. */
+/* Drops the objects that the witness holds. */
 void witness_clear(witness *self);
 
 #endif

@@ -17,7 +17,7 @@
 enum { SECONDS_A_DAY = 86400, NS_A_SECOND = 1000000000 };
 
 static const volatile char *step; /* the mapped file; set once */
-/* the time of a clock that stands still; 0: it runs */
+/* the time at which the clock stands still; 0: the clock runs */
 static atomic_llong stood_ns;
 
 __attribute__((constructor)) static void map_step(void)

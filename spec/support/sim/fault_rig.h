@@ -9,7 +9,7 @@
 #define FAULT_OBJECTS "/api/v1/namespaces/default/configmaps"
 #define FAULT_WATCH FAULT_OBJECTS "?watch=true&resourceVersion=3"
 
-/* A deadline so many ms from now. */
+/* A deadline `ms` milliseconds from now. */
 int64_t fault_in(int ms);
 
 /* Orders a fault; asserts that it was accepted. Returns its id. */

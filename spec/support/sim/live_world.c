@@ -30,7 +30,8 @@ static void hear(live_world *self, const kl_event *event)
     witness_see(&self->heard, event);
     self->told = self->told || event->type == KL_EVENT_ERROR;
     self->resyncs += event->type == KL_EVENT_UPDATE && event->resync;
-    kl_event_queue_wake(self->queue); /* the waiting spec looks at both */
+    /* the spec waits on this queue for handler and subscriber */
+    kl_event_queue_wake(self->queue);
     kl__mutex_unlock(&self->mutex);
 }
 
@@ -80,7 +81,8 @@ static kl_client *connect_inside(live_world *self, kl_error *err)
     return client;
 }
 
-/* The certificate is not what is tested here, so it is not verified. */
+/* Connects over the network. The certificate is not verified, as TLS is not
+ * what these specs test. */
 static kl_client *connect_outside(live_world *self, bool is_tls, kl_error *err)
 {
     kl_config *config =
@@ -196,7 +198,7 @@ void live_world_pull(live_world *self)
     }
 }
 
-/* True if the cache holds an object as the server does. */
+/* True if the cached object equals the server's. */
 static bool agrees(const kl_object *object, const kl_value *item)
 {
     const kl_value *metadata = kl_value_get(item, "metadata");
@@ -207,7 +209,7 @@ static bool agrees(const kl_object *object, const kl_value *item)
            strcmp(kl_object_resource_version(object), version) == 0;
 }
 
-/* True if the handler has been resynced since then. */
+/* True if the handler has had a resync since the count was `since`. */
 static bool is_resynced(live_world *self, size_t since)
 {
     bool is_so;
@@ -218,7 +220,7 @@ static bool is_resynced(live_world *self, size_t since)
     return is_so;
 }
 
-/* True if the cache and the witnesses hold what the server does. */
+/* True if the cache and the witnesses hold the same objects as the server. */
 static bool is_even(live_world *self, const kl_value *items)
 {
     kl_object_list list = {0};

@@ -36,26 +36,28 @@ typedef struct live_world {
     witness pulled; /* the subscriber's events */
 } live_world;
 
-/* Opens it and waits until both have synced; the cluster holds "a" and "b". */
+/* Opens the world and waits until handler and subscriber have synced; the
+ * cluster holds "a" and "b". */
 void live_world_open(live_world *self, live_world_way way);
 
-/* A client of its cluster; NULL: see `err`. */
+/* A client of the world's cluster; NULL: see `err`. */
 kl_client *live_world_connect(live_world *self, live_world_way way,
                               kl_error *err);
 
-/* Creates or changes an object on the server; the second deletes it. */
+/* Creates or changes an object on the server; the second function deletes
+ * it. */
 void live_world_touch(live_world *self, char name);
 void live_world_delete(live_world *self, char name);
 
 /* Takes the subscriber's waiting events. */
 void live_world_pull(live_world *self);
 
-/* Changes "a", and asserts within a time that the change reaches the cache and
- * both witnesses, and that all hold what the server does. `world` is a
- * live_world. */
+/* Changes "a", and asserts that within a time limit the change reaches the
+ * cache and both witnesses, and that they hold the same objects as the server.
+ * `world` is a live_world. */
 void live_world_assert_whole(void *world);
 
-/* The same, and asserts that the handler is resynced. */
+/* live_world_assert_whole, and asserts that the handler gets a resync. */
 void live_world_assert_resynced(live_world *self);
 
 /* Closes everything, and asserts that nothing is left. */

@@ -1,6 +1,6 @@
 /*
- * owner_rig.h - Services and EndpointSlices of a simulated cluster, and what a
- * shared map says of them.
+ * owner_rig.h - makes Services and EndpointSlices in a simulated cluster, and
+ * reads their endpoints from a shared map.
  */
 #ifndef KL_SPEC_OWNER_RIG_H
 #define KL_SPEC_OWNER_RIG_H
@@ -24,14 +24,15 @@ void owner_slice(kl_sim *sim, const char *name, const char *service,
 void owner_delete_service(kl_sim *sim, const char *name);
 void owner_delete_slice(kl_sim *sim, const char *name);
 
-/* The map's endpoints of "web/NAME:http", in that form and sorted, or the name
- * of the result. Static until the next call. */
+/* The map's endpoints of "web/NAME:http", sorted and in the form of
+ * owner_slice; or the name of the result code, if there are none. Valid until
+ * the next call. */
 const char *owner_text(const kl_shared *map, const char *name);
 
 /* Waits until the map's text is `text`. */
 void owner_await(const kl_shared *map, const char *name, const char *text);
 
-/* Waits until the map's age has grown by so many ms, and asserts that its text
+/* Waits until the map's age has grown by `more_ms`, and asserts that its text
  * is `text` all the time. */
 void owner_await_age(const kl_shared *map, int64_t more_ms, const char *name,
                      const char *text);

@@ -41,7 +41,8 @@ kl__node *protobuf_read_object(kl__edit *edit, kl__wire bytes, kl_error *err)
     return object;
 }
 
-/* Fields: its type, and a RawExtension that holds an envelope. */
+/* A WatchEvent has two fields: its type, and a RawExtension that holds an
+ * envelope. */
 kl__node *protobuf_read_event(kl__edit *edit, kl__wire wire, kl_error *err)
 {
     kl__node *event = kl__edit_object(edit), *object;

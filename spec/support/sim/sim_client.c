@@ -142,7 +142,8 @@ void sim_watch_open(sim_watch *watch, kl_transport *transport,
     watch->status = response.status;
 }
 
-/* Reads until there is a line. KL_OK without a line: the end. */
+/* Reads until there is a whole line. KL_OK without a line: the stream has
+ * ended. */
 static kl_code read_line(sim_watch *watch, int patience_ms, char **newline,
                          kl_error *err)
 {

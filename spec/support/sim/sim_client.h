@@ -26,8 +26,8 @@ sim_reply sim_ask(kl_sim *sim, const char *method, const char *target,
                   const char *body);
 void sim_reply_clear(sim_reply *reply);
 
-/* The text at a path of a reply ("metadata.name"): static until the next call,
- * "" if absent. Other values as JSON. */
+/* The text at a path of a reply ("metadata.name"): valid until the next call;
+ * "" if absent. Other values than texts are written as JSON. */
 const char *sim_text(const kl_doc *doc, const char *path);
 
 /* Sends a request and asserts its status. */
@@ -39,8 +39,8 @@ void sim_expect(kl_sim *sim, const char *method, const char *target,
 void sim_expect_refusal(kl_sim *sim, const char *request, const char *body,
                         int status, const char *refusal);
 
-/* Creates a ConfigMap in the namespace default; the second replaces its
- * data. */
+/* Creates a ConfigMap in the namespace default; the second function replaces
+ * its data. */
 void sim_add(kl_sim *sim, const char *name);
 void sim_touch(kl_sim *sim, const char *name, const char *value);
 
@@ -58,11 +58,13 @@ void sim_watch_open(sim_watch *watch, kl_transport *transport,
 /* The next event: its type, or "" at the clean end of the stream; asserts that
  * nothing fails. */
 const char *sim_watch_next(sim_watch *watch);
-/* Reads, and asserts that no line comes; returns why. */
+/* Reads until the stream fails, and asserts that no line comes before; returns
+ * the failure. */
 kl_code sim_watch_failure(sim_watch *watch, kl_error *err);
 /* Asserts the next event's type and its object's name. */
 void sim_watch_expect(sim_watch *watch, const char *type, const char *name);
-/* Asserts that nothing comes for a short time, the only such wait here. */
+/* Asserts that nothing comes for a short time. It is the only wait here for
+ * something that must not happen. */
 void sim_watch_expect_silence(sim_watch *watch);
 void sim_watch_close(sim_watch *watch);
 

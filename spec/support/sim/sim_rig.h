@@ -20,7 +20,7 @@ typedef struct sim_rig {
 /* cmocka's setup and teardown: *state is a sim_rig. */
 int sim_rig_set_up(void **state);
 int sim_rig_tear_down(void **state);
-/* The same with options of the cluster; NULL: none. */
+/* sim_rig_set_up with options of the cluster; NULL: none. */
 int sim_rig_set_up_with(void **state, const kl_sim_options *options);
 
 /* Sends a patch of a content type. `expected`: the answer's status, a blank,

@@ -15,11 +15,11 @@ void sim_say(int fd, const char *bytes);
 /* Reads as many bytes as the text has, and asserts that they are equal. */
 void sim_hear_exactly(int fd, const char *bytes);
 
-/* Reads until the connection is closed, a minute at most, and closes it. Owned
- * by the caller: kl_free. */
+/* Reads until the peer closes the connection, for a minute at most; then closes
+ * it too. The caller owns the result: kl_free. */
 char *sim_hear(int fd);
 
-/* sim_dial, sends the bytes, and sim_hear. */
+/* sim_dial, then sends the bytes, then sim_hear. */
 char *sim_talk(kl_sim *sim, const char *bytes);
 
 #endif
