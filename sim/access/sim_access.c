@@ -27,8 +27,8 @@ const kl__sim_user *kl__sim_who(const kl__sim_answer *answer)
     return answer->user.name != NULL ? &answer->user : &admin;
 }
 
-/* True if a token is not the only credential: then the administrator needs one
- * too. */
+/* True if clients must authenticate even if options->token is NULL: then the
+ * administrator gets a random token. */
 static bool asks_beyond_token(const kl_sim_options *options)
 {
     return options->rbac || options->user_count != 0;
@@ -148,8 +148,8 @@ static bool asks_for_credentials(const kl_sim *sim)
     return sim->token != NULL || sim->account_count != 0 || sim->has_rbac;
 }
 
-/* True for health checks and /version: everybody may read them, as by the
- * default roles of a real server. */
+/* True for health checks and /version: every client may read them, as the
+ * default roles of a real server allow. */
 static bool is_public(const kl__sim_ask *ask)
 {
     static const char *const paths[] = {"version", "healthz", "livez",
@@ -164,8 +164,9 @@ static bool is_public(const kl__sim_ask *ask)
     return false;
 }
 
-/* A request without credentials: system:anonymous where RBAC decides, else
- * refused. */
+/* Decides about a request without credentials. With RBAC, one from outside of
+ * the process has the user system:anonymous. Else it is allowed if its path is
+ * public, or if it was made in-process and no token is set. */
 static kl_code take_anonymous(kl__sim_answer *answer, kl_error *err)
 {
     if (answer->sim->has_rbac && !answer->ask.is_local) {
@@ -249,7 +250,7 @@ static kl_code refuse_deed(kl__sim_answer *answer, const kl__sim_deed *deed,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* The longest method that has a verb of RBAC in lower case. */
+/* Size of the buffer for a method in lower case; the rest is cut off. */
 enum { VERB_SIZE = 32 };
 
 /* Describes the request as a deed for RBAC. `path` and `verb` are buffers that
@@ -284,8 +285,8 @@ static void describe_deed(const kl__sim_ask *ask, kl__sim_deed *deed,
     deed->path = path;
 }
 
-/* True if the first user may impersonate the second: the user or service
- * account, and each of its groups. */
+/* True if the first user may impersonate the second: the name (of a user or
+ * service account), and each of the second user's groups. */
 static bool may_impersonate(kl__sim_answer *answer, const kl__sim_user *who,
                             const kl__sim_user *whom, kl_code *code,
                             kl_error *err)
@@ -331,7 +332,7 @@ static kl_code refuse_impersonation(kl__sim_answer *answer, kl__sim_deed *deed,
 }
 
 /* Makes the user of the Impersonate headers the user of the request. False: the
- * answer is there (*code). */
+ * answer is a refusal, or memory ran out (*code). */
 static bool impersonate_user(kl__sim_answer *answer, kl__sim_deed *deed,
                              kl_code *code, kl_error *err)
 {
@@ -387,7 +388,7 @@ bool kl__sim_let_in(kl__sim_answer *answer, kl_code *code, kl_error *err)
     }
     if (!answer->sim->has_rbac && *answer->ask.impersonated == '\0' &&
         *answer->ask.impersonated_groups == '\0') {
-        return true; /* nothing to decide */
+        return true; /* without RBAC every user may do everything */
     }
     path = kl__malloc(room);
     if (path == NULL) {

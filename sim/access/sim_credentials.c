@@ -165,8 +165,8 @@ char *kl__sim_token_issue(kl_sim *sim, const kl__sim_claim *claim,
     return token;
 }
 
-/* True if this cluster has signed the token: the signature stands behind the
- * second point, and covers the text before it. */
+/* True if this cluster has signed the token: the signature follows the second
+ * dot (at `point`), and covers the text before that dot. */
 static bool is_signed(const kl_sim *sim, const char *token, const char *point)
 {
     unsigned char digest[DIGEST_SIZE];
@@ -181,7 +181,8 @@ static bool is_signed(const kl_sim *sim, const char *token, const char *point)
     return is_good;
 }
 
-/* The service account that the claims name, if it still exists. */
+/* Fills `user` with the service account that the claims name, if it still
+ * exists. */
 static kl_code take_claims(kl_sim *sim, const kl_value *claims,
                            kl__sim_user *user, kl_error *err)
 {

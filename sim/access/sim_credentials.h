@@ -1,6 +1,6 @@
 /*
- * sim_credentials.h - bearer tokens. A token is one of the options, or one that
- * the cluster has signed for a service account (a JSON Web Token: RFC 7519,
+ * sim_credentials.h - bearer tokens. A token comes from the options, or the
+ * cluster has signed it for a service account (a JSON Web Token: RFC 7519,
  * HS256, with a secret made for this run).
  */
 #ifndef KL_SIM_CREDENTIALS_H
@@ -14,7 +14,7 @@ typedef struct kl__sim_account {
     kl__sim_user user;
 } kl__sim_account;
 
-/* What a token of a service account says. */
+/* The claims in a token of a service account; texts are borrowed. */
 typedef struct kl__sim_claim {
     const char *name_space;
     const char *name; /* of the service account */
@@ -28,7 +28,8 @@ typedef struct kl__sim_claim {
  * KL_EIO. */
 kl_code kl__sim_token_make_up(kl_sim *sim, kl_error *err);
 
-/* A signed token, owned by the caller: kl__free. NULL: KL_ENOMEM, KL_EIO. */
+/* A signed token, owned by the caller, freed with kl__free. NULL: KL_ENOMEM,
+ * KL_EIO. */
 char *kl__sim_token_issue(kl_sim *sim, const kl__sim_claim *claim,
                           kl_error *err);
 

@@ -1,7 +1,8 @@
 /*
- * sim_escalation.c - RBAC lets no user grant rights that the user lacks:
- * writing a role needs its rights or the verb `escalate`; writing a binding
- * needs the rights of its role or the verb `bind`. A stage of sim_pipeline.c.
+ * sim_escalation.c - with RBAC no user can grant rights that the user lacks: to
+ * write a role, a user needs all rights of that role, or the verb `escalate`;
+ * to write a binding, all rights of the role it names, or the verb `bind`. A
+ * stage of sim_pipeline.c.
  */
 #include "sim/access/sim_access.h"
 
@@ -81,7 +82,8 @@ static bool is_held(granting *self, const kl__sim_deed *deed)
     return held;
 }
 
-/* Notes a gap unless the user has this one verb on this one thing. */
+/* Notes a gap unless the user has this verb on the resource or URL in
+ * `what`. */
 static void hold_verb(granting *self, const gap *what, const char *verb)
 {
     kl__sim_deed deed = {.verb = verb,
@@ -297,8 +299,8 @@ static bool has_aggregation_rule(const kl__node *root)
                                       "clusterRoleSelectors")) != 0;
 }
 
-/* Only a user with all rights may write an aggregationRule: by it others can
- * add rules to the role later. */
+/* Only a user with all rights may write an aggregationRule, because with it
+ * other users can add rules to the role later. */
 static kl_code check_aggregation(kl__sim_write *write, kl_error *err)
 {
     static const char *const urls[] = {NULL, "*"};

@@ -1,6 +1,7 @@
 /*
- * sim_rbac.c - see sim_rbac.h. Each question reads all bindings as they are
- * now: roles change seldom, and a state keeps its parsed tree.
+ * sim_rbac.c - see sim_rbac.h. Each decision reads all bindings as they are
+ * now. Nothing is cached here, because a stored object (kl__sim_state) keeps
+ * its parsed tree.
  */
 #include "sim/access/sim_rbac.h"
 
@@ -13,7 +14,8 @@
 
 static const char rbac_group[] = "rbac.authorization.k8s.io";
 
-/* Walks through the rules that a user is granted, until `stop`. */
+/* A walk through the rules that a user is granted. It ends when `fn` returns
+ * another code than KL_OK. */
 typedef struct grant_walk {
     kl_sim *sim;
     const kl__sim_user *user;
@@ -63,7 +65,7 @@ static void note_missing(const grant_walk *walk, const char *kind,
              is_cluster ? "cluster" : "", rbac_group, name);
 }
 
-/* The rules of the role that a binding refers to. */
+/* Calls fn with the rules of the role that a binding refers to. */
 static kl_code each_bound(grant_walk *walk, const char *name_space,
                           kl_error *err)
 {
@@ -91,7 +93,8 @@ static kl_code each_bound(grant_walk *walk, const char *name_space,
                         : KL_ENOMEM;
 }
 
-/* The rules that one binding grants, if the user is among its subjects. */
+/* Calls fn with the rules that one binding grants, if the user is among its
+ * subjects. */
 static kl_code each_binding(grant_walk *walk, kl__sim_state *state,
                             const char *name_space, kl_error *err)
 {
@@ -114,7 +117,8 @@ static kl_code each_binding(grant_walk *walk, kl__sim_state *state,
     return KL_OK;
 }
 
-/* All rules of a user: of the whole cluster first, then of the namespace. */
+/* Calls fn with all rules of a user: first those of the whole cluster, then
+ * those of the namespace. */
 static kl_code each_grant(grant_walk *walk, kl_error *err)
 {
     const char *name_space = walk->name_space;
@@ -147,7 +151,7 @@ typedef struct question {
     char *why;
 } question;
 
-/* "Group \"dev\"", or "ServiceAccount \"name/namespace\"". */
+/* Writes "Group \"dev\"", or "ServiceAccount \"name/namespace\"". */
 static void describe_subject(const grant_walk *walk, char *text, size_t size)
 {
     const char *kind = kl__sim_text(walk->subject, "kind");
@@ -178,7 +182,7 @@ static kl_code answer_question(void *context, const kl_value *rule,
              walk->binding_kind, name, length != 0 ? "/" : "", (int)length,
              walk->binding->key, kl__sim_text(walk->role, "kind"),
              kl__sim_text(walk->role, "name"), subject);
-    return KL_EINVAL; /* a rule allows it: end the walk */
+    return KL_EINVAL; /* a rule allows the deed: end the walk */
 }
 
 bool kl__sim_rbac_allows(kl_sim *sim, const kl__sim_user *user,

@@ -28,8 +28,8 @@ static bool has_or_all(const kl_value *array, const char *text)
     return kl__sim_has_string(array, "*") || kl__sim_has_string(array, text);
 }
 
-/* Resources are named "pods", "pods/log", or "(star)/scale" for a subresource
- * of any resource. */
+/* True if a rule's resources include the deed's. A rule names "pods",
+ * "pods/log", or "(star)/scale": the subresource scale of any resource. */
 static bool names_resource(const kl_value *resources, const kl__sim_deed *deed)
 {
     char asked[600], any[300];
@@ -42,7 +42,8 @@ static bool names_resource(const kl_value *resources, const kl__sim_deed *deed)
     return has_or_all(resources, asked) || kl__sim_has_string(resources, any);
 }
 
-/* A star at the end of a URL matches any rest. */
+/* True if a rule's URLs include the path. A star at the end of a URL matches
+ * any rest of a path. */
 static bool names_path(const kl_value *urls, const char *path)
 {
     kl_value_iter iter = {0};

@@ -1,6 +1,7 @@
 /*
  * sim_rbac_match.h - compares one rule with one deed, and one subject with one
- * user. sim_rbac.c calls these for each rule; they need no cluster.
+ * user. sim_rbac.c calls these functions for each rule; they read only their
+ * arguments.
  */
 #ifndef KL_SIM_RBAC_MATCH_H
 #define KL_SIM_RBAC_MATCH_H

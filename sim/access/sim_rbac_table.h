@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* A JSON text each; the last is NULL. */
+/* One object each, as JSON; NULL ends the array. */
 extern const char *const kl__sim_rbac_objects[];
 
 #endif

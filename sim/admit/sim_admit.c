@@ -1,6 +1,6 @@
 /*
  * sim_admit.c - the two admission stages of a write: kube-apiserver's plugins
- * in its order, first those that change an object, later those that only check
+ * in its order. The first stage may change the object; the second only checks
  * it.
  */
 #include "sim/admit/sim_admit.h"
@@ -40,8 +40,8 @@ kl_code kl__sim_admit_valid(kl__sim_write *write, kl_error *err)
                                sizeof(looking) / sizeof(looking[0]), err);
 }
 
-/* Appends the name of an object as admission sees it: a name from generateName
- * is not made yet. */
+/* Appends the name of an object as admission sees it: at that time a name from
+ * generateName is not made yet. */
 static void put_name(const kl__sim_write *write, kl__buf *out)
 {
     const kl__node *metadata = kl__sim_write_metadata(write);

@@ -46,8 +46,8 @@ kl_code kl__sim_admit_node(kl__sim_write *write, kl_error *err)
     kl__edit *edit = write->edit;
     kl__node *spec, *list, *taint;
 
-    /* With controllers, the one for nodes sets and removes the taint at
-     * once. */
+    /* Where controllers run, the node controller would remove this taint at
+     * once; so it is not even set. */
     if (!kl__sim_write_is(write, "", "nodes") || write->old != NULL ||
         !write->answer->sim->no_controllers || write->answer->loading) {
         return KL_OK;
@@ -153,8 +153,9 @@ static const kl__sim_tree *classes_of(kl_sim *sim)
     return &kl__sim_find(sim, "scheduling.k8s.io", "priorityclasses")->items;
 }
 
-/* The default PriorityClass for pods that name none; without one `priority`
- * stays as it is. */
+/* Fills `priority` from the default PriorityClass, for pods that name none; of
+ * several defaults, from the one with the lowest value. If there is no default
+ * class, `priority` does not change. */
 static kl_code find_default(kl_sim *sim, pod_priority *priority, bool *found,
                             kl_error *err)
 {
@@ -167,7 +168,7 @@ static kl_code find_default(kl_sim *sim, pod_priority *priority, bool *found,
         bool is_default = false;
 
         if (strstr(node->state->text, "\"globalDefault\"") == NULL) {
-            continue; /* the usual case */
+            continue; /* cheap test first: few classes have this member */
         }
         code = read_class(node->state, &one, &is_default, err);
         if (code == KL_OK && is_default &&

@@ -36,8 +36,8 @@ static bool makes_kind(const kl__sim_write *write, const char *group,
 typedef struct class_kind {
     const char *group;
     const char *plural;
-    /* a class with one of these set to "true" is a default; NULL: no second
-     * one */
+    /* a class with one of these annotations set to "true" is a default; the
+     * second is NULL if only one exists */
     const char *annotations[2];
 } class_kind;
 
@@ -54,8 +54,8 @@ static bool says_true(const kl__node *root, const class_kind *kind)
     return false;
 }
 
-/* The newest default class; of several, the first by name. NULL: there is none.
- * Borrowed. */
+/* *found: the newest default class; of several of the same age, the first by
+ * name. NULL: there is none. Borrowed. */
 static kl_code find_class(kl_sim *sim, const class_kind *kind,
                           const kl__sim_state **found, kl_error *err)
 {

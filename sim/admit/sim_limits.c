@@ -1,6 +1,7 @@
 /*
- * sim_limits.c - the plugin LimitRanger: sets a namespace's default limits in
- * containers, and refuses what is out of its limits, in kube-apiserver's words.
+ * sim_limits.c - the plugin LimitRanger: sets the default amounts of a
+ * namespace's LimitRanges in containers, and refuses amounts that these do not
+ * allow, in kube-apiserver's words.
  */
 #include "sim/admit/sim_admit.h"
 
@@ -21,8 +22,8 @@ static kl__node *limited_spec_of(const kl__sim_write *write)
     return kl__node_get(kl__sim_write_root(write), "spec");
 }
 
-/* True if LimitRanges apply: to new or resized pods, and to claims, unless
- * these are being deleted. */
+/* True if LimitRanges apply to the write: to new or resized pods, and to
+ * claims, but not to objects that are being deleted. */
 static bool concerns_limits(const kl__sim_write *write)
 {
     bool is_pod = kl__sim_write_is(write, "", "pods");
@@ -98,7 +99,7 @@ static bool note_set(kl__buf *notes, const kl__node *set, const char *what,
     return !notes->failed;
 }
 
-/* Sets amounts that a container lacks; `set` gets them. */
+/* Sets the amounts that a container lacks, and also adds them to `set`. */
 static bool fill_amounts(kl__edit *edit, kl__node *container,
                          const char *member, const kl__node *defaults,
                          kl__node *set)
@@ -247,7 +248,7 @@ static void add_limit_fault(checking *self, const char *text)
 {
     size_t at = 0;
 
-    while (at < self->faults.length) { /* no fault twice */
+    while (at < self->faults.length) { /* list no fault twice */
         if (strcmp(self->faults.bytes + at, text) == 0) {
             return;
         }
@@ -286,7 +287,8 @@ static void check_min(checking *self, const demand *of, const char *name,
     kl__buf_deinit(&why);
 }
 
-/* A claim has requests only. */
+/* Notes a fault if a demand exceeds a maximum. A claim has requests only, so
+ * its request is compared like a limit. */
 static void check_max(checking *self, const demand *of, const char *name,
                       const char *most)
 {
@@ -427,7 +429,7 @@ static bool check_limits(void *context, const kl__node *limits)
     return done && !self->faults.failed;
 }
 
-/* Answers 403: one fault as it is, several in brackets. */
+/* Answers 403: one fault alone, or several in brackets. */
 static kl_code refuse_limits(checking *self, kl_error *err)
 {
     kl__buf why = {0};

@@ -1,6 +1,6 @@
 /*
  * sim_pod_baseline.c - checks of the baseline level (Pod Security Standards):
- * what a process may do in its container and to its surroundings.
+ * what a process may do in its container and outside of it.
  */
 #include "sim/admit/sim_pod_check.h"
 

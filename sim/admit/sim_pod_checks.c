@@ -14,8 +14,8 @@
  * are treated like it. */
 enum { THIS_MINOR = 36, NEVER = 1000 };
 
-/* One check. At the restricted level, from some version on, a stricter check
- * replaces some of the baseline level. */
+/* One check. At the restricted level, a stricter check replaces some checks of
+ * the baseline level from some version on. */
 typedef struct check {
     kl__pod_check_fn look;
     kl__pod_level level;

@@ -32,8 +32,9 @@ typedef struct kl__pod_policies {
     kl__pod_policy warn;
 } kl__pod_policies;
 
-/* Reads labels (NULL: none). An invalid value that is enforced counts as the
- * strictest level; it is added to `errors`. */
+/* Reads labels (NULL: none). Each invalid value is added to `errors`; then an
+ * invalid level to enforce counts as the strictest, and an invalid version as
+ * the latest. */
 kl__pod_policies kl__pod_policies_of(const kl__node *labels,
                                      kl__field_errors *errors);
 

@@ -1,6 +1,6 @@
 /*
- * sim_pod_restricted.c - checks of the restricted level: a pod has to ask for
- * less privilege explicitly.
+ * sim_pod_restricted.c - checks of the restricted level: a pod must explicitly
+ * give up privileges that it would have by default.
  */
 #include "sim/admit/sim_pod_check.h"
 
@@ -8,8 +8,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* True for a pod of Windows (spec.os, since 1.25), to which none of this
- * applies. */
+/* True for a pod of Windows (spec.os, since 1.25): the checks that call this do
+ * not apply to such a pod. */
 static bool is_windows(const kl__pod_look *look)
 {
     const char *name = kl__node_text(kl__node_get(look->spec, "os"), "name");
@@ -98,7 +98,7 @@ void kl__pod_check_dropped(kl__pod_look *look)
 
 /* --- Volumes. ------------------------------------------------------------- */
 
-/* The type of a volume, if that is not allowed; else NULL. */
+/* The type of a volume if this type is not allowed; else NULL. */
 static const char *bad_source(const kl__node *volume)
 {
     static const char *const allowed[] = {

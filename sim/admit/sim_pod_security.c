@@ -1,8 +1,8 @@
 /*
  * sim_pod_security.c - the plugin PodSecurity
- * (docs/KUBERNETES.md#pod-security): a namespace with a Pod Security Standard
- * refuses other pods; for objects that would make such pods the answer has a
- * warning.
+ * (docs/KUBERNETES.md#pod-security): in a namespace with a Pod Security
+ * Standard, pods that violate it are refused; for an object that would create
+ * such pods (a Deployment), the answer has a warning.
  */
 #include "sim/admit/sim_admit.h"
 
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A real server checks no more pods than that when a namespace gets
- * stricter. */
+/* When a namespace gets stricter, a real server checks no more existing pods
+ * than this. */
 enum { MOST_PODS = 3000 };
 
 static const kl__node *labels_of(const kl__node *object)
@@ -205,7 +205,8 @@ static void end_survey(survey *self)
     kl__free(self->items);
 }
 
-/* Counts one pod; its name sorts after all before. False: out of memory. */
+/* Counts one pod. The caller passes the pods in the order of their names, so
+ * the first of each violation is the first by name. False: out of memory. */
 static bool count_pod(survey *self, const char *reasons, const char *name)
 {
     violation *items;

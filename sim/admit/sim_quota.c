@@ -1,7 +1,8 @@
 /*
- * sim_quota.c - the plugin ResourceQuota: compares the increase of a write with
- * each quota of its namespace, and counts it there. Decreases are found by the
- * controller of quotas (sim_quota_life.c).
+ * sim_quota.c - the plugin ResourceQuota: compares the increase in usage by a
+ * write with each quota of its namespace, and adds it to the quota's status.
+ * Decreases are left to the controller of quotas (sim_quota_life.c), which
+ * counts again.
  */
 #include "sim/admit/sim_quota.h"
 
@@ -69,7 +70,8 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Appends "cpu for: a,b": the containers that do not name it. */
+/* Appends "cpu for: a,b": the containers that name no demand for the
+ * resource. */
 static void list_silent(const kl__node *spec, const char *name, kl__buf *why)
 {
     enum { MOST = 64 };
@@ -109,7 +111,7 @@ static void check_says(const kl__node *pod, const kl__node *hard, kl__buf *why)
     if (kl__node_size(kl__node_get(own, "requests")) +
             kl__node_size(kl__node_get(own, "limits")) !=
         0) {
-        return; /* the pod has it for all containers */
+        return; /* the pod names the demand of all containers */
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (kl__node_get(hard, names[i]) != NULL) {

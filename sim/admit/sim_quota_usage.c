@@ -16,7 +16,7 @@ enum { NAME_SIZE = 600 };
 static const char REQUESTS[] = "requests.", HUGE_PAGES[] = "hugepages-";
 static const char CLASS[] = ".storageclass.storage.k8s.io/";
 
-/* Resources of nodes; quotas count the requests and limits for them. */
+/* Resources of nodes; quotas count a pod's requests and limits for them. */
 static const char *const node_resources[] = {"cpu", "memory",
                                              "ephemeral-storage"};
 static const char *const claim_resources[] = {"persistentvolumeclaims",
@@ -210,8 +210,8 @@ static const char *or_null(const char *text)
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
-/* True if a pod is in a scope; `selector` is NULL for a scope that is only
- * named. */
+/* True if a pod is in a scope. `selector` is NULL for a scope of spec.scopes,
+ * which is a name only. */
 static bool pod_is_in(const char *scope, const kl__node *selector,
                       const kl__node *pod)
 {
@@ -337,7 +337,7 @@ static bool use_pod(kl__edit *edit, kl__node *usage, const kl__node *pod)
 
     if (phase != NULL &&
         (strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0)) {
-        /* it has ended: it counts as an object, but uses nothing */
+        /* the pod has ended: it counts as an object, but uses nothing */
         return true;
     }
     requests = kl__pod_amounts(edit, spec, "requests", true);
