@@ -1,8 +1,8 @@
 /*
  * sim_access.h - access control: the credentials of a request name the user,
  * and RBAC (rights by roles; an option of the cluster) decides if the user may
- * do what the request asks. sim_api.c calls kl__sim_let_in before all else. The
- * cluster's mutex is held, except for kl__sim_access_init.
+ * do what the request asks. sim_api.c calls kl__sim_let_in before it carries a
+ * request out. The cluster's mutex is held, except for kl__sim_access_init.
  */
 #ifndef KL_SIM_ACCESS_H
 #define KL_SIM_ACCESS_H

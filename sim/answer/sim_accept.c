@@ -1,7 +1,7 @@
 /*
  * sim_accept.c - see sim_accept.h. A real server reads Accept twice: its router
- * compares types alone, then the handler compares parameters too. Each has its
- * own words for a refusal.
+ * compares types alone, then the handler compares parameters too. The two
+ * refuse with different messages.
  */
 #include "sim/answer/sim_accept.h"
 
@@ -98,7 +98,8 @@ static accept_clause read_clause(accept_word text)
     return read;
 }
 
-/* How specific a clause is: it decides between clauses of the same quality. */
+/* How specific a clause is (2: no wildcard). Of clauses with the same quality,
+ * the most specific comes first. */
 static int rank_clause(const accept_clause *clause)
 {
     return is_word_equal(clause->type, "*")      ? 0
@@ -301,12 +302,12 @@ void kl__sim_accept_error(kl__sim_answer *answer)
 {
     if (!kl__sim_accept_read(&answer->ask, 0, &answer->form)) {
         answer->form.encoding = KL__SIM_JSON;
-        answer->form.pretty = true; /* no clause fits: JSON for people */
+        answer->form.pretty = true; /* no clause fits: indented JSON */
     }
 }
 
-/* True if the router accepts the types. It does not know wildcards of a
- * subtype. */
+/* True if the router accepts the types. The router accepts a wildcard only for
+ * type and subtype together. */
 static bool passes_router(const kl__sim_ask *ask, unsigned takes)
 {
     const int last =
@@ -396,8 +397,8 @@ bool kl__sim_accept(kl__sim_answer *answer, unsigned takes, kl_code *code,
         *code = refuse_accept(answer, false, plain, err);
         return false;
     }
-    /* A watch has no second choice: if the most wanted form is impossible, it
-     * is refused. */
+    /* A watch has no second choice: if the preferred form is impossible, the
+     * watch is refused. */
     if ((takes & KL__SIM_STREAM) != 0 &&
         answer->form.encoding == KL__SIM_YAML) {
         *code = refuse_accept(answer, false, takes, err);

@@ -26,7 +26,7 @@ typedef enum kl__sim_shape {
     KL__SIM_DISCOVERY
 } kl__sim_shape;
 
-/* What a row of a Table holds of its object. */
+/* Which part of its object a row of a Table contains. */
 typedef enum kl__sim_include {
     KL__SIM_INCLUDE_METADATA,
     KL__SIM_INCLUDE_NONE,
@@ -39,36 +39,36 @@ typedef struct kl__sim_form {
     const char *version; /* the version of meta.k8s.io; static */
     kl__sim_include include;
     bool pretty;
-    bool is_headless; /* a watch whose columns were sent already */
+    bool is_headless; /* a watch that has sent the columns already */
 } kl__sim_form;
 
-/* What a request can be answered with. */
+/* Flags: which forms an answer can have. */
 enum {
     KL__SIM_SHAPES = 1 << 0, /* shapes other than the whole object */
     KL__SIM_STREAM = 1 << 1, /* a watch */
     /* custom resources: no protobuf of whole objects */
     KL__SIM_CUSTOMS = 1 << 2,
     KL__SIM_MAY_WATCH = 1 << 3, /* a collection that can also be watched */
-    KL__SIM_NO_ROUTER = 1 << 4, /* Accept is not checked by the router first */
+    KL__SIM_NO_ROUTER = 1 << 4, /* no router checks Accept first */
     KL__SIM_JSON_ONLY = 1 << 5, /* the router knows JSON only */
     KL__SIM_GROUPS = 1 << 6     /* lists of groups: may be KL__SIM_DISCOVERY */
 };
 
-/* True if the answer is to be indented: the parameter asks for it, or the
- * client is one that people use. */
+/* True if the answer is to be indented: the parameter `pretty` asks for it, or
+ * (without that parameter) User-Agent names curl, Wget or a browser. */
 bool kl__sim_wants_pretty(const kl__sim_ask *ask);
 
-/* Chooses the form that Accept wants most; false: none of those it accepts can
- * be had. */
+/* Chooses the form that Accept prefers. `takes`: KL__SIM_SHAPES and the other
+ * flags. False: the answer can have none of the forms that Accept lists. */
 bool kl__sim_accept_read(const kl__sim_ask *ask, unsigned takes,
                          kl__sim_form *form);
 
-/* The index of the first of these subtypes of "application" that Accept takes,
- * or -1. The list ends with NULL. */
+/* The index in `names` of the subtype of "application" that Accept prefers; 0
+ * without an Accept header; -1: none. NULL ends `names`. */
 int kl__sim_accept_subtype(const kl__sim_ask *ask, const char *const *names);
 
-/* Chooses the form of an error: one that Accept takes without parameters, else
- * indented JSON. */
+/* Chooses the form of an error: a form that Accept lists and that needs no
+ * parameters, else indented JSON. */
 void kl__sim_accept_error(struct kl__sim_answer *answer);
 
 /* Fills answer->form. False: the answer is a refusal (406, or 400 for

@@ -1,7 +1,8 @@
 /*
  * sim_answer.h - kl__sim_answer: one request and its answer: a status, then
- * bytes that are pulled. The two transports (in-process, HTTP) only call the
- * four functions below; sim_course.c runs them.
+ * bytes that the reader asks for piece by piece. The two transports
+ * (in-process, HTTP) call only the first four functions below; sim_course.c has
+ * the steps from request to answer.
  */
 #ifndef KL_SIM_ANSWER_H
 #define KL_SIM_ANSWER_H
@@ -15,15 +16,17 @@
 #include "sim/answer/sim_warnings.h"
 #include "sim/store/sim_core.h"
 
-/* A watch in progress. The cluster's mutex guards the members marked so. */
+/* A watch in progress. The thread that reads the answer changes it, with the
+ * cluster's mutex held. */
 typedef struct kl__sim_watch {
     kl__sim_resource *resource; /* a reference; NULL: not a watch */
     kl__sim_view view;
     uint64_t cursor;    /* number of the next event to read */
     int64_t after;      /* events up to this version are skipped */
     int64_t await;      /* a version to wait for first; 0: none */
-    int64_t give_up_ms; /* when the wait for `await` ends */
-    /* version of the bookmark that ends the initial events; 0: none due */
+    int64_t give_up_ms; /* when to stop waiting for `await` */
+    /* version of the bookmark that ends the initial events; 0: it was sent, or
+     * is not wanted */
     int64_t marker;
     bool bookmarks;
     int64_t bookmark_ms; /* when the next bookmark is due */
@@ -39,8 +42,8 @@ typedef struct kl__sim_items {
     size_t length;            /* of all items together */
 } kl__sim_items;
 
-/* How many bytes of answer->out are frames of protobuf already, and where each
- * event ends: see sim_frames.h. */
+/* How many bytes of answer->out are frames of protobuf already, and where in
+ * answer->out each event ends: see sim_frames.h. */
 typedef struct kl__sim_frames {
     size_t made;
     size_t *ends;
@@ -51,7 +54,8 @@ typedef struct kl__sim_frames {
 typedef struct kl__sim_answer {
     kl_sim *sim;       /* borrowed: the transport keeps a reference */
     kl__sim_user user; /* the user; without a name: the administrator */
-    /* a reference, for views of another group; NULL: none */
+    /* a reference to the kind in the path's group (objects of one kind can be
+     * in two groups: Events); NULL: not known, or no kind */
     kl__sim_kind *kind;
     kl__sim_ask ask;
     kl__sim_form form;
@@ -61,13 +65,13 @@ typedef struct kl__sim_answer {
     bool direct;        /* kl_sim_call: no faults, credentials or record */
     bool loading;       /* kl_sim_load: status and UID are kept as given */
     bool too_large;     /* the body was refused unread */
-    bool is_planned;    /* its faults have been looked for */
+    bool is_planned;    /* the rules of faults were searched for it */
     bool encoded;       /* the body is in the wanted form */
     /* the request has been carried out, and may wait for a version */
     bool begun;
-    uint64_t breaks; /* kl_sim.breaks when it began */
+    uint64_t breaks; /* kl_sim.breaks when this was made */
     uint64_t cuts;
-    /* id of the last fault that it was checked against */
+    /* id of the newest fault that was checked for this answer */
     int64_t rules_seen;
     struct kl__sim_plan *plan; /* its faults; NULL: none */
     int status;                /* 0: not known yet */
@@ -85,9 +89,9 @@ typedef struct kl__sim_answer {
      * clock; < 0: never */
     int64_t look_again_ms;
     kl__buf out;   /* bytes ready to be read */
-    size_t out_at; /* of those, bytes already read */
-    /* Objects that are written only as they are read: of a list, or a watch's
-     * initial events. */
+    size_t out_at; /* how many of these were read */
+    /* Objects of a list, or of a watch's initial events. Each is written as
+     * JSON only when the reader gets to it. */
     kl__sim_state **states;
     size_t state_count;
     size_t state_capacity;
@@ -109,8 +113,8 @@ typedef struct kl__sim_wait {
     kl__cancel *cancel;  /* may be NULL */
 } kl__sim_wait;
 
-/* Takes a request; nothing is carried out yet. Owned by the caller. NULL:
- * KL_ENOMEM. */
+/* Makes an answer to a request, which is copied and not carried out yet. Owned
+ * by the caller. NULL: KL_ENOMEM. */
 kl__sim_answer *kl__sim_answer_new(kl_sim *sim, const kl__sim_request *request,
                                    kl_error *err);
 void kl__sim_answer_free(kl__sim_answer *answer); /* NULL is fine */
@@ -129,15 +133,15 @@ kl_code kl__sim_answer_read(kl__sim_answer *answer, char *buffer, size_t size,
 
 /* --- For files that make answers. The cluster's mutex is held. ------------ */
 
-/* sim_api.c: carries the request out and fills the answer. Only KL_ENOMEM
- * fails. */
+/* sim_api.c: carries the request out and fills the answer. A refusal is an
+ * answer: KL_OK. Fails with KL_ENOMEM only. */
 kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err);
 
 /* Makes the answer wait until the cluster has reached a version. False: the
- * time for that is over. */
+ * answer has waited long enough. */
 bool kl__sim_answer_await(kl__sim_answer *answer, int64_t version);
 
-/* Sets the status and the type of a body, which is then appended to
+/* Sets the status, and the type JSON. The caller then appends the body to
  * answer->out. */
 void kl__sim_answer_json(kl__sim_answer *answer, int status);
 
@@ -151,7 +155,7 @@ kl_code kl__sim_answer_keep(kl__sim_answer *answer, kl__sim_state *state,
                             kl_error *err);
 /* Drops the states that were kept. */
 void kl__sim_answer_drop(kl__sim_answer *answer);
-/* Drops what an attempt has made that has to wait and start again. */
+/* Drops what was made so far, before the request is carried out (again). */
 void kl__sim_answer_reset(kl__sim_answer *answer);
 
 #endif

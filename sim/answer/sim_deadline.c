@@ -1,7 +1,7 @@
 /*
- * sim_deadline.c - see sim_deadline.h. Nothing here is slow but a delay that a
- * fault orders: if it is longer than the request's timeout, the answer is a
- * 504, as of a real server.
+ * sim_deadline.c - see sim_deadline.h. In the simulator an answer is late only
+ * if a fault delays it: if the delay is longer than the request's timeout, the
+ * answer is a 504, as from a real server.
  */
 #include "sim/answer/sim_deadline.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    BATCH = 64 * 1024,         /* so many bytes of a list are made at once */
+    BATCH = 64 * 1024,         /* a list is made in pieces of this size */
     MIN_GZIP_SIZE = 128 * 1024 /* kube-apiserver compresses no smaller body */
 };
 
@@ -93,8 +93,8 @@ static bool wants_gzip(kl__sim_answer *answer)
     return length > MIN_GZIP_SIZE;
 }
 
-/* Compresses the bytes there are; a list is compressed further as it is
- * read. */
+/* Compresses the bytes that are ready; the rest of a list is compressed while
+ * it is read. */
 static kl_code begin_gzip(kl__sim_answer *answer, kl_error *err)
 {
     kl__buf packed = {0};

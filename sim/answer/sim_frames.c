@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    UNCLOSED_BYTES = 2, /* how many bytes such a frame lacks */
+    UNCLOSED_BYTES = 2, /* an unclosed frame lacks so many bytes */
     /* the highest field number of protobuf, which no message uses */
     LAST_FIELD = 0x1fffffff
 };
@@ -201,7 +201,8 @@ void kl__sim_frames_forget(kl__sim_answer *answer)
     answer->frames.made = answer->frames.count = 0;
 }
 
-/* Where the next event ends; or the end of the ready bytes. */
+/* Where the first event after `from` ends; without one, where the ready bytes
+ * end. */
 static size_t next_end(const kl__sim_answer *answer, size_t from)
 {
     const kl__sim_frames *frames = &answer->frames;

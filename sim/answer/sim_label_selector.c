@@ -1,8 +1,8 @@
 /*
- * sim_label_selector.c - why a label selector does not parse, in
- * kube-apiserver's words (sim_labels.h). It follows the grammar once more, but
- * only to find the first fault; kl_selector_parse is what understands
- * selectors.
+ * sim_label_selector.c - says why a label selector does not parse, in
+ * kube-apiserver's words (sim_labels.h). It reads the selector a second time,
+ * only to find the first fault; kl_selector_parse is the parser that requests
+ * use.
  */
 #include "sim/answer/sim_labels.h"
 

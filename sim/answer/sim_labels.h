@@ -1,6 +1,6 @@
 /*
- * sim_labels.h - rules for keys and values of labels, in Kubernetes' words: for
- * objects that are written, and for selectors.
+ * sim_labels.h - checks keys and values of labels, in objects that are written
+ * and in selectors; the messages are those of Kubernetes.
  */
 #ifndef KL_SIM_LABELS_H
 #define KL_SIM_LABELS_H
@@ -25,8 +25,8 @@ kl__sim_faults kl__sim_value_faults(const char *value);
 
 /*
  * Says why a label selector does not parse, in kube-apiserver's words and at
- * most `size` bytes (kl_selector_parse has its own words, for people). Leaves
- * the message as it is if the selector is valid.
+ * most `size` bytes (the messages of kl_selector_parse differ from these).
+ * Leaves the message as it is if the selector is valid.
  */
 void kl__sim_selector_fault(const char *selector, char *message, size_t size);
 

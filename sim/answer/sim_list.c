@@ -1,7 +1,7 @@
 /*
  * sim_list.c - see sim_list.h: LIST. Chooses the version and the page, and
- * writes what stands around the items. sim_options.c has the rules of the
- * parameters.
+ * writes the list's own members before and after the items. sim_options.c has
+ * the rules of the parameters.
  */
 #include "sim/answer/sim_list.h"
 
@@ -14,15 +14,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What a list found, besides the states that the answer keeps. */
+/* One page of a list: what it has to contain, and what was found (without the
+ * states, which the answer keeps). */
 typedef struct list_page {
-    int64_t version;  /* its resourceVersion */
+    int64_t version;  /* the list's resourceVersion */
     int64_t asked;    /* the version to read; < 0: the latest */
     int64_t limit;    /* 0: none */
     char *start;      /* keys before this one are not in the page */
     char *after;      /* the key before the page, from the token; NULL: none */
     char *last;       /* the last key of the page, if more follow */
-    size_t remaining; /* items after the page; 0: it is the last */
+    size_t remaining; /* items after the page; 0: the page is the last */
     bool is_exact;    /* exactly version `asked` */
     bool is_continued;
 } list_page;
@@ -93,7 +94,8 @@ static bool take_token(list_page *page, kl__sim_answer *answer,
     page->is_continued = true;
     page->is_exact = token.version > 0;
     page->asked = token.version;
-    /* Byte 1 is in no key, so this is the next key after the last one. */
+    /* No key contains a byte 1, so this text sorts directly after the last
+     * key. */
     page->start = name_space != NULL
                       ? kl__strprintf("%s/%s\001", name_space, token.start)
                       : kl__strprintf("%s\001", token.start);
@@ -101,7 +103,7 @@ static bool take_token(list_page *page, kl__sim_answer *answer,
     return true;
 }
 
-/* True if a list selects one object by its name: it has no pages. */
+/* True if a list selects one object by its name; such a list has no pages. */
 static bool is_of_one(const kl__sim_answer *answer)
 {
     const kl__sim_selection *selection = &answer->selection;
@@ -240,7 +242,8 @@ static kl_code frame_shape(const list_page *page, kl__sim_answer *answer,
                    : kl_error_set(err, KL_ENOMEM, "out of memory for a list");
 }
 
-/* Writes what comes before the items, and keeps what comes after them. */
+/* Writes the text before the items, and keeps the text after them in
+ * answer->tail. */
 static kl_code frame_list(const list_page *page, kl__sim_answer *answer,
                           const kl__sim_kind *kind, kl_error *err)
 {

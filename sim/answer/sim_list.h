@@ -1,7 +1,7 @@
 /*
- * sim_list.h - LIST and WATCH: from the parameters of a request to the state of
- * a resource at a version, and to the changes after it. The cluster's mutex is
- * held.
+ * sim_list.h - LIST and WATCH: answers a list with the objects of a resource at
+ * a version, and a watch with the changes after a version. The cluster's mutex
+ * is held.
  */
 #ifndef KL_SIM_LIST_H
 #define KL_SIM_LIST_H

@@ -97,7 +97,8 @@ static kl_code measure_items(kl__sim_answer *answer, kl_error *err)
     return KL_OK;
 }
 
-/* Writes a list up to its items; the tail becomes the end of the envelope. */
+/* Writes a list up to its items; answer->tail becomes the end of the
+ * envelope. */
 static kl_code put_list_head(kl__sim_answer *answer, const kl_value *list,
                              kl__buf *out, kl_error *err)
 {
@@ -127,7 +128,8 @@ static kl_code put_list_head(kl__sim_answer *answer, const kl_value *list,
     return code;
 }
 
-/* Parses the body as it is without its items. NULL: KL_ENOMEM. */
+/* Parses the body of a list without its items, or of another answer. NULL:
+ * KL_ENOMEM. */
 static kl_doc *parse_body_head(const kl__sim_answer *answer, kl_error *err)
 {
     kl__buf json = {0};

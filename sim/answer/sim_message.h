@@ -7,8 +7,8 @@
 
 #include "sim/answer/sim_answer.h"
 
-/* Appends an object in its envelope; of a kind that is not built in, the
- * metadata only. KL_ENOMEM, or `out` keeps the failure. */
+/* Appends an object in its envelope; if its kind is not built in, only the
+ * metadata. KL_ENOMEM, or `out` keeps the failure. */
 kl_code kl__sim_message_put(const kl_value *object, kl__buf *out,
                             kl_error *err);
 
@@ -16,7 +16,8 @@ kl_code kl__sim_message_put(const kl_value *object, kl__buf *out,
  * answer->items. KL_ENOMEM. */
 kl_code kl__sim_message_encode(kl__sim_answer *answer, kl_error *err);
 
-/* Appends one item of such a list. On KL_ENOMEM `out` keeps the failure. */
+/* Appends one item of the answer's list. On KL_ENOMEM `out` keeps the
+ * failure. */
 void kl__sim_message_item(kl__sim_answer *answer, const kl__sim_state *state,
                           kl__buf *out);
 

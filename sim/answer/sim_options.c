@@ -52,7 +52,7 @@ static bool read_integer(options_reading *reading, const char *name,
     return refuse_options(reading, message);
 }
 
-/* True if a resourceVersion is a number; `at` gets it. */
+/* True if a resourceVersion is a number, which is stored in *at. */
 static bool read_version(const char *text, int64_t *at)
 {
     char *end;
@@ -193,8 +193,8 @@ static void check_watch(const kl__sim_options *options, bool no_streaming,
     }
 }
 
-/* The defaults of a watch without a resourceVersion: it begins with the state
- * (kube-apiserver 1.34). */
+/* Sets the defaults of a watch without a resourceVersion: it begins with the
+ * current objects (kube-apiserver 1.34). */
 static void set_defaults(kl__sim_options *options, bool no_streaming)
 {
     if (options->watch && !no_streaming && !options->has_initial &&
@@ -259,7 +259,7 @@ static bool read_selectors(options_reading *reading, const kl__sim_kind *kind)
         reading->code = kl_error_set(reading->err, code, "%s", why.message);
         return false;
     }
-    /* without the line that points at the fault */
+    /* cut off the second line, which points at the fault */
     why.message[strcspn(why.message, "\n")] = '\0';
     return code == KL_OK || refuse_options(reading, why.message);
 }

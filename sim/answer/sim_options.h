@@ -10,7 +10,7 @@
 typedef struct kl__sim_options {
     bool watch;
     const char *version; /* as given, or "" */
-    int64_t at;          /* as a number; 0 for "" and "0" */
+    int64_t at;          /* `version` as a number; 0 for "" */
     const char *match;   /* resourceVersionMatch, or "" */
     int64_t limit;       /* <= 0: none */
     const char *token;   /* continue, or "" */

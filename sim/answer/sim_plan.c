@@ -48,8 +48,8 @@ static bool has_room(const kl__sim_answer *answer)
     return answer->plan == NULL || answer->plan->count < KL__SIM_MAX_APPLIED;
 }
 
-/* True if the rule would replace an answer that another rule replaces already;
- * it waits for the next request. */
+/* True if the rule would replace an answer that another rule replaces already.
+ * Then the rule waits for the next request. */
 static bool is_superfluous(const kl__sim_answer *answer,
                            const kl__sim_rule *rule)
 {
@@ -151,7 +151,7 @@ static kl_code cut_off(const kl__sim_rule *rule, kl_error *err)
 
 static void wait_until(kl__sim_pace *pace, int64_t until_ms)
 {
-    /* Of several waits the longest counts; one without an end is the
+    /* Of several waits the longest counts; a wait without an end is the
      * longest. */
     if (pace->most != 0 || (pace->until_ms >= 0 && until_ms < 0) ||
         (pace->until_ms >= 0 && until_ms > pace->until_ms)) {

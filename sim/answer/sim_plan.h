@@ -1,7 +1,7 @@
 /*
  * sim_plan.h - the plan of an answer: the faults that apply to it. Rules
  * (sim_rule.h) are found when a request begins, or while its stream is open,
- * and applied as its bytes are pulled. The cluster's mutex is held.
+ * and applied while its bytes are read. The cluster's mutex is held.
  */
 #ifndef KL_SIM_PLAN_H
 #define KL_SIM_PLAN_H
@@ -18,9 +18,9 @@ typedef struct kl__sim_applied {
     int64_t bytes;    /* bytes of the body sent since then */
     int64_t events;   /* events of a watch sent since then */
     int64_t lines;    /* events that the rule has looked at */
-    int64_t until_ms; /* nothing is sent before; 0: no limit */
+    int64_t until_ms; /* nothing is sent before this time; 0: no limit */
     bool is_over;     /* the rule has had its effect */
-    kl__buf held;     /* an event that has to wait for the next one */
+    kl__buf held;     /* an event that is sent after the next one */
 } kl__sim_applied;
 
 typedef struct kl__sim_plan {
@@ -37,7 +37,7 @@ void kl__sim_plan_free(kl__sim_answer *answer);
 /* How much of an answer may be sent now. */
 typedef struct kl__sim_pace {
     size_t most;      /* most bytes to send; 0: wait */
-    int64_t until_ms; /* how long to wait; < 0: until something changes */
+    int64_t until_ms; /* wait until then; < 0: until something changes */
 } kl__sim_pace;
 
 /* Called before the head is sent. KL_EUNAVAILABLE: the connection is cut;
@@ -59,17 +59,17 @@ bool kl__sim_plan_resets(const kl__sim_answer *answer);
 /* True if the list or watch is to be answered as too old (410). */
 bool kl__sim_plan_expires(const kl__sim_answer *answer);
 
-/* Answers with a fault instead of carrying the request out. False: no such
- * fault. */
+/* Answers with a fault instead of carrying the request out. False: no fault
+ * does this. */
 bool kl__sim_plan_answer(kl__sim_answer *answer, kl_code *code, kl_error *err);
 
 /* sim_tamper.c: changes the events of a watch that begin at answer->out[from],
- * as its rules say. KL_ENOMEM. */
+ * as the rules of the plan say. KL_ENOMEM. */
 kl_code kl__sim_tamper(kl__sim_answer *answer, size_t from, kl_error *err);
-/* Appends the events that were kept back by rules that are now cleared. */
+/* Appends events that a rule kept back, if the rule has been cleared since. */
 void kl__sim_tamper_release(kl__sim_answer *answer);
 
-/* The time by which faults are measured. */
+/* The current time in milliseconds, on the clock that measures faults. */
 int64_t kl__sim_fault_now(const kl_sim *sim);
 
 #endif

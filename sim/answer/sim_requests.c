@@ -1,6 +1,6 @@
 /*
- * sim_requests.c - see sim_requests.h. A request is kept as it came, and taken
- * apart when a test asks for it.
+ * sim_requests.c - see sim_requests.h. A request is kept as text; it is parsed
+ * only when a test reads the record.
  */
 #include "sim/answer/sim_requests.h"
 

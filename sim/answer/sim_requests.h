@@ -7,7 +7,7 @@
 
 #include "sim/answer/sim_answer.h"
 
-/* Records a request; without memory it is left out. */
+/* Records a request; if memory runs out, it is not recorded. */
 void kl__sim_requests_add(kl_sim *sim, const kl__sim_ask *ask, int status);
 /* Empties the record. */
 void kl__sim_requests_forget(kl_sim *sim);

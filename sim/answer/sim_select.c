@@ -109,7 +109,7 @@ static kl_code add_term(kl__sim_selection *selection,
                             text, text);
     }
     if (sign == text && sign[*sign == '!' || sign[1] == '=' ? 2 : 1] == '\0') {
-        return KL_OK; /* an empty value on both sides matches */
+        return KL_OK; /* "=" without name and value selects everything */
     }
     term->equals = *sign != '!';
     value = sign + (sign[1] == '=' ? 2 : 1);

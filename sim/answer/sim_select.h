@@ -10,7 +10,7 @@
 
 /* One requirement of a field selector. */
 typedef struct kl__sim_term {
-    int field; /* index of the stored kind's field; < 0: one of the two below */
+    int field; /* index in the stored kind's fields; < 0: see below */
     bool equals;
     char *value;
 } kl__sim_term;
@@ -27,8 +27,8 @@ typedef struct kl__sim_selection {
 
 void kl__sim_selection_deinit(kl__sim_selection *selection);
 
-/* The kind that the request names, and the kind as which its objects are
- * stored; for Events the groups differ. */
+/* The kind that the request names, and the kind under which its objects are
+ * stored. They differ for Events, which are in two groups. */
 typedef struct kl__sim_selectable {
     const kl__sim_kind *asked;
     const kl__sim_kind *stored;
@@ -40,7 +40,7 @@ kl_code kl__sim_selection_fields(kl__sim_selection *selection,
                                  const kl__sim_selectable *of, const char *text,
                                  kl_error *err);
 
-/* Also requires a name; KL_ENOMEM. */
+/* Adds the requirement that metadata.name is `name`. KL_ENOMEM. */
 kl_code kl__sim_selection_name(kl__sim_selection *selection, const char *name,
                                kl_error *err);
 

@@ -131,7 +131,7 @@ void kl__sim_shape_item(const kl__sim_answer *answer,
 {
     switch (answer->form.shape) {
     case KL__SIM_WHOLE:
-    case KL__SIM_DISCOVERY: /* holds no objects */
+    case KL__SIM_DISCOVERY: /* has no objects */
         kl__sim_state_write(state, &answer->view, out);
         break;
     case KL__SIM_PARTIAL:

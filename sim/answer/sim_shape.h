@@ -22,8 +22,9 @@ void kl__sim_shape_bookmark(const kl__sim_answer *answer,
                             const kl__sim_view *view, const char *metadata,
                             kl__buf *out);
 
-/* Begins a list of any shape but whole objects, up to its first item; the
- * second call ends it. `metadata`: "{...}". The states are kept already. */
+/* Writes the start of a list of metadata or of a Table, up to the first item;
+ * the second function writes the end. `metadata`: "{...}". The caller has kept
+ * the states before (kl__sim_answer_keep). */
 void kl__sim_shape_begin(const kl__sim_answer *answer, const char *metadata,
                          kl__buf *out);
 void kl__sim_shape_end(const kl__sim_answer *answer, kl__buf *out);

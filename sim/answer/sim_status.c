@@ -181,7 +181,7 @@ kl_code kl__sim_refuse_page(kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
-/* The same for a custom kind, whose words differ. */
+/* Answers 405 for a custom kind: a real server words it differently there. */
 static kl_code refuse_custom_method(kl__sim_answer *answer, kl_error *err)
 {
     const kl__sim_kind *kind = answer->kind;
@@ -264,7 +264,7 @@ void kl__sim_cause_add(kl__sim_status *status, const char *reason,
     kl__sim_make_utf8(cause->message);
 }
 
-/* All causes, with commas between them. */
+/* Appends all causes, with commas between them. */
 static void put_causes(const kl__sim_status *status, kl__buf *text)
 {
     const char *comma = "";

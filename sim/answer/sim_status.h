@@ -1,7 +1,7 @@
 /*
- * sim_status.h - Status objects, the refusals of an API server:
- * docs/KUBERNETES.md#status-objects. Texts and shapes are those that a
- * kube-apiserver 1.36 was seen to answer.
+ * sim_status.h - Status objects, in which an API server says why it refuses a
+ * request: docs/KUBERNETES.md#status-objects. Texts and members are those that
+ * a kube-apiserver 1.36 was seen to answer.
  */
 #ifndef KL_SIM_STATUS_H
 #define KL_SIM_STATUS_H
@@ -22,17 +22,18 @@ typedef struct kl__sim_status {
     int code;
     const char *reason; /* NULL: none */
     bool has_details;
-    const char *name; /* this and the next may be NULL */
+    const char *name; /* this and the next three may be NULL */
     const char *group;
     const char *kind;
     const char *uid;
-    const char *token; /* metadata.continue */
+    const char *token; /* metadata.continue; NULL: none */
     kl__sim_cause causes[KL__SIM_MAX_CAUSES];
     size_t cause_count;
-    /* causes after those of `causes`; borrowed */
+    /* listed after `causes`; borrowed; NULL: none */
     const kl__field_errors *errors;
-    /* So many causes, and errors, at the start are listed twice: a real server
-     * checks the metadata of an update twice. The message has them once. */
+    /* The first causes_twice of `causes` and the first errors_twice of `errors`
+     * are listed twice, because a real server checks the metadata of an update
+     * twice. The message has them once. */
     size_t causes_twice;
     size_t errors_twice;
     int retry_after_seconds; /* 0: none */
@@ -51,14 +52,14 @@ kl_code kl__sim_answer_status(kl__sim_answer *answer,
 kl_code kl__sim_refuse(kl__sim_answer *answer, int code, const char *reason,
                        kl_error *err, const char *format, ...) KL_PRINTF(5, 6);
 
-/* Answers 404 for a path that leads nowhere: "the server could not find
- * ...". */
+/* Answers 404 for a path that the server does not know: "the server could not
+ * find ...". */
 kl_code kl__sim_refuse_path(kl__sim_answer *answer, kl_error *err);
 /* Answers 404 as text, for a group that is not served. */
 kl_code kl__sim_refuse_page(kl__sim_answer *answer, kl_error *err);
-/* 405. */
+/* Answers 405: the resource does not allow the request's method. */
 kl_code kl__sim_refuse_method(kl__sim_answer *answer, kl_error *err);
-/* Answers 404 for an object of a kind. */
+/* Answers 404: there is no object of that kind and name. */
 kl_code kl__sim_refuse_missing(kl__sim_answer *answer, const kl__sim_kind *kind,
                                const char *name, kl_error *err);
 /* Answers 409 Conflict: "Operation cannot be fulfilled on ...: WHY". */
@@ -79,7 +80,7 @@ kl_code kl__sim_refuse_invalid(kl__sim_answer *answer, kl__sim_status *status,
 /* The reason that a Status has for an HTTP status; NULL: none. */
 const char *kl__sim_reason(int code);
 
-/* Fills a 504: the version is not there yet. */
+/* Fills the Status of a 504: the cluster has not reached the version yet. */
 void kl__sim_status_too_large(kl__sim_status *status, int64_t version,
                               int64_t current);
 

@@ -1,6 +1,6 @@
 /*
- * sim_tamper.c - see sim_plan.h: changes the events of a watch as its rules
- * say, so that the watch tells something false or malformed.
+ * sim_tamper.c - see sim_plan.h: changes the events of a watch as the rules of
+ * faults say, so that the client reads false or malformed events.
  */
 #include "sim/answer/sim_plan.h"
 

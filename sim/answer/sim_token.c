@@ -61,7 +61,8 @@ static kl_code refuse_token(kl_error *err, const char *why)
                         why);
 }
 
-/* True if a start leads out of the collection, which is not allowed. */
+/* True if a start has "..", which would lead out of the collection and is not
+ * allowed. */
 static bool leads_up(const char *start)
 {
     for (const char *at = start; *at != '\0'; at++) {
@@ -103,7 +104,7 @@ static kl_code read_token(const kl_value *root, kl__sim_token *token,
         return refuse_token(err, why);
     }
     /* The NUL at the end means "after this key"; the C string ends there
-     * anyway. */
+     * too. */
     token->start = kl__strdup(start + (*start == '/'));
     return token->start != NULL
                ? KL_OK

@@ -1,6 +1,6 @@
 /*
- * sim_warnings.c - see sim_warnings.h. The limits are kube-apiserver's: 4096
- * characters for all texts in full, else 256 of each.
+ * sim_warnings.c - see sim_warnings.h. The limits are kube-apiserver's: if all
+ * texts together have more than 4096 characters, each is cut to 256.
  */
 #include "sim/answer/sim_warnings.h"
 
@@ -24,8 +24,8 @@ static bool is_told(const kl__sim_warnings *warnings, const char *text)
     return false;
 }
 
-/* True if a text has control characters, which a header cannot hold: a real
- * server drops it. */
+/* True if a text has control characters, which a header cannot contain: a real
+ * server drops such a text. */
 static bool has_control(const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0';

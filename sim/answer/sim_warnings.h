@@ -12,16 +12,16 @@
 
 struct kl__sim_answer;
 
-/* A part of an answer: the texts in the order in which they came, without
+/* The warnings of one answer, in the order in which they were added, without
  * duplicates. */
 typedef struct kl__sim_warnings {
     char **texts;
     size_t count;
 } kl__sim_warnings;
 
-/* Adds a warning to an answer of any status. A text that is there already, is
- * empty or has control characters is ignored. The cluster's mutex is held.
- * KL_ENOMEM. */
+/* Adds a warning to an answer of any status. A text that the answer has
+ * already, that is empty or that has control characters is ignored. The
+ * cluster's mutex is held. KL_ENOMEM. */
 kl_code kl__sim_warn(struct kl__sim_answer *answer, const char *text,
                      kl_error *err);
 /* The same, formatted. */
@@ -30,8 +30,9 @@ kl_code kl__sim_warnf(struct kl__sim_answer *answer, kl_error *err,
 
 void kl__sim_warnings_deinit(kl__sim_warnings *warnings);
 
-/* Walks through the texts as they are sent: if they are too long together, each
- * is cut, and those that do not fit are left out. Start it zeroed. */
+/* A walk through the texts as they are sent: if all texts together are too
+ * long, each is cut, and texts that do not fit are left out. The caller zeroes
+ * it first. */
 typedef struct kl__sim_warnings_iter {
     size_t index;
     size_t written; /* characters written so far */

@@ -17,8 +17,9 @@
 #include <string.h>
 
 enum {
-    BATCH = 64 * 1024, /* so many bytes of events are made at once */
-    /* a watch lasts that to twice that: --min-request-timeout */
+    BATCH = 64 * 1024, /* events are made in pieces of this size */
+    /* a watch ends after this to twice this time, as by the default of
+     * --min-request-timeout */
     DEFAULT_SECONDS = 1800,
     LAST_BOOKMARK_MS = 2000 /* the last bookmark comes so long before the end */
 };
@@ -70,7 +71,7 @@ void kl__sim_watch_expire(kl__sim_answer *answer)
     }
 }
 
-/* Keeps the current state, which is sent first; later changes follow. */
+/* Keeps the current objects, which are sent first; later changes follow. */
 static kl_code take_snapshot(kl__sim_answer *answer, bool marked, kl_error *err)
 {
     kl__sim_watch *watch = &answer->watch;
@@ -264,7 +265,8 @@ static void fill_events(kl__sim_answer *answer)
     }
 }
 
-/* There is no event: is a bookmark due, or the end? */
+/* Called when there is no event: sends a bookmark if one is due, ends the watch
+ * if its time is over, else sets *wake_ms. */
 static void check_timers(kl__sim_answer *answer, int64_t *wake_ms)
 {
     kl__sim_watch *watch = &answer->watch;
@@ -277,8 +279,8 @@ static void check_timers(kl__sim_answer *answer, int64_t *wake_ms)
         (now >= watch->bookmark_ms ||
          watch->bookmarked != answer->sim->bookmarks)) {
         watch->bookmarked = answer->sim->bookmarks;
-        /* A watch of a future version stays silent until that version is
-         * there. */
+        /* A watch of a future version stays silent until the cluster reaches
+         * that version. */
         if (answer->sim->version >= watch->after) {
             write_bookmark(answer, answer->sim->version, false);
         }
@@ -292,7 +294,7 @@ static void check_timers(kl__sim_answer *answer, int64_t *wake_ms)
                                 : watch->end_ms;
 }
 
-/* True once the version that the watch waits for is there. */
+/* True once the cluster has reached the version that the watch waits for. */
 static bool has_arrived(kl__sim_answer *answer, int64_t *wake_ms)
 {
     kl__sim_watch *watch = &answer->watch;
