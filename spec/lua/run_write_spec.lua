@@ -146,7 +146,9 @@ describe("a run writes:", function()
             assert.equal("web/s", of_run:get("secrets", "web/s").key)
             w.cluster:freeze { verb = "watch", resource = "secrets" }
             assert(w.cluster:delete("secrets", "web/s"))
-            local two = assert(of_run:apply(secret("s")))
+            local changed = secret("s")
+            changed.stringData.a = "2"
+            local two = assert(of_run:apply(changed))
             w.cluster:heal()
             return one, two
         end, { owns = { "secrets" } })

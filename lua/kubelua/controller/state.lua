@@ -1,4 +1,5 @@
 -- The state of a controller: how it starts, runs and stops. controller.lua is what scripts see.
+local applied = require "kubelua.controller.applied"
 local ending = require "kubelua.ending"
 local leadership = require "kubelua.controller.leadership"
 local Queue = require "kubelua.controller.queue"
@@ -25,6 +26,7 @@ local written = require "kubelua.controller.written"
 ---@field queue kubelua.controller.Queue
 ---@field retries kubelua.controller.Queue events for which map or when failed
 ---@field written kubelua.controller.Written
+---@field applied kubelua.controller.Applied
 ---@field outside kubelua.Informer? of objects outside of the selectors; see outside.lua
 ---@field memos table<string, kubelua.controller.Kept> by key
 ---@field terms integer how often this process became the leader
@@ -67,7 +69,7 @@ function State.new(client, options, list)
             return nil, message, code
         end
     end
-    self.written = written.new(self)
+    self.written, self.applied = written.new(self), applied.new(self)
     self.map_run = Run.new(self) -- without a key; map reads caches through it
     return self
 end

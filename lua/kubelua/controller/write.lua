@@ -156,7 +156,10 @@ local function apply_owned(run, document, kind, given, passed)
     if not existing and code ~= "not_found" then
         return nil, message, code, retry_after
     end
-    local applied
+    local known, applied = not passed.dry_run and run.state.applied, nil
+    if existing and known and known:has(existing, kind, document, passed) then
+        return existing
+    end
     for _ = 1, TRIES do
         applied, message, code, retry_after = try_apply(run, document, existing, given, passed)
         if code ~= "conflict" then
@@ -168,6 +171,9 @@ local function apply_owned(run, document, kind, given, passed)
             break -- another kind of conflict
         end
         existing = live
+    end
+    if applied and known then
+        known:note(applied, document, passed)
     end
     return applied, message, code, retry_after
 end

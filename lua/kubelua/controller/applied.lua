@@ -1,0 +1,83 @@
+-- Remembers what a controller has applied, so that an apply that would change nothing is not sent:
+-- the server would write nothing, and answer with the object that the cache has. Most such applies
+-- follow the event of the apply before.
+--
+-- A cache may be behind: its object may have been changed or deleted meanwhile. So this holds only
+-- for caches of `owns`: the event, once it comes, reconciles the owner again.
+local core = require "kubelua.core"
+local reach = require "kubelua.controller.reach"
+
+-- Seconds that an apply is remembered at least, and half the time that it is remembered at most.
+-- Then it is sent again: a server with a new webhook or default may change the object. Cluster API,
+-- too, remembers its server-side applies for ten minutes (internal/util/ssa/cache.go).
+local AGE = 600
+
+---@class kubelua.controller.Applied
+---@field state kubelua.controller.State
+---@field renew_at number
+---@field recent table<string, string> by UID: the answer's version, and a hash of what was sent
+---@field older table<string, string> the same, of the AGE seconds before
+local Applied = {}
+Applied.__index = Applied
+
+local applied = {}
+
+---@param state kubelua.controller.State
+---@return kubelua.controller.Applied
+function applied.new(state)
+    return setmetatable({ state = state, renew_at = state.clock:now() + AGE, recent = {},
+        older = {} }, Applied)
+end
+
+-- Forgets what is too old.
+local function renew(self)
+    local now = self.state.clock:now()
+    if now >= self.renew_at then
+        self.older = now < self.renew_at + AGE and self.recent or {}
+        self.recent, self.renew_at = {}, now + AGE
+    end
+end
+
+local function make_entry(object, document, options)
+    return object.resource_version .. " "
+        .. core.hash { document, options.manager, options.force }
+end
+
+-- True if a cache of `owns` has exactly this object, with all its fields.
+local function is_owned(self, kind, object)
+    for _, source in ipairs(reach.sources(self.state, kind, object.namespace)) do
+        local cached = source.role == "owns" and source.informer:get(object.key)
+        if cached and cached.uid == object.uid
+            and cached.resource_version == object.resource_version
+            and not core.is_metadata_only(cached) and not core.is_pruned(cached) then
+            return true
+        end
+    end
+    return false
+end
+
+---True if the same document was applied to this object with the same options, and the object still
+---has the version of that answer.
+---@param object kubelua.Object as the cache has it
+---@param kind kubelua.Kind
+---@param document table
+---@param options table of client:apply
+---@return boolean
+function Applied:has(object, kind, document, options)
+    renew(self)
+    local entry = self.recent[object.uid] or self.older[object.uid]
+    local version = object.resource_version .. " "
+    return entry ~= nil and entry:sub(1, #version) == version and is_owned(self, kind, object)
+        and entry == make_entry(object, document, options)
+end
+
+---Records an answered apply.
+---@param object kubelua.Object the answer
+---@param document table
+---@param options table of client:apply
+function Applied:note(object, document, options)
+    renew(self)
+    self.recent[object.uid] = make_entry(object, document, options)
+end
+
+return applied

@@ -1,0 +1,168 @@
+-- run:apply of what the controller has applied before: it is sent only if it may change something.
+local eventually = require "eventually"
+local world = require "controller_world"
+
+local secret = world.secret
+
+describe("run:apply of the same fields again", function()
+    local w, answers
+
+    before_each(function()
+        w, answers = world.new(), {}
+        w:apply("a")
+    end)
+
+    after_each(function()
+        w:close()
+    end)
+
+    -- A controller that applies in each run: what `make` returns now, with these options.
+    local function start(make, options, owns)
+        local controller = w:controller {
+            fields = "metadata.name=a",
+            owns = owns ~= false and { owns or "secrets" } or nil,
+            reads = owns == false and { "secrets" } or nil,
+            reconcile = function(_, run)
+                local ok, answer, message = pcall(run.apply, run, make(), options)
+                answers[#answers + 1] = answer or message
+                return ok, message
+            end,
+        }
+        w:rest(controller)
+        return controller
+    end
+
+    local function run_again(controller)
+        local before = #answers
+        controller:enqueue("web/a")
+        w:rest(controller)
+        assert.is_true(#answers > before)
+    end
+
+    local function count_sent()
+        return #w.cluster:requests { resource = "secrets", verb = "patch", controller = "spec" }
+    end
+
+    local function make_secret()
+        return secret("s")
+    end
+
+    it("is not sent, and returns the object of the cache", function()
+        local controller = start(make_secret)
+        assert.equal(1, count_sent())
+        assert.is_true(#answers >= 2) -- its own event has caused a second run
+        run_again(controller)
+        assert.equal(1, count_sent())
+        for _, answer in ipairs(answers) do
+            assert.equal("web/s", answer.key)
+            assert.equal(answers[1].resource_version, answer.resource_version)
+        end
+    end)
+
+    it("is sent if a field differs, or one is missing", function()
+        local more = { labels = { a = "1", b = "2" } }
+        local controller = start(function() return secret("s", more) end)
+        more.labels.a = "2"
+        run_again(controller)
+        assert.equal(2, count_sent())
+        more.labels.b = nil
+        run_again(controller)
+        assert.equal(3, count_sent())
+        local labels = w.cluster:get("secrets", "web/s").metadata.labels
+        assert.equal("2", labels.a)
+        assert.is_nil(labels.b)
+    end)
+
+    it("is sent after another client has changed the object", function()
+        start(make_secret)
+        assert(w.cluster:patch("secrets", "web/s", { data = { a = "Mg==" } }))
+        assert(w.cluster:settle(60))
+        assert.equal("MQ==", w.cluster:get("secrets", "web/s").data.a)
+        assert.equal(2, count_sent())
+    end)
+
+    it("is sent after the object was deleted, or deleted and created again", function()
+        local controller = start(make_secret)
+        assert(w.cluster:delete("secrets", "web/s"))
+        assert(w.cluster:settle(60))
+        assert.equal("MQ==", w.cluster:get("secrets", "web/s").data.a)
+        run_again(controller)
+        assert.equal(2, count_sent())
+    end)
+
+    it("is sent once the cache learns that the object was deleted", function()
+        local controller = start(make_secret)
+        w.cluster:freeze { verb = "watch", resource = "secrets" }
+        assert(w.cluster:delete("secrets", "web/s"))
+        local before = #answers
+        controller:enqueue("web/a")
+        eventually(function() return #answers > before end, "it runs with an old cache")
+        assert.equal(1, count_sent())
+        w.cluster:heal()
+        eventually(function() return count_sent() == 2 end, "the event reconciles the owner")
+        assert(w.cluster:settle(60))
+        assert.equal("MQ==", w.cluster:get("secrets", "web/s").data.a)
+    end)
+
+    it("is sent if the cache is only read: its events reconcile nothing", function()
+        local controller = start(make_secret, nil, false)
+        local before = count_sent()
+        run_again(controller)
+        assert.equal(before + 1, count_sent())
+    end)
+
+    it("is sent again after ten minutes, twenty at most", function()
+        local controller = start(make_secret)
+        w.cluster:advance(599)
+        run_again(controller)
+        assert.equal(1, count_sent())
+        w.cluster:advance(601)
+        run_again(controller)
+        assert.equal(2, count_sent())
+        w.cluster:advance(3600)
+        run_again(controller)
+        assert.equal(3, count_sent())
+    end)
+
+    it("is sent with dry_run", function()
+        local controller = start(make_secret)
+        start(make_secret, { dry_run = true })
+        local before = count_sent()
+        run_again(controller)
+        assert.equal(before, count_sent())
+        run_again(w.controllers[2])
+        assert.is_true(count_sent() > before)
+    end)
+
+    it("is sent if manager or force differs", function()
+        local options = {}
+        local controller = start(make_secret, options)
+        options.manager = "other"
+        run_again(controller)
+        assert.equal(2, count_sent())
+        options.force = false
+        run_again(controller)
+        assert.equal(3, count_sent())
+    end)
+
+    for what, owns in pairs {
+        ["only metadata"] = { "secrets", metadata = true },
+        ["no data"] = { "secrets", drop = { "data" } },
+    } do
+        it("is sent if the cache has " .. what .. " of the object", function()
+            local controller = start(make_secret, nil, owns)
+            local before = count_sent()
+            run_again(controller)
+            assert.equal(before + 1, count_sent())
+            assert.equal("MQ==", answers[#answers].data.a)
+        end)
+    end
+
+    it("raises for a document that cannot be sent", function()
+        local given = make_secret()
+        local controller = start(function() return given end)
+        given.data = print
+        run_again(controller)
+        assert.matches("a function has no JSON form", answers[#answers])
+    end)
+end)
