@@ -1,6 +1,6 @@
 /*
- * deflate.h - gzip of an answer's body, written as its bytes are made.
- * inflate.h is the reverse.
+ * deflate.h - compresses an answer's body with gzip, piece by piece, while the
+ * body is being made. inflate.h does the reverse.
  */
 #ifndef KL_HTTP_DEFLATE_H
 #define KL_HTTP_DEFLATE_H

@@ -1,7 +1,7 @@
 /*
  * yaml_body.c - see yaml_body.h. Clients often send JSON and call it YAML. Such
- * a body is parsed as JSON, which is faster, unless a warning or an error has
- * to name a line.
+ * a body is parsed as JSON, which is faster. If it has a repeated name or a
+ * fault, it is parsed as YAML after all: the message has to name a line.
  */
 #include "sim/body/yaml_body.h"
 
@@ -57,7 +57,7 @@ static bool is_unique(const kl_value *value)
     return true;
 }
 
-/* The text parsed as JSON; NULL: parse it as YAML. */
+/* The text parsed as JSON; NULL: the caller has to parse it as YAML. */
 static kl_doc *read_json(const char *text, size_t length)
 {
     kl_doc *doc = length > 0 && (*text == '{' || *text == '[')

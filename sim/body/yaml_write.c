@@ -1,7 +1,7 @@
 /*
  * yaml_write.c - see yaml_write.h. libyaml breaks lines and chooses single
- * quotes; this file tells it which texts need quotes, as a reader would take
- * them for numbers, dates or booleans.
+ * quotes; this file decides which texts need quotes, because a reader would
+ * take them for numbers, dates or booleans.
  */
 #include "sim/body/yaml_write.h"
 
@@ -34,7 +34,7 @@ static int append_bytes(void *context, unsigned char *bytes, size_t length)
     return !self->out->failed;
 }
 
-/* Emits the event. `made` is 0 if the event could not be made: that fails
+/* Emits the event. `made` is 0 if libyaml could not make the event; this fails
  * too. */
 static void emit_event(printer *self, int made, yaml_event_t *event)
 {
@@ -110,7 +110,7 @@ static void print_text(printer *self, const char *text, size_t length)
 }
 
 /* Compares names in go-yaml's order: letters after other characters, digits by
- * their number. */
+ * the number that they form. */
 static int compare_yaml_names(const void *a, const void *b)
 {
     const member *left = a, *right = b;

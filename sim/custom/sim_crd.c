@@ -1,6 +1,6 @@
 /*
  * sim_crd.c - CustomResourceDefinitions when they are written: defaults and
- * validation. sim_crd_life.c then serves them.
+ * validation. sim_crd_life.c then serves their kinds.
  */
 #include "sim/custom/sim_crd.h"
 
@@ -34,8 +34,7 @@ static bool complete_spec(kl__edit *edit, kl__node *spec)
 
 /* --- Status. -------------------------------------------------------------- */
 
-/* Adds the version that is stored now to status.storedVersions; of a new
- * definition, the first one with storage: true. */
+/* Adds the version with `storage: true` to status.storedVersions. */
 static bool note_stored(kl__edit *edit, const kl__node *spec, kl__node *status)
 {
     kl__node *stored = kl__node_get(status, "storedVersions");

@@ -1,8 +1,8 @@
 /*
- * sim_crd.h - CustomResourceDefinitions: what a write changes in them, and what
- * their controller does: it accepts their names, serves them and ends them. It
- * runs when a request has been answered, as kube-apiserver's runs a moment
- * later. The cluster's mutex is held.
+ * sim_crd.h - CustomResourceDefinitions: objects that define new kinds. Their
+ * controller accepts the names of a kind, serves the kind, and removes its
+ * objects when the definition is deleted. Here it runs before and after each
+ * request; a kube-apiserver's runs a moment later. The cluster's mutex is held.
  */
 #ifndef KL_SIM_CRD_H
 #define KL_SIM_CRD_H
@@ -14,11 +14,11 @@
 /* The finalizer that keeps a definition until its objects are gone. */
 #define KL__SIM_CLEANUP "customresourcecleanup.apiextensions.k8s.io"
 
-/* --- Steps of the controller. True: the definition's tree was changed.
- * `*failed`: out of memory.  */
+/* --- Steps of the controller. They return true if they changed the
+ * definition's tree. *failed: out of memory. */
 
-/* sim_crd_names.c: accepts the names if no other definition has them; then
- * establishes the definition. */
+/* sim_crd_names.c: accepts the names that no other definition has; then
+ * establishes the definition (it is ready to be served). */
 bool kl__sim_crd_accept(kl_sim *sim, kl__edit *edit, bool *failed);
 
 /* Sets a condition. `words`: its type, status, reason and message. */

@@ -97,7 +97,7 @@ typedef struct naming {
     kl__node *accepted;     /* status.acceptedNames, new */
     const char *group;
     const char *plural;
-    const char *reason; /* of the last conflict; NULL: none */
+    const char *reason; /* why a name was refused last; NULL: none was */
     char message[400];
     bool failed;
 } naming;
@@ -144,8 +144,8 @@ static void note_name_conflict(naming *self, const char *reason,
              "\"%.300s\" is already in use", text);
 }
 
-/* Accepts one name: the wanted one if it is free, else the one accepted
- * before. */
+/* Accepts one name: the wanted name if it is free, else the name that was
+ * accepted before. */
 static void accept_name(naming *self, const char *name, bool of_kinds,
                         const char *reason)
 {
@@ -200,7 +200,7 @@ static void take_all(naming *self)
                                       kl__node_get(self->wanted, "categories"));
 }
 
-/* Sets the conditions that follow; true if one changed. */
+/* Sets the conditions that follow from the names; true if one changed. */
 static bool set_name_conditions(naming *self)
 {
     static const char *const fine[] = {"NamesAccepted", "True", "NoConflicts",
@@ -226,7 +226,8 @@ static bool set_name_conditions(naming *self)
     return changed;
 }
 
-/* True if the definition is to be established, which is the last step. */
+/* Establishes the definition, which is the last step; true if it was not
+ * established before. */
 static bool establish_definition(naming *self, const kl__node *root)
 {
     static const char *const done[] = {"Established", "True",

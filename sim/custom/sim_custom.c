@@ -1,8 +1,8 @@
 /*
- * sim_custom.c - custom objects and the schemas of their versions: pruning and
- * defaults of what is written, and views in other versions. An object is stored
- * in one version. No webhook converts it: other versions show the same fields,
- * as far as their schemas have them.
+ * sim_custom.c - custom objects and the schemas of their versions: removes
+ * unknown fields and sets defaults when an object is written, and shows it in
+ * other versions. An object is stored in one version. No webhook converts
+ * objects: another version shows the fields that its own schema has.
  */
 #include "sim/custom/sim_custom.h"
 
@@ -44,7 +44,7 @@ static int compare_lines(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* Cuts a text into lines, in place. Owned by the caller; NULL: out of
+/* Cuts a text into lines, in place. The caller owns the array; NULL: out of
  * memory. */
 static char **cut_lines(kl__buf *text, size_t *count)
 {
@@ -63,7 +63,7 @@ static char **cut_lines(kl__buf *text, size_t *count)
     return lines;
 }
 
-/* Refuses the object that a patch has made; the message shows it. */
+/* Refuses the object that a patch has made; the message contains the object. */
 static kl_code refuse_patched(kl__sim_write *write, const char *shown,
                               const char *why, kl_error *err)
 {
@@ -121,8 +121,8 @@ static bool put_fields(kl__buf *out, kl__buf *paths, const char *word,
     return !out->failed;
 }
 
-/* Warns or refuses, as fieldValidation asks, because of repeated and unknown
- * fields. */
+/* Warns of repeated and unknown fields, or refuses them, as the parameter
+ * fieldValidation says. */
 static kl_code report_unknown(kl__sim_write *write, const char *shown,
                               kl__buf *twice, kl__buf *unknown, kl_error *err)
 {
@@ -246,8 +246,8 @@ kl_code kl__sim_custom_before(kl__sim_write *write, kl_error *err)
                            : KL_OK;
 }
 
-/* An object under its changed kind. An object that was stored in another
- * version keeps the defaults of that. */
+/* Makes an object anew for its changed kind. If it was stored in another
+ * version, no defaults are added: it keeps those of that version. */
 static kl__sim_state *renew_state(const kl__sim_state *state,
                                   const kl__sim_kind *kind, kl_error *err)
 {

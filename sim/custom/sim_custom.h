@@ -7,9 +7,9 @@
 
 #include "sim/store/sim_core.h"
 
-/* Serves a changed kind in place of the old one: its objects are made anew by
- * the new schema, each at its own version. KL_ENOMEM: the rest stays as it
- * was. */
+/* Serves a changed kind in place of the old one. Each stored object is made
+ * anew by the new schema, and keeps its resourceVersion. KL_ENOMEM: objects
+ * that were not reached stay as they were. */
 kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
                         kl__sim_kind *kind, kl_error *err);
 

@@ -60,8 +60,8 @@ static kl_code warn_finalizers(kl__sim_write *write, kl_error *err)
     return code;
 }
 
-/* Refuses a value of the wrong type; types have Go's names. The paths: the
- * wanted one, and how far it could be followed. */
+/* Refuses a value of the wrong type; types have Go's names. paths[0] is the
+ * whole path, paths[1] its part that leads to the value. */
 static void refuse_type(kl__sim_write *write, const char *const paths[2],
                         const char *wanted, const char *got,
                         const kl__node *value)
@@ -91,8 +91,8 @@ static void refuse_type(kl__sim_write *write, const char *const paths[2],
     kl__free(shown);
 }
 
-/* The value at a path; NULL: there is none, or the path meets a value that is
- * no object (refused). The message names that by `got`. */
+/* The value at a path; NULL: there is none; or a value on the way is no object,
+ * then a refusal is added, which shows `got` as the value. */
 static const kl__node *follow_path(kl__sim_write *write, const char *path,
                                    const char *got)
 {
@@ -151,8 +151,8 @@ static void check_selector(kl__sim_write *write, const char *path)
     }
 }
 
-/* CEL rules cannot be evaluated here; kube-apiserver names those that it did
- * not evaluate. */
+/* kube-apiserver checks CEL rules only if the object is valid otherwise, and
+ * else says so. This adds that message; CEL rules are not evaluated here. */
 static void add_rules(kl__sim_write *write)
 {
     for (size_t i = 0; write->served->has_rules && i < write->errors.count;

@@ -1,6 +1,6 @@
 /*
- * sim_scale_paths.h - the JSON paths at which a custom object has its replicas,
- * from its definition's subresource scale.
+ * sim_scale_paths.h - the JSON paths to the number of replicas in a custom
+ * object, as its definition's subresource scale names them.
  */
 #ifndef KL_SIM_SCALE_PATHS_H
 #define KL_SIM_SCALE_PATHS_H
@@ -10,7 +10,8 @@
 
 #include <stdbool.h>
 
-/* A path of subresources.scale (which may be NULL); NULL: none. */
+/* The path that `scale` (subresources.scale; may be NULL) has as member `name`.
+ * NULL: none. */
 const char *kl__sim_scale_path(const kl_value *scale, const char *name);
 
 /* The value at a path (".spec.replicas"); false: there is none. */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* The columns of a definition that asks for none: Age. */
+/* Makes the column of a definition that names none: Age. */
 static bool make_default(kl__sim_version *version)
 {
     kl__sim_column *column = kl__calloc(1, sizeof(*column));

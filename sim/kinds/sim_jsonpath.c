@@ -9,7 +9,7 @@
 #include <string.h>
 #include <stdbool.h>
 
-enum { MAX_BRANCHES = 16 }; /* nested */
+enum { MAX_BRANCHES = 16 }; /* at most so many nested branches */
 
 static const kl_value *walk_path(const char *path, const kl_value *value,
                                  int branches);

@@ -1,7 +1,7 @@
 /*
  * sim_kinds.h - a kind of objects: its names, its scope and its traits.
- * Built-in kinds come from a table (sim_kinds_table.c), others are made of
- * CustomResourceDefinitions (CRDs).
+ * Built-in kinds come from a table (sim_kinds_table.c), custom kinds are made
+ * from CustomResourceDefinitions (CRDs).
  */
 #ifndef KL_SIM_KINDS_H
 #define KL_SIM_KINDS_H
@@ -22,11 +22,11 @@ enum {
     KL__SIM_GENERATION = 1 << 2,
     /* a delete answers with the object, not a Status */
     KL__SIM_RETURNED = 1 << 3,
-    /* refuses unknown field selectors in words of its own */
+    /* has its own message for unknown field selectors */
     KL__SIM_OWN_FIELDS = 1 << 4,
     KL__SIM_NO_COLLECTION = 1 << 5, /* has no deletecollection */
     KL__SIM_CUSTOM = 1 << 6,        /* made of a CRD */
-    KL__SIM_VIRTUAL = 1 << 7, /* answered when it is created, never stored */
+    KL__SIM_VIRTUAL = 1 << 7, /* a create is answered, but nothing is stored */
     /* its CRD is being deleted: creates are refused */
     KL__SIM_ENDING = 1 << 8
 };
@@ -51,7 +51,7 @@ typedef struct kl__sim_subresource {
     const char *group;
     const char *plural;
     const char *name; /* NULL: the end of the table */
-    /* the group of the body's kind; both "": the resource's own */
+    /* the kind of the body; group and version "": those of the resource */
     const char *of_group;
     const char *of_version;
     const char *of_kind;
@@ -79,8 +79,8 @@ typedef struct kl__sim_column {
 } kl__sim_column;
 
 /* A served version of a kind. The members after `has_status` are for custom
- * kinds; values are borrowed from the kind's definition, and NULL where it has
- * none. */
+ * kinds; each kl_value is borrowed from the kind's definition; NULL: the
+ * definition has none. */
 typedef struct kl__sim_version {
     char *name;
     bool has_status;
@@ -94,8 +94,8 @@ typedef struct kl__sim_version {
     kl__schema *schema;
 } kl__sim_version;
 
-/* Immutable and reference-counted: a changed CRD makes a new kind. No string is
- * NULL; lists end with NULL. */
+/* A kind. It never changes (a changed CRD makes a new kind), and references are
+ * counted. No string is NULL; NULL ends each list of strings. */
 typedef struct kl__sim_kind {
     atomic_int refs; /* acquire-release: the last unref frees */
     unsigned flags;
@@ -108,7 +108,7 @@ typedef struct kl__sim_kind {
     char *storage;   /* the version in which objects are stored */
     char **short_names;
     char **categories;
-    kl__sim_version *versions; /* those that are served, preferred one first */
+    kl__sim_version *versions; /* served versions, the preferred one first */
     size_t version_count;
     kl__sim_field *fields;
     size_t field_count;
@@ -119,8 +119,8 @@ typedef struct kl__sim_kind {
 /* One reference for the caller; NULL when out of memory. */
 kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row);
 
-/* Makes a kind of a valid CustomResourceDefinition, and keeps a reference to
- * that. One reference for the caller; NULL when out of memory. */
+/* Makes a kind from a valid CustomResourceDefinition, and keeps a reference to
+ * it. One reference for the caller; NULL when out of memory. */
 kl__sim_kind *kl__sim_kind_custom(kl_doc *definition);
 
 /* Orders versions as Kubernetes does, the preferred one first: below 0 if

@@ -1,5 +1,5 @@
 /*
- * sim_kinds_custom.c - see sim_kinds.h: makes a kind of a
+ * sim_kinds_custom.c - see sim_kinds.h: makes a kind from a
  * CustomResourceDefinition.
  */
 #include "sim/kinds/sim_kinds.h"
@@ -186,10 +186,10 @@ static bool do_differ(const kl_value *a, const kl_value *b)
 
     kl__edit_free(left);
     kl__edit_free(right);
-    return !same; /* out of memory: "differs" is the safe answer, only slower */
+    return !same; /* out of memory: "differs" is safe, only slower */
 }
 
-/* Takes the served versions, and the one that is stored. */
+/* Adds the served versions, and the version that is stored. */
 static bool add_versions(kl__sim_kind *kind, const kl_value *versions)
 {
     kl_value_iter iter = {0};
@@ -255,7 +255,7 @@ static bool add_custom_fields(kl__sim_kind *kind, const kl_value *versions)
     return kl__sim_kind_add_fields(kind, texts);
 }
 
-/* The names that were accepted (status); before that, those of the spec. */
+/* The accepted names, from status; while there are none, the names in spec. */
 static const kl_value *names_of(const kl_value *root)
 {
     const kl_value *accepted =

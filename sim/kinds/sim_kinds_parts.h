@@ -14,7 +14,7 @@ void kl__sim_free_texts(char **texts);
  * out of memory. */
 bool kl__sim_kind_add_fields(kl__sim_kind *kind, char *const *texts);
 
-/* True if every member that may not be NULL is set. */
+/* True if every member that must not be NULL is set. */
 bool kl__sim_kind_is_complete(const kl__sim_kind *kind);
 
 /* True if a member of that name is anywhere in a value. */
