@@ -13,8 +13,8 @@
 static const char core_versions[] =
     "{\"kind\":\"APIVersions\",\"versions\":[\"v1\"]}";
 
-/* A group of built-in kinds refuses unknown paths with a Status, any other
- * group with a text. */
+/* Unknown paths of a group with built-in kinds get a Status, all other unknown
+ * paths a text. */
 kl_code kl__sim_refuse_unserved(kl__sim_answer *answer, kl_error *err)
 {
     const kl__sim_resource *first =
@@ -57,8 +57,8 @@ static kl_code finish_document(kl__sim_answer *answer, kl_writer *writer,
     return KL_OK;
 }
 
-/* True if the client asks for aggregated discovery. Its form v2beta1 is gone;
- * clients that ask for it accept the lists too. */
+/* True if the client asks for aggregated discovery. Kubernetes has removed its
+ * form v2beta1; clients that ask for that form accept the lists too. */
 static bool wants_aggregated(kl__sim_answer *answer)
 {
     const kl__sim_route *route = &answer->ask.route;
@@ -117,8 +117,8 @@ static kl_code answer_text(kl__sim_answer *answer, const char *type,
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
-/* Chooses the form of the answer; false: it is a refusal (*code). In a real
- * server another part answers for groups than for all else. */
+/* Chooses the form of the answer; false: the answer is a refusal (*code). In a
+ * real server, no router checks Accept for lists of groups. */
 static bool take_form(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
     const kl__sim_route *route = &answer->ask.route;
@@ -129,7 +129,8 @@ static bool take_form(kl__sim_answer *answer, kl_code *code, kl_error *err)
                           err);
 }
 
-/* /healthz, /livez, /readyz, and their single checks by name. */
+/* True for /healthz, /livez, /readyz, and a single check below them, by
+ * name. */
 static bool is_health(const kl__sim_ask *ask)
 {
     static const char *const checks[] = {"etcd", "log", "ping"};

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Writes responseKind; without a version of its own, it has neither group nor
- * version. */
+/* Writes responseKind: the kind of a resource's or subresource's body. Group
+ * and version "": those of the resource. */
 static void put_response_kind(kl_writer *writer, const char *group,
                               const char *version, const char *kind)
 {
@@ -22,7 +22,8 @@ static void put_response_kind(kl_writer *writer, const char *group,
 static void put_below(kl_writer *writer, const kl__sim_offer *offer,
                       const char *version)
 {
-    /* A custom resource's always has all three. */
+    /* The responseKind of a custom resource names its group and version, even
+     * if they are those of the resource. */
     bool is_custom = kl__sim_kind_is(offer->kind, KL__SIM_CUSTOM) &&
                      *offer->of_version == '\0';
 
@@ -34,7 +35,8 @@ static void put_below(kl_writer *writer, const kl__sim_offer *offer,
     kl_writer_end_object(writer);
 }
 
-/* Writes a resource up to its end: subresources may follow. */
+/* Writes the members of a resource, but does not end it: subresources may
+ * follow. */
 static void begin_resource(kl_writer *writer, const kl__sim_kind *kind,
                            const char *version, const char *verbs)
 {

@@ -52,8 +52,8 @@ void kl__sim_put_split(kl_writer *writer, const char *name, const char *text)
     kl_writer_end_array(writer);
 }
 
-/* The version in which a built-in kind is stored, if that is not its preferred
- * one. */
+/* The version in which a built-in kind is stored; NULL: its preferred
+ * version. */
 static const char *stored_as(const kl__sim_kind *kind)
 {
     static const char *const rows[][3] = {
@@ -76,7 +76,8 @@ static const char *stored_as(const kl__sim_kind *kind)
 }
 
 /* Writes storageVersionHash, by which a client sees that the stored version
- * changes: a hash of its name, as apiserver's StorageVersionHash makes it. */
+ * changes: a hash of group, version and kind, as apiserver's StorageVersionHash
+ * makes it. */
 static void put_storage_hash(kl_writer *writer, const kl__sim_kind *kind)
 {
     const char *stored = stored_as(kind);
@@ -138,7 +139,7 @@ void kl__sim_write_resources(kl_writer *writer, const kl_sim *sim,
              *group != '\0' ? "/" : "", version);
     kl_writer_begin_object(writer);
     kl__sim_put(writer, "kind", "APIResourceList");
-    if (*group != '\0') { /* the list of the core group has none */
+    if (*group != '\0') { /* the core group's list has no apiVersion */
         kl__sim_put(writer, "apiVersion", "v1");
     }
     kl__sim_put(writer, "groupVersion", group_version);

@@ -1,6 +1,7 @@
 /*
- * sim_discovery_write.h - writes the documents of discovery; the writer keeps a
- * failure. The cluster's mutex is held.
+ * sim_discovery_write.h - writes the documents of discovery. The writer keeps a
+ * failure until kl_writer_finish, which returns it. The cluster's mutex is
+ * held.
  */
 #ifndef KL_SIM_DISCOVERY_WRITE_H
 #define KL_SIM_DISCOVERY_WRITE_H

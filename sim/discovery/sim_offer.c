@@ -10,7 +10,7 @@ static const kl__sim_resource *resource_at(const kl__list *node)
     return KL__CONTAINER(node, kl__sim_resource, node);
 }
 
-/* The next resource of a group, from a node on; or NULL. */
+/* The first resource of a group at or after a node of the list; or NULL. */
 static const kl__sim_resource *next_of(const kl_sim *sim, const kl__list *node,
                                        const char *group)
 {
@@ -81,7 +81,8 @@ static bool is_below(const kl__sim_subresource *row, const kl__sim_kind *kind)
            strcmp(row->group, kind->group) == 0;
 }
 
-/* The first subresource of a kind in the table; or the end of the table. */
+/* The first subresource of a kind in the table; for a custom kind, or if there
+ * is none, the row that ends the table. */
 static const kl__sim_subresource *first_below(const kl__sim_kind *kind)
 {
     const kl__sim_subresource *row = kl__sim_subresources;

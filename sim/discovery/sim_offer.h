@@ -1,7 +1,6 @@
 /*
  * sim_offer.h - walks through the resources that a group serves in one version,
- * each followed by its subresources. Both forms of discovery are made by this
- * walk.
+ * each followed by its subresources. Both forms of discovery use this walk.
  */
 #ifndef KL_SIM_OFFER_H
 #define KL_SIM_OFFER_H
@@ -14,19 +13,19 @@ enum { KL__SIM_MAX_VERSIONS = 32 };
 typedef struct kl__sim_offer {
     const kl__sim_kind *kind;
     const char *subresource; /* NULL: the resource itself */
-    /* the kind of its body; both "": the resource's own */
+    /* the kind of the body; group and version "": those of the resource */
     const char *of_group;
     const char *of_version;
     const char *of_kind;
     const char *verbs; /* separated by commas */
 } kl__sim_offer;
 
-/* A walk; zero it, but for these members. */
+/* A walk. The caller sets the first three members, and zeroes the others. */
 typedef struct kl__sim_offer_walk {
     const kl_sim *sim;
     const char *group;
     const char *version;
-    /* Where the walk is. */
+    /* Where the walk is; for the walk only. */
     const kl__sim_resource *resource; /* NULL: at the start */
     const kl__sim_version *served;
     const kl__sim_subresource *below; /* the next subresource in the table */
@@ -35,7 +34,8 @@ typedef struct kl__sim_offer_walk {
     bool is_over;
 } kl__sim_offer_walk;
 
-/* The next one; false at the end. The cluster's mutex is held. */
+/* Fills `offer` with the next resource or subresource; false at the end. The
+ * cluster's mutex is held. */
 bool kl__sim_offer_next(kl__sim_offer_walk *walk, kl__sim_offer *offer);
 
 /* The first resource of a group, or NULL. */

@@ -1,6 +1,6 @@
 /*
- * sim_openapi.c - see sim_openapi.h: puts a document together from the schemas
- * of kinds and from paths (sim_openapi_paths.c).
+ * sim_openapi.c - see sim_openapi.h: makes a document of the schemas of kinds
+ * ("components") and of paths (sim_openapi_paths.c).
  */
 #include "sim/discovery/sim_openapi.h"
 
@@ -34,7 +34,8 @@ static bool covers_version(const api_scope *scope, const kl__sim_kind *kind,
                                     is_equal(scope->version, version->name));
 }
 
-/* Writes a component's name: "com.example.v1.Foo" for example.com/v1. */
+/* Writes the name of a custom kind's component: "com.example.v1.Foo" for a Foo
+ * of example.com/v1. */
 static void name_custom(const kl__sim_kind *kind, const char *version,
                         const char *of, char *name)
 {
@@ -71,7 +72,8 @@ static bool name_type(const kl__sim_kind *kind, const char *version, char *name)
     return true;
 }
 
-/* Writes properties that a custom kind has beside those of its definition. */
+/* Writes the properties of a custom kind: apiVersion, kind and metadata, then
+ * those of its definition. */
 static void write_custom_properties(kl__openapi *document,
                                     const kl_value *properties)
 {
@@ -131,7 +133,8 @@ static void write_custom(kl__openapi *document, const kl__sim_kind *kind,
     kl__buf_putc(document->out, '}');
 }
 
-/* Texts that the components of custom kinds point to until the end. */
+/* Names of components of custom kinds; the document points to them until it is
+ * complete. */
 typedef struct kept_names {
     char **texts;
     size_t count;
@@ -188,8 +191,8 @@ static void write_component(kl__openapi *document, const kl__sim_kind *kind,
     }
 }
 
-/* Writes the paths of every version of every kind in the scope, or their
- * components (with `names`). False: there are none. */
+/* Writes the paths of every version of every kind in the scope; if `names` is
+ * not NULL, their components instead. False: there are none. */
 static bool write_kinds(kl__openapi *document, const kl_sim *sim,
                         const api_scope *scope, kept_names *names)
 {
@@ -249,8 +252,8 @@ static kl_code write_document(kl__sim_answer *answer, const api_scope *scope,
                : code;
 }
 
-/* --- The index: a path for each group and version, with a hash that changes
- * when the document does.  */
+/* --- The index: the path of each group's and version's document, with a hash
+ * that changes when that document changes. */
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
@@ -375,8 +378,8 @@ static kl_code make_protobuf(kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for OpenAPI");
 }
 
-/* Writes one document of everything (OpenAPI v2), by which kubectl validates
- * objects. */
+/* Writes one document with everything (OpenAPI v2), which kubectl uses to
+ * validate objects. */
 static kl_code write_whole(kl__sim_answer *answer, kl_error *err)
 {
     static const char *const forms[] = {

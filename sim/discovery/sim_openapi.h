@@ -1,6 +1,7 @@
 /*
  * sim_openapi.h - /openapi/v3 and /openapi/v2: the schemas of all served kinds,
- * for kubectl explain, apply and validation. Made for each request.
+ * for kubectl explain, apply and validation. Each request makes its document
+ * anew.
  */
 #ifndef KL_SIM_OPENAPI_H
 #define KL_SIM_OPENAPI_H

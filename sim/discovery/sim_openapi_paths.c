@@ -1,12 +1,12 @@
 /*
- * sim_openapi_paths.c - see sim_openapi.h: the paths of an OpenAPI document,
- * with what a client looks up there: actions, kinds and parameters.
+ * sim_openapi_paths.c - see sim_openapi.h: writes the paths of an OpenAPI
+ * document, with what a client looks up in them: actions, kinds and parameters.
  */
 #include "sim/discovery/sim_openapi.h"
 
 #include <string.h>
 
-/* Parameters that a client sends only if it finds them here. */
+/* A client sends these parameters only if it finds them in the document. */
 static const char *const options[] = {"dryRun", "fieldManager",
                                       "fieldValidation"};
 
