@@ -10,7 +10,7 @@
 enum { MAX_NAME = 256, MAX_GROUPS = 64 };
 
 /* Appends the n-th value of an attribute of the subject as a line. False: there
- * is none, or it holds a control character. */
+ * is none, or it has a control character. */
 static bool put_attribute(gnutls_x509_crt_t cert, const char *oid, unsigned n,
                           kl__buf *out)
 {
@@ -30,8 +30,8 @@ static bool put_attribute(gnutls_x509_crt_t cert, const char *oid, unsigned n,
     return true;
 }
 
-/* The certificate that the client has shown, if its signature is valid; owned
- * by the caller. */
+/* Takes the certificate that the client has sent; the caller owns *cert. False:
+ * there is none, or its signature is not valid. */
 static bool take_certificate(gnutls_session_t session, gnutls_x509_crt_t *cert)
 {
     const gnutls_datum_t *shown;

@@ -1,5 +1,5 @@
 /*
- * sim_certified.h - the user and groups that a client certificate names.
+ * sim_certified.h - reads the user and groups that a client certificate names.
  */
 #ifndef KL_SIM_CERTIFIED_H
 #define KL_SIM_CERTIFIED_H
@@ -8,9 +8,9 @@
 
 #include <microhttpd.h>
 
-/* Appends the user's name and the groups, a line each, if the client has shown
- * a certificate that the listener's authority signed; else nothing. When memory
- * runs out, `out` keeps the failure. */
+/* Appends the user's name and the groups, a line each, if the client has sent a
+ * certificate that the listener's certificate authority signed; else appends
+ * nothing. When memory runs out, `out` keeps the failure. */
 void kl__sim_certified(struct MHD_Connection *connection, kl__buf *out);
 
 #endif

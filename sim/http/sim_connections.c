@@ -1,8 +1,8 @@
 /*
- * sim_connections.c - see sim_connections.h. libmicrohttpd up to 1.0.0 follows
- * a NULL pointer if it is stopped while it refuses a malformed request by
- * itself (MHD_queue_response does nothing then, but reports success). So the
- * daemon is stopped only after every connection has ended.
+ * sim_connections.c - see sim_connections.h. libmicrohttpd up to 1.0.0
+ * dereferences a NULL pointer if it is stopped while it refuses a malformed
+ * request by itself (MHD_queue_response then does nothing, but reports
+ * success). So its daemon is stopped only after every connection has ended.
  */
 #include "sim/http/sim_connections.h"
 

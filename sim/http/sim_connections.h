@@ -1,6 +1,6 @@
 /*
- * sim_connections.h - the list of a port's open connections, so that all of
- * them can be ended before the server stops.
+ * sim_connections.h - the list of a port's open connections, so that all can be
+ * closed before the server stops.
  */
 #ifndef KL_SIM_CONNECTIONS_H
 #define KL_SIM_CONNECTIONS_H
@@ -12,9 +12,9 @@ void kl__sim_connections_notice(void *http, struct MHD_Connection *connection,
                                 void **context,
                                 enum MHD_ConnectionNotificationCode what);
 
-/* Breaks all connections, also new ones that still arrive, and waits some
- * seconds at most until their threads have ended. kl__sim_connections_reopen
- * undoes it. */
+/* Breaks all connections, and each new one that still arrives, then waits until
+ * their threads have ended, a few seconds at most. After
+ * kl__sim_connections_reopen, new connections stay open again. */
 void kl__sim_connections_end(kl__sim_http *http);
 void kl__sim_connections_reopen(kl__sim_http *http);
 

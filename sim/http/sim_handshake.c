@@ -1,7 +1,7 @@
 /*
  * sim_handshake.c - see sim_handshake.h. GnuTLS calls answer_hello after it has
- * read the client's hello, on the thread of that connection: a wait there
- * delays no other connection.
+ * read the client's hello, on the thread of that connection: so a wait delays
+ * no other connection.
  */
 #include "sim/http/sim_handshake.h"
 
@@ -39,7 +39,8 @@ static bool has_hung_up(gnutls_session_t session)
     return poll(&ready, 1, 0) > 0;
 }
 
-/* When the delay ends, on the cluster's clock; < 0: only when the rule ends. */
+/* When the delay ends, in milliseconds of the cluster's clock; < 0: when the
+ * rule is cleared. */
 static int64_t end_of(const kl_sim *sim, const kl__sim_rule *rule)
 {
     if (rule->seconds_ms < 0 && rule->how == KL__SIM_STALL) {
@@ -49,8 +50,8 @@ static int64_t end_of(const kl_sim *sim, const kl__sim_rule *rule)
            (rule->seconds_ms >= 0 ? rule->seconds_ms : SLOW_MS);
 }
 
-/* Waits as the rule says, until the rule ends or the client is gone. The mutex
- * is held. */
+/* Waits as long as the rule says, or until the rule is cleared, the client has
+ * closed the connection, or the listener stops. The mutex is held. */
 static void wait_for(const kl__sim_http *http, const kl__sim_rule *rule,
                      gnutls_session_t session)
 {
@@ -98,8 +99,9 @@ void kl__sim_handshake_attend(kl__sim_http *http,
     if (about == NULL || about->tls_session == NULL) {
         return;
     }
-    /* GnuTLS gives one pointer to callbacks: libmicrohttpd uses the common one;
-     * that of the session cache is free, as there is no such cache. */
+    /* The callback needs `http`. libmicrohttpd uses the session's common
+     * pointer; the pointer for the session cache is free, because there is no
+     * such cache. */
     gnutls_db_set_ptr(about->tls_session, http);
     gnutls_handshake_set_post_client_hello_function(about->tls_session,
                                                     answer_hello);

@@ -1,8 +1,8 @@
 /*
  * sim_http.c - see sim_http.h. A connection's thread blocks while it waits for
- * bytes of its answer; every few seconds it looks if the client is still
- * connected, since libmicrohttpd cannot notice that while there is nothing to
- * send.
+ * bytes of its answer. Every few seconds it looks if the client is still
+ * connected: libmicrohttpd cannot notice a lost client while there is nothing
+ * to send.
  */
 #include "sim/http/sim_http.h"
 
@@ -119,7 +119,8 @@ static bool is_reset(const http_request *request)
     return resets;
 }
 
-/* True if a fault breaks the answer's HTTP; sim_wire.c has sent it then. */
+/* True if a fault breaks the answer's HTTP; then sim_wire.c has sent the
+ * answer. */
 static bool is_broken(http_request *request)
 {
     kl_sim *sim = request->answer->sim;
@@ -127,7 +128,7 @@ static bool is_broken(http_request *request)
     kl__sim_how how = KL__SIM_HOW_NONE;
 
     if (request->answer->plan == NULL) {
-        return false; /* the usual case: decided without the lock */
+        return false; /* no fault applies: decide without the lock */
     }
     kl__mutex_lock(&sim->mutex);
     wire = kl__sim_plan_rule(request->answer, KL__SIM_WIRE);
@@ -167,8 +168,9 @@ static ssize_t read_answer(void *arg, uint64_t position, char *buffer,
     }
 }
 
-/* A response with a copy of a small body, or one that reads a list or watch
- * piece by piece; NULL: out of memory. */
+/* A response that borrows a finished body from the answer; or, for a list, a
+ * watch or an answer with faults, a response that reads the body piece by
+ * piece. NULL: out of memory. */
 static struct MHD_Response *make_response(http_request *request)
 {
     kl__sim_answer *answer = request->answer;
@@ -225,7 +227,8 @@ static bool add_headers(struct MHD_Response *response,
            add_warnings(response, answer);
 }
 
-/* Sends the answer, which has begun. MHD_NO closes the connection. */
+/* Sends the answer, which has its status already. MHD_NO closes the
+ * connection. */
 static enum MHD_Result send_response(http_request *request)
 {
     kl__sim_answer *answer = request->answer;
@@ -344,8 +347,8 @@ carry_out_request(kl__sim_http *http, http_request *request, const char *method)
 }
 
 /* True if the Content-Length is so large that the body is refused unread. A
- * smaller one that is still too large is read to its end: if the server closes
- * a connection on which the client still writes, the client may lose the
+ * smaller body that is still too large is read to its end: if the server closed
+ * the connection while the client writes, the client might not get the
  * answer. */
 static bool announces_too_much(struct MHD_Connection *connection)
 {

@@ -13,7 +13,7 @@
 /* The first argument of the callbacks below. */
 typedef struct kl__sim_http {
     kl_sim *sim;
-    bool has_tls; /* client certificates are asked for */
+    bool has_tls; /* TLS; the server asks for client certificates */
     /* Guarded by the cluster's mutex: */
     bool closing;         /* true: every stream ends */
     kl__list connections; /* open connections: sim_connections.c */

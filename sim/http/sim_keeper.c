@@ -1,6 +1,6 @@
 /*
- * sim_keeper.c - see sim_keeper.h. An order is a field of the cluster, one for
- * each sort of order: a new order replaces the one before it.
+ * sim_keeper.c - see sim_keeper.h. The cluster has one pending order of each
+ * sort: a new order replaces the order before it.
  */
 #include "sim/http/sim_keeper.h"
 
@@ -46,8 +46,8 @@ static bool is_time(const kl_sim *sim, const kl__sim_order *order)
                                            : kl__sim_clock_now(&sim->clock));
 }
 
-/* Takes an order that is due. An order to refuse connections for a time is
- * replaced by the order to accept them again. The mutex is held. */
+/* Takes an order that is due. An order to refuse connections for a time leaves
+ * the order to accept them again in its place. The mutex is held. */
 static bool take_order(kl_sim *sim, kl__sim_order *from, kl__sim_order *order)
 {
     if (!is_time(sim, from)) {
@@ -63,10 +63,11 @@ static bool take_order(kl_sim *sim, kl__sim_order *from, kl__sim_order *order)
     return true;
 }
 
-/* Carries out the orders that are due. Call it with the mutex held; it unlocks
- * and locks it again, as LIFECYCLE ranks before it. LIFECYCLE is held
- * throughout, so that no other order reaches the port between taking one and
- * carrying it out. */
+/* Carries out the orders that are due. The caller holds the mutex; this unlocks
+ * it and locks it again, because sim->listening (rank LIFECYCLE) has to be
+ * locked first. sim->listening is held to the end, so that no other order
+ * reaches the port after this took an order and before it has carried the order
+ * out. */
 static void carry_out_orders(kl_sim *sim)
 {
     kl__sim_order refuse, certificate;
@@ -113,8 +114,8 @@ static void *run_keeper(void *arg)
 }
 
 /* Leaves an order to the keeper's thread, which the first order starts. An
- * order that came by a request takes no LIFECYCLE lock: a thread that ends
- * connections holds it while it waits for that very request. */
+ * order that came by a request must not lock sim->listening: a thread that ends
+ * connections holds that lock while it waits for this same request. */
 static kl_code leave_order(kl_sim *sim, kl__sim_order *place,
                            kl__sim_order order, kl_error *err)
 {
@@ -155,8 +156,9 @@ void kl_sim_refuse(kl_sim *sim, bool on)
     kl__mutex_unlock(&sim->listening);
 }
 
-/* Refuses connections at once. If it is for a time, the order to accept them
- * again comes first: starting the thread for it may fail. LIFECYCLE is held. */
+/* Refuses connections at once. If the rule has a time, the order to accept them
+ * again is left first, because starting the thread for it may fail.
+ * sim->listening is held. */
 static kl_code refuse_connections(kl_sim *sim, const kl__sim_rule *rule,
                                   kl_error *err)
 {
@@ -205,7 +207,7 @@ void kl__sim_keeper_stop(kl_sim *sim)
     bool runs;
 
     kl__mutex_lock(&sim->mutex);
-    sim->port.stop = true; /* and the thread cannot be started again */
+    sim->port.stop = true; /* from now on no order can start the thread */
     runs = sim->port.runs;
     kl__sim_bell_ring(&sim->wake);
     kl__mutex_unlock(&sim->mutex);

@@ -1,7 +1,7 @@
 /*
  * sim_keeper.h - faults of the port itself: it refuses connections for a time,
- * or shows another certificate. Orders for later run on a thread that the first
- * such order starts.
+ * or has another certificate. An order that has to wait is carried out by the
+ * keeper's thread, which the first such order starts.
  */
 #ifndef KL_SIM_KEEPER_H
 #define KL_SIM_KEEPER_H
@@ -10,7 +10,7 @@
 #include "sim/store/sim_core.h"
 
 /* Carries an order out (KL__SIM_REFUSE, KL__SIM_CERTIFICATE). `later`: after a
- * short time, so that the answer to the request that ordered it can go out
+ * short time, so that the answer to the request that gave the order can be sent
  * first. KL_EINVAL, KL_ETLS, KL_EIO, KL_ENOMEM. */
 kl_code kl__sim_keeper_order(kl_sim *sim, const kl__sim_rule *rule, bool later,
                              kl_error *err);

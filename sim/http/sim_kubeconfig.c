@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* The credentials in a kubeconfig; borrowed. All may be absent. */
+/* The credentials in a kubeconfig; borrowed. Each may be NULL. */
 typedef struct proof {
     const char *token;
     const kl__sim_pair *pair;
@@ -92,8 +92,9 @@ char *kl_sim_kubeconfig(const kl_sim *sim, kl_error *err)
     kl__mutex_lock(&locked->listening);
     url = look_at_port(sim, &tls, err);
     if (url != NULL) {
-        /* Without any credential kubectl asks for a name and a password over
-         * TLS; over plain HTTP it sends no token and warns of one. */
+        /* Over TLS kubectl asks for a name and a password if it has no
+         * credential, so there is always a token. Over plain HTTP kubectl sends
+         * no token, and warns if it has one. */
         if (given.token == NULL && tls != NULL) {
             given.token = "not-asked-for";
         }

@@ -1,7 +1,7 @@
 /*
- * sim_listen.c - see sim_listen.h. libmicrohttpd serves HTTP/1.1 with one
- * thread a connection. A second socket, bound but never listening, keeps the
- * port reserved while connections are refused.
+ * sim_listen.c - see sim_listen.h. libmicrohttpd serves HTTP/1.1, with one
+ * thread for each connection. A second socket, bound but never listening, keeps
+ * the port reserved while connections are refused.
  */
 #include "sim/http/sim_listen.h"
 
@@ -25,13 +25,14 @@
 enum {
     BACKLOG = 512,
     MAX_CONNECTIONS = 4096,
-    /* after this a connection with no watch is closed */
+    /* an idle connection is closed after this; a connection with a watch is not
+     * idle */
     IDLE_SECONDS = 120,
     /* a connection's buffer for a request's head; the kernel counts all of it
      * once the buffer is reused */
     MEMORY_LIMIT = 64 * 1024,
     REST_MS = 50, /* pause before accepting is tried again */
-    /* of a connection's thread; memory is used as needed */
+    /* of a connection's thread; only the used part takes memory */
     STACK_SIZE = 1024 * 1024
 };
 
@@ -50,8 +51,8 @@ typedef struct kl__sim_listener {
     struct sockaddr_storage address;
     socklen_t address_length;
     int holder; /* a socket that reserves the port; -1: none */
-    /* out of descriptors, and logged; relaxed: it only keeps the log to one
-     * line */
+    /* no descriptor is free, and that is logged; relaxed: this flag only keeps
+     * the log to one line */
     atomic_bool is_starved;
     bool has_tls;
     kl__sim_tls tls;
@@ -82,7 +83,7 @@ static int bind_socket(const kl__sim_listener *listener)
 
 /* libmicrohttpd calls this with a log message, on a thread of its own. While no
  * descriptor is free for a waiting connection, its loop spins on accept()
- * without a pause; this callback is the one place to sleep. */
+ * without a pause; it can be made to sleep only in this callback. */
 static void rest_if_starved(void *context, const char *format,
                             va_list arguments)
 {
@@ -175,7 +176,7 @@ static void stop_daemon(kl__sim_listener *listener)
     if (listener->daemon == NULL) {
         return;
     }
-    /* it accepts no more connections */
+    /* the daemon accepts no more connections */
     fd = MHD_quiesce_daemon(listener->daemon);
     kl__sim_connections_end(&listener->http);
     MHD_stop_daemon(listener->daemon);
@@ -236,7 +237,8 @@ static const char *name_remedy(int number)
     }
 }
 
-/* Binds the port, and reads back which one it is. */
+/* Binds the port, and reads its number back (the kernel chooses it if `port` is
+ * 0). */
 static kl_code hold_port(kl__sim_listener *listener, const char *address,
                          int port, kl_error *err)
 {

@@ -1,6 +1,7 @@
 /*
- * sim_listen.h - the cluster on a TCP port, with or without TLS. kl_sim_listen
- * is the public call; sim_keeper.c breaks the port on command.
+ * sim_listen.h - the listener serves the cluster on a TCP port, with or without
+ * TLS. kl_sim_listen is the public call; sim_keeper.c carries out the faults
+ * that break the port.
  */
 #ifndef KL_SIM_LISTEN_H
 #define KL_SIM_LISTEN_H
@@ -12,10 +13,11 @@
  * nothing if the cluster does not listen. */
 void kl__sim_listener_stop(kl_sim *sim);
 
-/* Call the next two with sim->listening held. This one serves TLS with another
- * certificate of the same authority: for `host` (NULL: the listener's own),
- * valid for `seconds` (0: a year; negative: expired). Connections break.
- * KL_EINVAL, KL_ETLS, KL_EIO, KL_ENOMEM. */
+/* The caller holds sim->listening for the next two. kl__sim_listener_certify
+ * serves TLS with another certificate of the same authority: for `host` (NULL:
+ * the listener's own), valid for `seconds` (0: a year; negative: it expired so
+ * long ago). It breaks all connections. KL_EINVAL, KL_ETLS, KL_EIO,
+ * KL_ENOMEM. */
 kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
                                  kl_error *err);
 /* Refuses connections (`on`), or accepts them again on the same port. */

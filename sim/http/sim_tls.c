@@ -1,6 +1,6 @@
 /*
- * sim_tls.c - see sim_tls.h. GnuTLS makes the certificates, since libmicrohttpd
- * brings it anyway.
+ * sim_tls.c - see sim_tls.h. GnuTLS makes the certificates: libmicrohttpd needs
+ * it anyway.
  */
 #include "sim/http/sim_tls.h"
 
@@ -38,8 +38,8 @@ static void clear_signer(signer *identity)
     }
 }
 
-/* Makes a key, and a certificate with names and dates, not signed yet. Returns
- * a GnuTLS status. */
+/* Makes a key, and a certificate with names and dates that is not signed yet.
+ * Returns a GnuTLS status. */
 static int begin_certificate(signer *identity, const char *common_name)
 {
     unsigned char serial[SERIAL_SIZE];
@@ -133,8 +133,8 @@ static int make_server(signer *server, const signer *ca, const char *address,
     if (status == 0) {
         status = add_name(server->cert, "localhost");
     }
-    /* A server that listens on every address is reached at the loopback address
-     * too. */
+    /* Clients reach a server that listens on every address at the loopback
+     * address too. */
     if (status == 0 &&
         (strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0)) {
         status = add_name(server->cert, "127.0.0.1");
@@ -157,7 +157,7 @@ static int make_server(signer *server, const signer *ca, const char *address,
     return status == 0 ? sign_certificate(server, ca) : status;
 }
 
-/* Copies a text that GnuTLS has exported, and frees GnuTLS's own. */
+/* Copies a text that GnuTLS has exported, and frees GnuTLS's memory of it. */
 static char *take_pem(gnutls_datum_t *pem)
 {
     char *text = kl__strndup((const char *)pem->data, pem->size);

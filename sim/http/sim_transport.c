@@ -1,7 +1,7 @@
 /*
  * sim_transport.c - the in-process transport of a kl_client: a request goes
- * straight to the cluster, and the thread that reads the answer carries it out
- * and waits.
+ * directly to the cluster; the thread that reads the answer carries the request
+ * out, and waits there.
  */
 #include "base/buf.h"
 #include "base/clock.h"
@@ -18,7 +18,7 @@ typedef struct sim_transport {
     kl_transport base;
     /* a reference; the answers of its streams use it too */
     kl_sim *sim;
-    char *authorization; /* sent by requests that bring none; NULL: none */
+    char *authorization; /* for requests that have none; NULL: none */
     bool closed;         /* guarded by the cluster's mutex */
 } sim_transport;
 
@@ -27,7 +27,7 @@ typedef struct sim_stream {
     sim_transport *transport; /* a reference */
     kl__sim_answer *answer;
     kl__buf headers; /* written when the reader asks for them */
-    /* a real server would have received it by now */
+    /* a real server would have received the request by now */
     bool was_sent;
     _Atomic int64_t last_byte_ms; /* relaxed: read by a watchdog */
 } sim_stream;
@@ -131,7 +131,8 @@ static void close_stream(kl__stream *base)
     kl__live_add(KL_LIVE_STREAM, -1);
 }
 
-/* No hook is needed: the answer is made on the thread that reads. */
+/* Returns true: the reader's own thread makes the answer, so its first read
+ * need not wait for the hook. */
 static bool set_hook(kl__stream *base, const kl__stream_hook *hook)
 {
     kl__sim_answer *answer = ((sim_stream *)base)->answer;
@@ -148,7 +149,8 @@ static int64_t look_again_ms(const kl__stream *base)
     return ((const sim_stream *)base)->answer->look_again_ms;
 }
 
-/* Nothing can be withdrawn: the request runs on the reader's thread only. */
+/* There is nothing to stop: only the reader's thread carries the request
+ * out. */
 static bool withdraw_stream(kl__stream *base)
 {
     return ((sim_stream *)base)->was_sent;

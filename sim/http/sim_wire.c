@@ -1,6 +1,6 @@
 /*
- * sim_wire.c - see sim_wire.h. A fault's answer is written to the socket
- * itself, under HTTP or TLS.
+ * sim_wire.c - see sim_wire.h. The broken answer is written directly to the
+ * socket, or to its TLS session.
  */
 #include "sim/http/sim_wire.h"
 
@@ -14,8 +14,8 @@ enum {
     /* of a broken answer; a longer body is cut off here */
     MAX_BODY = 1024 * 1024,
     CHUNK = 32 * 1024,
-    READ_MS = 100,  /* of a watch: events of that time are sent */
-    SEND_MS = 5000, /* given up if the client does not read */
+    READ_MS = 100,  /* a watch sends the events of this time */
+    SEND_MS = 5000, /* then a client that does not read is given up */
     LONGER_BY = 1000
 };
 
@@ -40,7 +40,7 @@ void kl__sim_wire_reset(struct MHD_Connection *connection)
     const struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
     int fd = socket_of(connection);
 
-    /* Linux: connect() to AF_UNSPEC resets a TCP connection. */
+    /* On Linux, connect() with AF_UNSPEC resets a TCP connection. */
     if (fd >= 0) {
         (void)connect(fd, &nowhere, sizeof(nowhere));
     }
@@ -118,7 +118,7 @@ void kl__sim_wire_send(struct MHD_Connection *connection,
                        length);
     }
     if (how == KL__SIM_GZIP &&
-        body.length > 2) { /* at least the magic number of gzip */
+        body.length > 2) { /* begin like gzip, with its magic number */
         body.bytes[0] = 0x1f;
         body.bytes[1] = (char)0x8b;
     }

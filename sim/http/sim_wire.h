@@ -1,6 +1,7 @@
 /*
- * sim_wire.h - faults that break HTTP or TCP. The answer is written past
- * libmicrohttpd, on the thread of the connection, which is closed afterwards.
+ * sim_wire.h - faults that break HTTP or TCP. The answer is written directly to
+ * the socket, without libmicrohttpd, on the connection's thread; the connection
+ * is closed afterwards.
  */
 #ifndef KL_SIM_WIRE_H
 #define KL_SIM_WIRE_H
@@ -10,7 +11,7 @@
 
 #include <microhttpd.h>
 
-/* Sends an answer that has begun, broken as `how` says. */
+/* Sends an answer that has its status already, broken as `how` says. */
 void kl__sim_wire_send(struct MHD_Connection *connection,
                        kl__sim_answer *answer, kl__sim_how how);
 
