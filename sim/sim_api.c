@@ -158,7 +158,9 @@ static kl_code dispatch_resource(kl__sim_answer *answer, kl_error *err)
     }
     answer->kind = kl__sim_kind_ref(resource->kind);
     if (kl__sim_kind_is(resource->kind, KL__SIM_VIRTUAL)) {
-        return kl__sim_refuse_method(answer, err); /* reviews: see above */
+        /* Objects of this kind are never stored (reviews, Bindings). All that
+         * such a kind allows was answered before. */
+        return kl__sim_refuse_method(answer, err);
     }
     if (warn_deprecated(answer, resource->kind, served, err) != KL_OK) {
         return KL_ENOMEM;
@@ -203,8 +205,8 @@ kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
         kl__sim_crd_settle(answer->sim, NULL);
     }
     if (code == KL_OK && answer->status != 0 && !answer->loading) {
-        /* The answer is complete. What is left for lack of memory is done after
-         * the next request. */
+        /* The answer is complete. If memory runs out now, the rest of this work
+         * is done after the next request. */
         kl__sim_settle(answer->sim, NULL);
     }
     return code;

@@ -1,6 +1,7 @@
 /*
- * sim_call.c - kl_sim_call: single requests from C, past transports,
- * credentials and faults. Manifests are loaded (sim_load.c) by such requests.
+ * sim_call.c - kl_sim_call: carries out one request of a C caller, without a
+ * transport, credentials or faults. sim_load.c loads manifests by such
+ * requests.
  */
 #include "sim/life/sim_load.h"
 
@@ -34,8 +35,9 @@ static kl_code drain_body(kl__sim_answer *answer, const kl__sim_wait *wait,
     }
 }
 
-/* Hands over a body that is ready as a whole, without a copy: once a write has
- * been carried out, nothing may fail any more. */
+/* Moves the whole body to `body` without a copy, which could fail: after a
+ * write was carried out, its call should not fail. False: the body is not
+ * complete in memory yet, and drain_body reads it. */
 static bool take_whole(kl__sim_answer *answer, kl__buf *body)
 {
     if (answer->state_count != 0 || answer->tail.length != 0 ||

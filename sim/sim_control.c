@@ -24,7 +24,7 @@ static kl_code check_out(const kl__sim_answer *answer, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
-/* Answers with a text of JSON, and frees it. NULL: the answer is the error in
+/* Answers with `json`, and frees it. If `json` is NULL, returns the code of
  * `err`. */
 static kl_code answer_json(kl__sim_answer *answer, char *json,
                            const kl_error *err)
@@ -134,7 +134,7 @@ static kl_code post_cut(kl__sim_answer *answer, const char *rest, kl_error *err)
     return tell_outcome(answer, KL_OK, NULL, err);
 }
 
-/* A number member of the body; -1 if there is none. */
+/* The number that the body has under `name`; -1 if there is none. */
 static double number_of(const kl__sim_ask *ask, const char *name)
 {
     const kl_value *value = kl_value_get(kl_doc_root(ask->doc), name);

@@ -1,7 +1,7 @@
 /*
  * sim_course.c - the course of an answer, from the request to its last byte.
- * The thread that reads the answer runs it; it waits here for versions, for
- * events and for faults to end.
+ * All of it runs on the thread that reads the answer. That thread waits here
+ * for a version, for an event, or for the end of a fault.
  */
 #include "sim/answer/sim_answer.h"
 
@@ -31,8 +31,8 @@ static void wake_reader(void *arg)
     kl__mutex_unlock(&sim->mutex);
 }
 
-/* KL_OK while the connection of the request stands; else the error that its
- * reader gets. */
+/* KL_OK while the connection of the request is open; else the error that the
+ * reader of the answer gets. */
 static kl_code check_locked(const kl__sim_answer *answer, kl_error *err)
 {
     const kl_sim *sim = answer->sim;
@@ -55,9 +55,9 @@ static kl_code check_locked(const kl__sim_answer *answer, kl_error *err)
     return KL_OK;
 }
 
-/* Waits until something may have changed, at most until `until_ms` of the
- * cluster's clock. A reader that may not block (its deadline has passed) is
- * told by its ear (kl__sim_bell_hear). */
+/* Waits until the bell is rung, at most until `until_ms` of the cluster's clock
+ * (< 0: no limit). A reader that must not block has a deadline that has passed:
+ * it gets KL_ETIMEOUT, and its ear is called later (kl__sim_bell_hear). */
 static kl_code block_locked(kl__sim_answer *answer, kl__sim_bell *bell,
                             int64_t until_ms, const kl__sim_wait *wait,
                             kl_error *err)
@@ -82,7 +82,7 @@ static kl_code block_locked(kl__sim_answer *answer, kl__sim_bell *bell,
 }
 
 /* Applies the faults that come before the head of an answer. pace->most is 0
- * while a fault holds the answer back. */
+ * while a fault delays the answer. */
 static kl_code hinder_locked(kl__sim_answer *answer, kl__sim_pace *pace,
                              kl_error *err)
 {
@@ -111,8 +111,8 @@ static kl_code hinder_locked(kl__sim_answer *answer, kl__sim_pace *pace,
     return code;
 }
 
-/* Carries the request out once more if the version that it waits for is there,
- * or if it has waited for it long enough. */
+/* Carries the request out: at first, and again when the version that it waits
+ * for exists, or when it has waited for that version long enough. */
 static kl_code try_locked(kl__sim_answer *answer, kl__sim_pace *pace,
                           kl_error *err)
 {
@@ -220,8 +220,8 @@ static kl_code pace_locked(kl__sim_answer *answer, kl__sim_pace *pace,
     return code;
 }
 
-/* Returns once answer->out holds a byte, or no more will come. *most: how many
- * of them may go out. */
+/* Returns when answer->out holds a byte, or when the answer has ended. *most:
+ * how many bytes may be sent now. */
 static kl_code fill_answer(kl__sim_answer *answer, size_t *most,
                            const kl__sim_wait *wait, kl_error *err)
 {
@@ -251,8 +251,8 @@ static kl_code fill_answer(kl__sim_answer *answer, size_t *most,
             break;
         }
         if (pace.most == 0) {
-            /* A watch of a resource that is served no more can only be woken by
-             * the cluster's own bell. */
+            /* kl__sim_wake_all no longer rings the bell of a resource that was
+             * removed, so its watches wait for the cluster's bell. */
             kl__sim_bell *bell = watches && !answer->watch.resource->removed
                                      ? &answer->watch.resource->changed
                                      : &sim->wake;

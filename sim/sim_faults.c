@@ -35,7 +35,7 @@ void kl_sim_freeze(kl_sim *sim, bool on)
     kl__mutex_unlock(&sim->mutex);
 }
 
-/* Adds a rule to those in force; takes it. */
+/* Adds a rule to the list of the rules in force; takes the rule. */
 static kl_code add_rule(kl_sim *sim, kl__sim_rule *rule, int64_t *id)
 {
     kl__mutex_lock(&sim->mutex);
@@ -50,8 +50,8 @@ static kl_code add_rule(kl_sim *sim, kl__sim_rule *rule, int64_t *id)
     return KL_OK;
 }
 
-/* KL_EINVAL if a fault of TLS is ordered of a port without TLS. Call it without
- * the LIFECYCLE lock: sim_keeper.c says why. */
+/* KL_EINVAL if the rule needs TLS and the port does not serve TLS. Call it
+ * without the LIFECYCLE lock: leave_order in sim_keeper.c says why. */
 static kl_code expect_tls(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
 {
     bool has_tls;
@@ -72,8 +72,8 @@ static kl_code expect_tls(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
                                   : "there is no certificate");
 }
 
-/* Carries out a fault of the port itself (it refuses connections, or changes
- * its certificate). No rule stays behind. */
+/* Carries out a fault of the port itself: the port refuses connections, or
+ * changes its certificate. Takes the rule; the list of rules never has it. */
 static kl_code order_port(kl_sim *sim, kl__sim_rule *rule, bool later,
                           int64_t *id, kl_error *err)
 {
@@ -88,8 +88,8 @@ static kl_code order_port(kl_sim *sim, kl__sim_rule *rule, bool later,
     return code;
 }
 
-/* Puts a rule in force; takes it. If it is NULL, `why` holds the error of its
- * parsing. `later`: see kl__sim_keeper_order. */
+/* Puts a rule in force; takes it. If the rule is NULL, it could not be parsed,
+ * and `why` holds the error. `later`: see kl__sim_keeper_order. */
 static kl_code enforce_rule(kl_sim *sim, kl__sim_rule *rule, bool later,
                             int64_t *id, kl_error *why)
 {

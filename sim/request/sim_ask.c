@@ -248,7 +248,7 @@ static kl_doc *parse_yaml(kl__sim_ask *ask, kl_error *err)
     return doc;
 }
 
-/* Parses the body. KL_ENOMEM; other errors are kept for the answer. */
+/* Parses the body. KL_ENOMEM; other errors stay in ask->parse. */
 static kl_code parse_body(kl__sim_ask *ask, kl_error *err)
 {
     if (kl__sim_is_protobuf(ask->content_type)) {

@@ -53,7 +53,7 @@ typedef struct kl__sim_parameter {
 typedef struct kl__sim_ask {
     char *method;
     char *target;
-    char *accept; /* not NULL, like the next ones */
+    char *accept; /* "" if absent, like the other headers */
     char *content_type;
     char *authorization;
     char *impersonated;
@@ -65,7 +65,8 @@ typedef struct kl__sim_ask {
     char *accept_encoding;
     char *body;
     size_t body_length;
-    kl_doc *doc;    /* the body, of requests that take one; NULL: see parse */
+    /* the parsed body; NULL: the method takes none, or `parse` says why */
+    kl_doc *doc;
     kl_error parse; /* why the body could not be parsed, in Go's words */
     bool is_yaml;
     char *twice; /* repeated names in YAML, a line each; NULL: none */
@@ -82,8 +83,9 @@ typedef struct kl__sim_ask {
     bool sound; /* the path is well formed */
 } kl__sim_ask;
 
-/* Takes a request apart, with its body (JSON, YAML or protobuf). KL_ENOMEM;
- * errors of the request itself are kept for its answer. */
+/* Takes a request apart, and parses its body (JSON, YAML or protobuf).
+ * KL_ENOMEM. A malformed request is no error here: `sound` and `parse` tell it
+ * to the code that answers. */
 kl_code kl__sim_ask_init(kl__sim_ask *ask, const kl__sim_request *request,
                          kl_error *err);
 void kl__sim_ask_deinit(kl__sim_ask *ask);
@@ -104,8 +106,8 @@ const char *kl__sim_parameter_get(const kl__sim_ask *ask, const char *name);
 bool kl__sim_parameter_is(const kl__sim_ask *ask, const char *name);
 
 /* The request's verb in Kubernetes' words: "get", "list", "watch", "create",
- * "update", "patch", "delete", "deletecollection"; or, of other requests, their
- * method. Borrowed from the ask. */
+ * "update", "patch", "delete", "deletecollection". For any other method, the
+ * method itself, borrowed from the ask. */
 const char *kl__sim_verb(const kl__sim_ask *ask);
 
 #endif

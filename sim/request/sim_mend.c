@@ -1,6 +1,6 @@
 /*
- * sim_mend.c - see sim_mend.h. It need not find where strings are: outside of
- * strings these bytes and escapes are errors, and so are their replacements.
+ * sim_mend.c - see sim_mend.h. The code does not look where strings begin:
+ * outside of strings such bytes and escapes are errors, and U+FFFD is one too.
  */
 #include "sim/request/sim_mend.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/buf.h"
 
-/* Like Go's encoding/json: a byte that is not UTF-8, and an escaped half of a
- * surrogate pair, become U+FFFD. Appends the repaired text. False: the text
- * needs no repair, or out of memory (out->failed). */
+/* Appends the repaired text to `out`. As in Go's encoding/json, a byte that is
+ * not UTF-8 becomes U+FFFD, and so does an escaped half of a surrogate pair.
+ * False: the text needs no repair, or out of memory (out->failed). */
 bool kl__sim_mend(const char *json, size_t length, kl__buf *out);
 
 #endif

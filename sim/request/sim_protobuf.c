@@ -1,6 +1,6 @@
 /*
- * sim_protobuf.c - see sim_protobuf.h. An envelope (runtime.Unknown) gives kind
- * and version, its content is decoded by that kind's schema.
+ * sim_protobuf.c - see sim_protobuf.h. The envelope (runtime.Unknown) has the
+ * kind and the apiVersion; the schema of that kind decodes its content.
  */
 #include "sim/request/sim_protobuf.h"
 
@@ -21,7 +21,7 @@ bool kl__sim_is_protobuf(const char *content_type)
            strncasecmp(content_type, type, sizeof(type) - 1) == 0;
 }
 
-/* The kind that the path implies, for a body that names none; or "". */
+/* The kind of the resource in the path, for a body without a kind; or "". */
 static const char *kind_of_path(const kl__sim_ask *ask)
 {
     const kl__sim_route *route = &ask->route;

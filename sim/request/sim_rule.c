@@ -23,8 +23,8 @@ static const char *const hows[KL__SIM_HOWS] = {
     "expired",      "wrong_host",  "good",         "all",        "stall",
     "slow"};
 
-/* The values of "how" of each action, the default first; an action without any
- * has no "how". */
+/* The values of "how" that each action allows, the default first. An action
+ * without values has no field "how". */
 static const kl__sim_how choices[KL__SIM_ACTIONS][16] = {
     [KL__SIM_EXPIRE] = {KL__SIM_TOKEN, KL__SIM_NO_TOKEN, KL__SIM_AS_STATUS},
     [KL__SIM_CUT] = {KL__SIM_CLOSE, KL__SIM_RESET, KL__SIM_END},
@@ -44,7 +44,7 @@ typedef enum field_type { TEXT, COUNT, SECONDS, FLAG } field_type;
 typedef struct rule_field {
     const char *name;
     field_type type;
-    unsigned of; /* actions, as bits */
+    unsigned of; /* the actions that have the field, as bits */
     size_t offset;
 } rule_field;
 
@@ -250,7 +250,7 @@ static kl_code check_verb(const char *verb, kl_error *err)
                               verb);
 }
 
-/* Checks the fields against each other. */
+/* Refuses fields that do not fit together. */
 static kl_code check_rule_fields(const kl__sim_rule *rule, kl_error *err)
 {
     if (rule->action == KL__SIM_FAIL &&
@@ -344,7 +344,8 @@ bool kl__sim_rule_is_spent(const kl__sim_rule *rule)
     return rule->count != 0 && rule->hits >= rule->count;
 }
 
-/* Compares with "pods", "pods.", "deployments.apps", "pods/status". */
+/* True if `wanted` names the route's resource: as "pods", "pods." (the core
+ * group), "deployments.apps" or "pods/status". */
 static bool is_resource(const char *wanted, const kl__sim_route *route)
 {
     size_t length = route->plural != NULL ? strlen(route->plural) : 0;
@@ -397,8 +398,8 @@ static uint64_t hash_text(const char *text)
     return sum;
 }
 
-/* True if a list asks for the page that the rule is for. A continue token that
- * is sent again asks for the same page. */
+/* True if a request asks for the page of a list that the rule is for, or if the
+ * rule is for no page. The same continue token asks for the same page. */
 static bool is_page(kl__sim_rule *rule, const kl__sim_ask *ask)
 {
     const char *token = kl__sim_parameter_get(ask, "continue");
@@ -419,8 +420,8 @@ static bool is_page(kl__sim_rule *rule, const kl__sim_ask *ask)
     return rule->page_now == rule->page;
 }
 
-/* True if the request can expire: a page after the first, or a list or watch of
- * a version. */
+/* True if the request can get a 410: it asks for a later page of a list, or for
+ * a list or watch from a version. */
 static bool is_of_past(const kl__sim_ask *ask)
 {
     const char *token = kl__sim_parameter_get(ask, "continue");

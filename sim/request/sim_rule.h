@@ -1,7 +1,7 @@
 /*
  * sim_rule.h - one rule of faults: which requests it applies to, and what
- * happens to them. A test orders rules by kl_sim_fault or over HTTP; sim_plan.h
- * applies them to answers. The cluster's mutex is held.
+ * happens to them (docs/FAULTS.md). A test adds rules with kl_sim_fault or over
+ * HTTP; sim_plan.h applies them to answers. The cluster's mutex is held.
  */
 #ifndef KL_SIM_RULE_H
 #define KL_SIM_RULE_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 typedef enum kl__sim_action {
-    KL__SIM_FAIL,        /* another answer */
+    KL__SIM_FAIL,        /* answers with the rule's status and body instead */
     KL__SIM_EXPIRE,      /* 410 Gone, as after a compaction */
     KL__SIM_CUT,         /* the connection breaks */
     KL__SIM_FREEZE,      /* no more bytes, but the connection stays open */
@@ -45,12 +45,12 @@ typedef enum kl__sim_how {
     KL__SIM_NO_METADATA,
     KL__SIM_NO_OBJECT,  /* event: "object" is a number */
     KL__SIM_OTHER_KIND, /* event: an object of another kind */
-    KL__SIM_ERROR,      /* event: an ERROR event; the stream goes on, or ends */
-    KL__SIM_HUGE,       /* event: followed by a line of "bytes" bytes more */
-    KL__SIM_RAW,        /* event: followed by "body" as a line of its own */
-    KL__SIM_TOKEN,      /* expire: with a token to continue inconsistently */
+    KL__SIM_ERROR, /* event: an ERROR event instead; then the stream ends */
+    KL__SIM_HUGE,  /* event: gets a field of "bytes" bytes more */
+    KL__SIM_RAW,   /* event: followed by "body" as a line of its own */
+    KL__SIM_TOKEN, /* expire: the 410 has a token to go on with */
     KL__SIM_NO_TOKEN,
-    KL__SIM_AS_STATUS,    /* expire: of a watch, as an HTTP status */
+    KL__SIM_AS_STATUS,    /* expire: a watch gets HTTP status 410, no event */
     KL__SIM_SHORT_LENGTH, /* wire: Content-Length is less than the body */
     KL__SIM_LONG_LENGTH,  /* wire: Content-Length is more than the body */
     KL__SIM_CHUNKS,       /* wire: malformed chunked encoding */
@@ -72,7 +72,7 @@ typedef struct kl__sim_rule {
     kl_doc *doc; /* the rule as ordered; strings below are borrowed from it */
     kl__sim_action action;
     kl__sim_how how;
-    /* Which requests it applies to. NULL: any. */
+    /* The requests that it applies to. NULL: any. */
     const char *verb;
     const char *resource; /* "pods", "deployments.apps", "pods/status" */
     const char *name_space;
@@ -80,17 +80,18 @@ typedef struct kl__sim_rule {
     const char *path;   /* the start of the target */
     const char *client; /* a part of the User-Agent */
     int64_t page;       /* number of a page of a list; 0: any */
-    int64_t skip;       /* so many requests pass first */
-    int64_t count;      /* applies to so many requests; 0: all */
+    int64_t skip;       /* how many matching requests pass first */
+    int64_t count;      /* how many requests it applies to; 0: all */
     bool is_open;       /* applies to streams that are open already */
     /* What happens to those requests. */
-    int64_t after_bytes;  /* of the body; < 0: not given */
-    int64_t after_events; /* < 0: not given */
+    int64_t after_bytes;  /* begins after so many body bytes; < 0: not given */
+    int64_t after_events; /* begins after so many events; < 0: not given */
     int64_t seconds_ms;   /* how long; < 0: until it is cleared */
-    int64_t before_ms;    /* delay: of the head; of bytes; of lines */
-    int64_t byte_ms;
-    int64_t event_ms;
-    int64_t bytes;  /* at most so many at once; or the size of a huge line */
+    int64_t before_ms;    /* delay: before the head of the answer */
+    int64_t byte_ms;      /* delay: after each piece of `bytes` (0: 1) bytes */
+    int64_t event_ms;     /* delay: after each event */
+    /* delay: the size of a piece; event, "huge": how many bytes are added */
+    int64_t bytes;
     int64_t at;     /* the number of the event, from 1 */
     int64_t events; /* how many events from `at` on; 0: all */
     int64_t status;
@@ -102,9 +103,9 @@ typedef struct kl__sim_rule {
     /* What has happened so far. */
     int64_t passed;   /* requests that were skipped */
     int64_t hits;     /* requests that it applied to */
-    int64_t page_now; /* the page that a list in progress is at */
-    uint64_t token;   /* a hash of the continue token of that list */
-    bool is_cleared;  /* removed: answers under way drop it */
+    int64_t page_now; /* the page that the last list request asked for */
+    uint64_t token;   /* a hash of the continue token of that request */
+    bool is_cleared;  /* removed: open answers do not apply it any more */
 } kl__sim_rule;
 
 /* Reads a rule from JSON; one reference for the caller. NULL: KL_EPARSE,
@@ -113,14 +114,14 @@ kl__sim_rule *kl__sim_rule_parse(const char *json, size_t length,
                                  kl_error *err);
 void kl__sim_rule_unref(kl__sim_rule *rule);
 
-/* True if the rule applies to this request; counts it. */
+/* True if the rule applies to this request; then the request is counted. */
 bool kl__sim_rule_takes(kl__sim_rule *rule, const kl__sim_ask *ask);
 /* The same for a stream that was open before the rule was made. */
 bool kl__sim_rule_takes_open(kl__sim_rule *rule, const kl__sim_ask *ask);
 /* The same for a TLS handshake. */
 bool kl__sim_rule_takes_handshake(kl__sim_rule *rule);
-/* Drops the reference of an answer, and that of the list if the rule can apply
- * to no other request. */
+/* Drops the reference that an answer has to the rule. If the rule can apply to
+ * no other request, drops the list's reference too, which frees the rule. */
 void kl__sim_rule_finish(kl__sim_rule *rule);
 /* True if the rule cannot apply to any more requests. */
 bool kl__sim_rule_is_spent(const kl__sim_rule *rule);

@@ -9,7 +9,8 @@
 
 #define PREFIX "couldn't get version/kind; json parse error: "
 
-/* The types and texts of kind and apiVersion; NULL: absent. */
+/* The types of the body, kind and apiVersion, and the text of apiVersion (NULL:
+ * it is no string). */
 typedef struct said {
     kl_type root;
     kl_type api_version;

@@ -10,8 +10,8 @@
 
 enum { KL__SIM_SAID_SIZE = 320 };
 
-/* Why the body is no object, in the server's words, written to `out`
- * (KL__SIM_SAID_SIZE bytes). NULL: it may be an object. */
+/* Writes why kind and apiVersion cannot be read from the body, in the server's
+ * words, to `out` (KL__SIM_SAID_SIZE bytes) and returns it. NULL: no fault. */
 const char *kl__sim_body_fault(const kl__sim_ask *ask, char *out);
 /* The same for an object that a patch has made. */
 const char *kl__sim_node_fault(const kl__node *root, char *out);

@@ -21,7 +21,7 @@ static bool is_encoded(const char *target)
     return true;
 }
 
-/* The headers that matter here; texts are borrowed. */
+/* What the checks need of the headers; texts are borrowed. */
 typedef struct headers {
     const char *host;
     const char *length;
@@ -87,7 +87,8 @@ static enum MHD_Result look_at(void *seen, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
-/* The status and text of a refusal because of the headers; 0: fine. */
+/* Returns the status with which the headers are refused, and *text for its
+ * body; 0: the headers are valid. */
 static unsigned judge_headers(const headers *all, const char *version,
                               const char **text)
 {
@@ -118,7 +119,7 @@ static unsigned judge_headers(const headers *all, const char *version,
     return 0;
 }
 
-/* The same because of the first line of the request. */
+/* The same for the first line of the request. */
 static unsigned judge_line(const char *method, const char *target,
                            const char **text)
 {
@@ -141,7 +142,7 @@ static unsigned judge_line(const char *method, const char *target,
     return MHD_HTTP_BAD_REQUEST;
 }
 
-/* The status and text of a refusal; 0: fine. */
+/* The same for the whole request. */
 static unsigned judge_request(const kl__sim_opening *opening, const char **text)
 {
     const char *expect = MHD_lookup_connection_value(opening->connection,

@@ -1,6 +1,6 @@
 /*
- * sim_strict.h - refuses malformed requests that Go's HTTP server refuses
- * before any handler, and that libmicrohttpd accepts.
+ * sim_strict.h - refuses malformed HTTP requests. Go's HTTP server refuses them
+ * before any handler runs; libmicrohttpd accepts them.
  */
 #ifndef KL_SIM_STRICT_H
 #define KL_SIM_STRICT_H

@@ -21,13 +21,13 @@ typedef struct kl__sim_user {
     size_t group_count;
 } kl__sim_user;
 
-/* Fills a zeroed user; `groups` are separated by `separator`, "" is none. After
- * KL_ENOMEM there is nothing to deinit. */
+/* Fills a zeroed user. `groups` has the groups, separated by `separator`; "":
+ * no groups. After KL_ENOMEM there is nothing to deinit. */
 kl_code kl__sim_user_init(kl__sim_user *user, const char *name,
                           const char *groups, char separator, kl_error *err);
 void kl__sim_user_deinit(kl__sim_user *user); /* leaves it zeroed */
 
-/* Adds a group, unless it is there; KL_ENOMEM. */
+/* Adds a group, unless the user has it already. KL_ENOMEM. */
 kl_code kl__sim_user_join(kl__sim_user *user, const char *group, size_t length,
                           kl_error *err);
 bool kl__sim_user_is_in(const kl__sim_user *user, const char *group);
