@@ -1,7 +1,8 @@
 /*
- * sim_bell.h - a bell is rung when something changes in a cluster. Threads that
- * may block wait for it on its condition; streams whose readers must not block
- * leave an ear, a callback. The cluster's mutex guards all of it.
+ * sim_bell.h - a bell tells waiting readers that something in a cluster has
+ * changed. A thread that may block waits for the bell's condition. For a stream
+ * whose reader must not block, the bell holds an ear, which is a callback. The
+ * cluster's mutex guards both.
  */
 #ifndef KL_SIM_BELL_H
 #define KL_SIM_BELL_H
@@ -14,8 +15,9 @@ typedef struct kl__sim_bell {
     kl__list ears;
 } kl__sim_bell;
 
-/* A callback at one bell at most. It is called once, and then taken out. `wake`
- * may only note that it was called; NULL: it is not used. */
+/* A callback, registered at one bell at most. The bell removes the ear, then
+ * calls `wake` once, with the cluster's mutex held: `wake` may only set a flag
+ * and wake the reader's thread. NULL: the ear is never registered. */
 typedef struct kl__sim_ear {
     kl__list node;
     void (*wake)(void *arg);
@@ -45,7 +47,7 @@ static inline void kl__sim_bell_ring(kl__sim_bell *bell)
     }
 }
 
-/* Puts the ear at this bell and takes it away from any other. */
+/* Registers the ear at this bell, and removes it from any other. */
 static inline void kl__sim_bell_hear(kl__sim_bell *bell, kl__sim_ear *ear)
 {
     if (ear->wake != NULL) {

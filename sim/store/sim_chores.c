@@ -59,7 +59,7 @@ kl_code kl__sim_chore_add(kl_sim *sim, kl__sim_chore_type type,
     return KL_OK;
 }
 
-/* Notes what follows from a new state. */
+/* Adds the chores that follow from a new state. */
 static kl_code note_state(kl_sim *sim, kl__sim_resource *resource,
                           const kl__sim_state *state,
                           const kl__sim_state *previous, kl_error *err)
@@ -84,8 +84,8 @@ static kl_code note_state(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* Notes the loss of an object: its dependents and its namespace may have waited
- * for that. */
+/* Adds the chores that follow from the removal of an object: its dependents
+ * lose their owner, and its namespace may have waited for it to go. */
 static kl_code note_loss(kl_sim *sim, const kl__sim_resource *resource,
                          const kl__sim_state *state, kl_error *err)
 {
@@ -104,8 +104,8 @@ static kl_code note_loss(kl_sim *sim, const kl__sim_resource *resource,
                : KL_OK;
 }
 
-/* Notes a change of a pod or a budget: how many pods may be evicted changes
- * with it. */
+/* Adds the chore for a change of a pod or a budget, which changes how many pods
+ * may be evicted. */
 static kl_code note_budgets(kl_sim *sim, const kl__sim_resource *resource,
                             const kl__sim_state *state, kl_error *err)
 {
@@ -130,8 +130,8 @@ static bool is_core(const kl__sim_kind *kind, const char *plural)
            strcmp(kind->plural, plural) == 0;
 }
 
-/* True if two states of a quota have the same spec: it stands between metadata
- * and status. */
+/* True if two states of a quota have the same spec, which is the text between
+ * metadata and status. */
 static bool asks_same(const kl__sim_state *a, const kl__sim_state *b)
 {
     const char *const first = a->text + a->rest, *const second =
@@ -144,8 +144,8 @@ static bool asks_same(const kl__sim_state *a, const kl__sim_state *b)
            memcmp(first, second, (size_t)(first_end - first)) == 0;
 }
 
-/* True if quotas have to be recounted. What a write adds was counted when it
- * was admitted; only what a change frees needs this. */
+/* True if quotas have to be recounted. Admission has already counted what a
+ * write adds; a recount is needed for what a change frees. */
 static bool frees_quota(const kl_sim *sim, const kl__sim_kind *kind,
                         const kl__sim_state *state,
                         const kl__sim_state *previous)
@@ -185,8 +185,8 @@ static kl_code note_quotas(kl_sim *sim, const kl__sim_kind *kind,
     return kl__sim_chore_add(sim, KL__SIM_QUOTAS, NULL, any->key, length, err);
 }
 
-/* Notes a change that may free claims and volumes: deleted ones wait until no
- * pod or claim uses them. */
+/* Adds the chore for a change that may end the use of claims and volumes: a
+ * deleted claim or volume stays until no pod or claim uses it. */
 static kl_code note_protection(kl_sim *sim, const kl__sim_kind *kind,
                                const kl__sim_state *state, kl_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * sim_compact.c - see sim_compact.h. Each compaction forgets what was older
- * than the one before: a version is kept for at least one interval.
+ * sim_compact.c - see sim_compact.h. A compaction forgets the versions before
+ * the previous compaction, so each version is kept for one interval or longer.
  */
 #include "sim/store/sim_compact.h"
 
@@ -29,9 +29,9 @@ void kl__sim_compact_in_time(kl_sim *sim)
     if (now < sim->compact_at_ms) {
         return;
     }
-    /* A whole interval passed without a request, so nothing changed since then:
-     * all may be forgotten. A restored cluster may be back before that
-     * version. */
+    /* If a whole interval has passed without a request, nothing has changed in
+     * it, and all versions so far may be forgotten. After kl_sim_restore the
+     * version can be lower than at the previous compaction. */
     if (now >= sim->compact_at_ms + sim->compact_every_ms ||
         sim->compact_to > sim->version) {
         sim->compact_to = sim->version;

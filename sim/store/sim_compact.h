@@ -9,8 +9,8 @@
 #include "sim/store/sim_core.h"
 
 void kl__sim_compact_init(kl_sim *sim, int64_t every_ms);
-/* Compacts if it is time. Called before each request: that is early enough, as
- * only a request can see the difference. */
+/* Compacts if the time has come. Called before each request: only a request can
+ * see the difference, so that is early enough. */
 void kl__sim_compact_in_time(kl_sim *sim);
 
 #endif

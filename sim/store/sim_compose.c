@@ -24,8 +24,8 @@ typedef struct member {
     size_t index;
 } member;
 
-/* The members of metadata in the order of the Go struct; and the same sorted by
- * name. There are no others. */
+/* All members of metadata, in the order of the Go struct; and the same members
+ * sorted by name. */
 static const char *const struct_order[] = {"name",
                                            "generateName",
                                            "namespace",
@@ -100,7 +100,8 @@ static member *list_members(const kl__node *object, size_t *count)
     return members;
 }
 
-/* Puts members back. Of equal names the last one counts, as in Go. */
+/* Replaces the members of an object by `members`, which are sorted. If a name
+ * is repeated, its last member counts, as in Go. */
 static bool put_members(kl__edit *edit, kl__node *object, const member *members,
                         size_t count)
 {
@@ -133,8 +134,8 @@ static bool is_sorted(const kl__node *object)
     return true;
 }
 
-/* Sorts the members of all objects in a value; nested at most KL_MAX_DEPTH
- * deep. */
+/* Sorts the members of all objects in a value. Recursion is at most
+ * KL_MAX_DEPTH deep, like the value. */
 static bool sort_members(kl__edit *edit, kl__node *node)
 {
     kl__node_iter iter = {0};
@@ -166,7 +167,7 @@ static bool sort_members(kl__edit *edit, kl__node *node)
 
 /* --- Order. --------------------------------------------------------------- */
 
-/* In a map of strings Go reads null as "". */
+/* Replaces each null in a map of strings by "", as Go does when it decodes. */
 static bool fill_strings(kl__edit *edit, kl__node *map)
 {
     kl__node_iter iter = {0};
@@ -225,8 +226,8 @@ static bool order_elements(kl__edit *edit, kl__node *list,
     return true;
 }
 
-/* Orders a member of metadata: Go's maps are sorted, members of Go's structs
- * keep the order of the struct. */
+/* Orders the members inside a member of metadata: by name in a Go map, as in
+ * the struct in a Go struct. */
 static bool order_member(const kl__sim_kind *kind, kl__edit *edit,
                          const char *name, kl__node *value)
 {
@@ -318,9 +319,9 @@ static bool add_type(kl__edit *edit, kl__node *whole, const kl__sim_kind *kind)
     return added;
 }
 
-/* Adds everything but kind, apiVersion, metadata and status. In a sorted object
- * names before "metadata" come after it too: the head always comes first, and
- * the order matters to no reader. */
+/* Adds everything but kind, apiVersion, metadata and status. Even in a sorted
+ * object, metadata comes before members such as "data": sim_state.c needs
+ * metadata near the start, and no client depends on the order. */
 static bool add_rest(kl__edit *edit, kl__node *whole, kl__node *root)
 {
     kl__node_iter iter = {0};

@@ -10,9 +10,9 @@
 #include "sim/kinds/sim_kinds.h"
 #include "sim/store/sim_state.h"
 
-/* A new state from an object's tree, at a version: members as in Go structs for
- * built-in kinds, sorted for custom ones. The tree itself is reordered. One
- * reference for the caller; NULL: KL_ENOMEM. */
+/* Makes a state of an object's tree, at a version. Members are in the order of
+ * Go's structs for built-in kinds, and sorted for custom kinds; the tree itself
+ * is reordered. One reference for the caller; NULL: KL_ENOMEM. */
 kl__sim_state *kl__sim_compose(const kl__sim_kind *kind, kl__edit *edit,
                                int64_t version, kl_error *err);
 

@@ -18,41 +18,41 @@
 
 enum {
     KL__SIM_MAX_BODY = 3 * 1024 * 1024, /* the limit of kube-apiserver */
-    KL__SIM_MAX_REQUESTS = 1000,        /* how many requests are remembered, */
-    /* each with a body of at most so many bytes */
-    KL__SIM_MAX_KEPT = 64 * 1024,
+    KL__SIM_MAX_REQUESTS = 1000,  /* for kl_sim_requests: how many are kept, */
+    KL__SIM_MAX_KEPT = 64 * 1024, /* and the largest body kept, in bytes */
     KL__SIM_WAIT_MS = 3000 /* how long a request waits for a version to come */
 };
 
-/* A request that was answered, kept for kl_sim_requests. */
+/* A request that has arrived, kept for kl_sim_requests. */
 typedef struct kl__sim_asked {
-    char *method; /* NULL: this place is empty */
+    char *method; /* NULL: this place in the ring is empty */
     char *target;
     char *user_agent;
     int64_t run;        /* number of its sender; 0: none */
     char *content_type; /* of the body */
     kl_doc *body;       /* NULL: none, not JSON, or too large */
     int64_t at_ms;      /* Unix time by the cluster's clock */
-    int status;
+    int status;         /* 0: a fault ended the request without an answer */
 } kl__sim_asked;
 
 struct kl__sim_account;
 struct kl__sim_listener;
 
-/* An order for the port, and when it is due: see sim_keeper.h. */
+/* A change of the port that is to happen later: see sim_keeper.h. */
 typedef struct kl__sim_order {
-    bool is_due;  /* pending: to be carried out at `at_ms` */
-    bool is_soon; /* `at_ms` is of the machine's clock, not the cluster's */
-    bool is_end;  /* it ends what an earlier order began */
-    int how;
-    int64_t at_ms;
-    int64_t lasts_ms; /* < 0: until another order ends it */
+    bool is_due;      /* false: there is no order to carry out */
+    bool is_soon;     /* at_ms is of the machine's clock, not the cluster's */
+    bool is_end;      /* ends what an earlier order began */
+    int how;          /* kl__sim_how, of a change of the certificate */
+    int64_t at_ms;    /* when to carry it out */
+    int64_t lasts_ms; /* how long it lasts; < 0: until another order ends it */
 } kl__sim_order;
 
-/* Orders for the port; a new order replaces the last of its sort. */
+/* The orders for the port: at most one of each sort, as a new order replaces
+ * the one before. */
 typedef struct kl__sim_port {
     bool has_tls; /* the port serves TLS */
-    bool stop;    /* the keeper's thread ends, and is not started again */
+    bool stop;    /* tells the keeper's thread to end; it never starts again */
     bool runs;    /* the keeper's thread exists */
     kl__sim_order refuse;
     kl__sim_order certify;
@@ -69,7 +69,7 @@ struct kl_sim {
     bool no_controllers;
     char *token; /* NULL: none */
     kl__sim_clock clock;
-    char *admin_token; /* made if there are users or RBAC; NULL: none */
+    char *admin_token; /* made if the cluster has users or RBAC; else NULL */
     bool has_rbac;
     struct kl__sim_account *accounts; /* users with tokens of their own */
     size_t account_count;
@@ -81,28 +81,30 @@ struct kl_sim {
     unsigned char secret[32]; /* signs tokens of service accounts */
     int64_t compact_every_ms;
     int64_t compact_at_ms; /* the next compaction, by the cluster's clock */
-    int64_t compact_to;    /* the version at the compaction before */
+    int64_t compact_to;    /* the version at the previous compaction */
     int64_t expire_at_ms;  /* no Event expires earlier; 0: there are none */
-    /* of the last change: one counter for all resources */
+    /* the version of the last change; one counter for all resources */
     int64_t version;
     uint64_t bookmarks;   /* how many bookmarks every watch should have sent */
     kl__list resources;   /* kl__sim_resource, in the order of discovery */
     kl__map by_name;      /* the same resources by kind->qualified */
     bool definitions_due; /* the controller of definitions has to run */
-    bool definitions_all; /* over all definitions, not only new ones */
-    bool definitions_ending; /* a definition waits for its objects to go */
+    bool definitions_all; /* it must check all definitions, not only new ones */
+    bool definitions_ending; /* a definition waits until its objects are gone */
     int64_t definitions_at;  /* the version up to which it has run */
-    /* during kl_sim_load: missing owners are not collected */
+    /* a request of kl_sim_load runs: an object may name an owner that is loaded
+     * later, so it is not deleted yet */
     bool loading;
-    kl__list chores;       /* kl__sim_chore: what controllers have to do */
+    kl__list chores;       /* kl__sim_chore: the work left for controllers */
     kl__map owned;         /* kl__sim_owned by the owner's UID */
     unsigned next_address; /* of the next Service's cluster IP and node ports */
     unsigned next_port;
-    bool refused;
-    bool frozen;
-    /* How often all connections were broken, and all watches: an open stream
-     * remembers the count. Written under the mutex. Relaxed: a request that
-     * begins at the same time counts as before or after the break. */
+    bool refused; /* connections are refused, and open ones were broken */
+    bool frozen;  /* kl_sim_freeze: no answer gets a byte */
+    /* How often all connections were broken (`breaks`), and all watches
+     * (`cuts`). An open stream compares them with the counts at its start.
+     * Written under the mutex. Relaxed: a request that begins at the same time
+     * may count as before or after the break. */
     _Atomic uint64_t breaks;
     _Atomic uint64_t cuts;
     kl__list rules;    /* kl__sim_rule: the faults in force */

@@ -69,7 +69,7 @@ bool kl__sim_owners_has(const kl_sim *sim, const char *uid)
     return sim->owned.count != 0 && kl__sim_owners_of(sim, uid) != NULL;
 }
 
-/* The entry of a UID, made if there is none. NULL: out of memory. */
+/* Finds the entry of a UID, or makes it. NULL: out of memory. */
 static kl__sim_owned *ensure_owned(kl_sim *sim, const char *uid)
 {
     kl__sim_owned *owned = kl__sim_owners_of(sim, uid);
@@ -129,8 +129,8 @@ kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
     return KL_OK;
 }
 
-/* True if a state is of the same object as `previous`, and names that owner
- * too. */
+/* True if a state (may be NULL) is of the same object as `previous`, and names
+ * the owner with the UID `wanted`. */
 static bool keeps_owner(const kl__sim_state *state,
                         const kl__sim_state *previous, const char *wanted)
 {

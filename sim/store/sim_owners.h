@@ -15,41 +15,43 @@ typedef struct kl__sim_dependent {
     char *uid;
 } kl__sim_dependent;
 
-/* The entry of one UID. */
+/* The entry of one owner's UID. */
 typedef struct kl__sim_owned {
     char *uid;
     kl__map dependents; /* kl__sim_dependent by UID */
-    /* where the owner is, if it waits for its dependents; a reference; else
-     * NULL */
+    /* The owner's resource (a reference) and key, while the owner is being
+     * deleted and waits until its dependents are gone; else NULL. */
     kl__sim_resource *resource;
     char *key;
 } kl__sim_owned;
 
-/* Iterates over the owner UIDs of a state: start `at` at state->owners; NULL at
- * the end. `keeps` gets blockOwnerDeletion. */
+/* Returns the next owner UID of a state, or NULL at the end. Set *at to
+ * state->owners before the first call. *keeps gets blockOwnerDeletion. */
 const char *kl__sim_owners_next(const char **at, bool *keeps);
 
-/* True if two states have the same owners; NULL has none. */
+/* True if two states have the same owners. A state that is NULL has none. */
 bool kl__sim_owners_same(const kl__sim_state *a, const kl__sim_state *b);
 
-/* Adds a state's object to the entries of its owners. KL_ENOMEM: it may be in
- * some of them, which does no harm. */
+/* Adds a state's object to the entries of its owners. After KL_ENOMEM the
+ * object may be in some of the entries; that does no harm. */
 kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
                            const kl__sim_state *state, kl_error *err);
-/* Removes an object from the entries of owners that `next` (its new state; may
- * be NULL) does not have. */
+/* Removes the object of `state` from the entries of owners that `next`, its new
+ * state, does not name. `next` is NULL if the object is gone. */
 void kl__sim_owners_remove(kl_sim *sim, const kl__sim_state *state,
                            const kl__sim_state *next);
 
+/* True if an object names that UID as its owner. */
 bool kl__sim_owners_has(const kl_sim *sim, const char *uid);
 /* The entry of a UID, or NULL. */
 kl__sim_owned *kl__sim_owners_of(const kl_sim *sim, const char *uid);
-/* Keeps an owner until its dependents are gone. KL_ENOMEM. */
+/* Notes that the owner, which is being deleted, stays until its dependents are
+ * gone. KL_ENOMEM. */
 kl_code kl__sim_owners_hold(kl__sim_owned *owned, kl__sim_resource *resource,
                             const char *key, kl_error *err);
 
-/* Adds a chore for each waiting owner that loses this dependent: the state is
- * about to go, or to change its owners. KL_ENOMEM. */
+/* Adds a chore for each owner of `state` that stays for its dependents only.
+ * Called before the object is removed or gets other owners. KL_ENOMEM. */
 kl_code kl__sim_owners_loses(kl_sim *sim, const kl__sim_state *state,
                              kl_error *err);
 

@@ -9,7 +9,7 @@
 static void fill_random(void *bytes, size_t size)
 {
     if (getrandom(bytes, size, 0) != (ssize_t)size) {
-        /* getrandom of up to 256 bytes cannot fail on a running system */
+        /* getrandom of up to 256 bytes cannot fail after the system's start */
         abort();
     }
 }

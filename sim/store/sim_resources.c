@@ -54,8 +54,8 @@ kl__sim_resource *kl__sim_find_kind(kl_sim *sim, const char *api_version,
     return NULL;
 }
 
-/* Two groups can serve one kind (Events): the resource that holds its
- * objects. */
+/* The resource that holds the objects, for a kind that two groups serve
+ * (Events); else NULL. */
 static kl__sim_resource *find_home(kl_sim *sim, const kl__sim_kind *kind)
 {
     const kl__conversion *conversion =
@@ -68,8 +68,8 @@ static kl__sim_resource *find_home(kl_sim *sim, const kl__sim_kind *kind)
                : NULL;
 }
 
-/* The resource before which a new one goes: custom groups come last, by name,
- * as in a real server's discovery. */
+/* The place in the list before which a new resource goes: custom resources come
+ * last, sorted by group, as in the discovery of a real server. */
 static kl__list *place_for(kl_sim *sim, const kl__sim_kind *kind)
 {
     kl__list *node = sim->resources.next;

@@ -43,7 +43,7 @@ static const char *value_text(const kl_value *value, const char *otherwise)
     return text != NULL ? text : otherwise;
 }
 
-/* The value of a field for field selectors; NULL when out of memory. */
+/* The value that a field selector compares with; NULL: out of memory. */
 static char *field_value(const kl__sim_field *field, const kl_value *root)
 {
     const kl_value *value = kl_path_first(field->path, root);
@@ -115,7 +115,7 @@ static bool take_owners(kl__sim_state *state, const kl_value *references)
     return state->owners != NULL;
 }
 
-/* Notes what of the metadata tells of the end of an object's life. */
+/* Sets `deleting` and `awaits` from the metadata. */
 static void take_end(kl__sim_state *state, const kl_value *metadata)
 {
     const kl_value *finalizers = kl_value_get(metadata, "finalizers");
@@ -161,7 +161,7 @@ static bool take_document(kl__sim_state *state, const kl__sim_kind *kind,
     kl_value_iter iter = {0};
 
     while (kl_value_next(root, &iter, &name) != metadata) {
-        /* kind and apiVersion come before it */
+        /* skip kind and apiVersion, which come before metadata */
     }
     state->head = kl__doc_offset(doc, name) - 1;
     state->rest = kl_value_next(root, &iter, &name) != NULL
@@ -247,7 +247,8 @@ void kl__sim_write_head(const kl__sim_kind *kind, const char *api_version,
     }
 }
 
-/* Appends bytes of the text, with `version` in place of its own version. */
+/* Appends the text from `from` to `to`, with `version` (0: the state's own) as
+ * the resourceVersion. */
 static void append_with_version(const kl__sim_state *state, size_t from,
                                 size_t to, int64_t version, kl__buf *out)
 {
@@ -259,8 +260,8 @@ static void append_with_version(const kl__sim_state *state, size_t from,
     kl__buf_append(out, state->text + from, to - from);
 }
 
-/* Writes the object as the view asks; the view's fields come from the
- * caller. */
+/* Appends the object as the view asks; the schema of the state is already that
+ * of the view's version. */
 static void write_state(const kl__sim_state *state, const kl__sim_view *view,
                         kl__buf *out)
 {

@@ -1,6 +1,7 @@
 /*
- * sim_state.h - a state: one version of one object, serialized once. Any number
- * of lists and watches share its text, and splice in what differs.
+ * sim_state.h - a state: one version of one object as JSON text, made once. All
+ * lists and watches share this text; kind, apiVersion and resourceVersion are
+ * replaced while the text is copied out.
  */
 #ifndef KL_SIM_STATE_H
 #define KL_SIM_STATE_H
@@ -20,26 +21,26 @@ typedef struct kl__sim_state {
     char *key;
     const char *name; /* points into key */
     char *uid;
-    char *text; /* compact JSON: kind and apiVersion, metadata, the rest */
+    char *text; /* compact JSON: kind and apiVersion, metadata, all others */
     size_t length;
     size_t head;       /* offset of "metadata" */
     size_t rest;       /* offset of the comma or brace after metadata's value */
     size_t version_at; /* offset of the digits of metadata.resourceVersion */
     size_t version_length;
     kl_doc *labels; /* metadata.labels; NULL: none */
-    /* of metadata.ownerReferences, one after another: 'b' or '-'
-     * (blockOwnerDeletion), the UID, NUL; NULL: none */
+    /* for each of metadata.ownerReferences: 'b' (blockOwnerDeletion) or '-',
+     * then the UID and a NUL; an empty text ends them. NULL: no owners */
     char *owners;
     bool deleting; /* it has a deletionTimestamp */
-    bool awaits;   /* deleted, and waits for the garbage collector */
+    bool awaits;   /* deleting, and waits for the garbage collector */
     bool ready;    /* its condition Ready is "True" */
-    kl_doc *doc;   /* the parsed text, once kl__sim_state_root was called */
+    kl_doc *doc;   /* the parsed text, after kl__sim_state_root; else NULL */
     size_t field_count;
     char *fields[]; /* the values of kind->fields, in that order */
 } kl__sim_state;
 
-/* Takes `text` (also when it fails), which sim_compose.h made. One reference
- * for the caller; NULL: KL_ENOMEM. */
+/* Makes a state of a text that kl__sim_compose has written; takes `text`, also
+ * when it fails. One reference for the caller; NULL: KL_ENOMEM. */
 kl__sim_state *kl__sim_state_new(const kl__sim_kind *kind, char *text,
                                  size_t length, kl_error *err);
 kl__sim_state *kl__sim_state_ref(kl__sim_state *state);
@@ -52,32 +53,35 @@ static inline size_t kl__sim_state_namespace(const kl__sim_state *state)
                                     : 0;
 }
 
-/* The parsed text, kept from then on; borrowed from the state. For few and
- * small states. NULL: KL_ENOMEM. The cluster's mutex is held. */
+/* The parsed text, borrowed from the state. The state keeps it, which takes
+ * memory: call this only for kinds with few and small objects. NULL: KL_ENOMEM.
+ * The cluster's mutex is held. */
 const kl_value *kl__sim_state_root(kl__sim_state *state, kl_error *err);
 
-/* True if two states of an object differ in their version only. */
+/* True if two states of an object have the same text, except for the
+ * version. */
 bool kl__sim_state_says(const kl__sim_state *a, const kl__sim_state *b);
 
 /* How to write a state for a request. */
 typedef struct kl__sim_view {
     const kl__sim_kind *kind;
-    const char *api_version; /* the version of the request: "v1" of "apps/v1" */
+    const char *api_version; /* the request's version: "v1", not "apps/v1" */
     bool bare; /* without kind and apiVersion, as in lists of built-in kinds */
     int64_t version; /* write this resourceVersion; 0: the state's own */
 } kl__sim_view;
 
-/* Appends the object as the view has it. */
+/* Appends the object as the view describes it. When memory runs out, `out`
+ * keeps the failure. */
 void kl__sim_state_write(const kl__sim_state *state, const kl__sim_view *view,
                          kl__buf *out);
 
-/* Appends the object's metadata as a PartialObjectMetadata; `version` as in a
- * view. */
+/* Appends the value of the object's metadata, for a PartialObjectMetadata;
+ * `version` as in a view. */
 void kl__sim_state_write_metadata(const kl__sim_state *state, int64_t version,
                                   kl__buf *out);
 
-/* Appends the members kind and apiVersion, and a comma, in the order of that
- * kind (built-in or custom): `{"kind":"Pod","apiVersion":"v1",`. */
+/* Appends the start of an object: `{"kind":"Pod","apiVersion":"v1",`. In an
+ * object of a custom kind, apiVersion comes first. */
 void kl__sim_write_head(const kl__sim_kind *kind, const char *api_version,
                         kl__buf *out);
 

@@ -1,6 +1,6 @@
 /*
- * sim_store.c - see sim_store.h. Every change first reserves all that it needs,
- * and then cannot fail.
+ * sim_store.c - see sim_store.h. Every change first reserves the memory that it
+ * needs; after that it cannot fail.
  */
 #include "sim/store/sim_store.h"
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The links that a search followed, one a level: an insert or removal changes
- * these. */
+/* The last link that a search followed on each level. An insert or a removal
+ * changes these links. */
 typedef struct trail {
     kl__sim_node **links[KL__SIM_TREE_LEVELS];
 } trail;
@@ -35,7 +35,7 @@ void kl__sim_tree_deinit(kl__sim_tree *tree)
     kl__sim_tree_init(tree);
 }
 
-/* The first node at or after `key`; `path` gets the links to it. */
+/* The first node at or after `key`, or NULL; `path` gets the links to it. */
 static kl__sim_node *search_key(kl__sim_tree *tree, const char *key,
                                 trail *path)
 {

@@ -1,7 +1,7 @@
 /*
  * sim_walk.c - see sim_store.h: the objects of a resource at an earlier version
- * are those of now with the later events undone. So all pages of a list show
- * one version, and nothing is copied for that.
+ * are the current objects with the later events undone. So all pages of a list
+ * show the same version, and no objects are copied for that.
  */
 #include "sim/store/sim_store.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state of a key before the first event after the version. */
+/* What a key had at the version of the walk, if it has changed since. */
 typedef struct kl__sim_undone {
     const char *key;
     kl__sim_state *state; /* NULL: the object did not exist */
@@ -23,8 +23,9 @@ static int compare_undone(const void *a, const void *b)
                   ((const kl__sim_undone *)b)->key);
 }
 
-/* Fills walk->undone with one entry for each key that is `start` or later and
- * changed after `version`; the earliest change of a key counts. */
+/* Fills walk->undone with an entry for each key that is `start` or later and
+ * has changed after `version`. The first change of a key has its state at
+ * `version`. False: out of memory. */
 static bool undo_changes(kl__sim_walk *walk, const kl__sim_resource *resource,
                          const char *start, int64_t version)
 {
