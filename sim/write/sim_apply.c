@@ -1,6 +1,7 @@
 /*
- * sim_apply.c - server-side apply: a PATCH whose body lists the fields that its
- * manager wants; it creates the object if there is none.
+ * sim_apply.c - server-side apply: a PATCH whose body, the configuration, has
+ * just the fields that its manager wants to own, with their values. It creates
+ * the object if there is none.
  */
 #include "sim/write/sim_track.h"
 
@@ -33,7 +34,7 @@ static kl_code find_applied(kl__sim_write *write, kl_error *err)
     char *key;
     bool exists;
 
-    if (write->before != NULL) { /* a view of the object: a Scale */
+    if (write->before != NULL) { /* sim_scale.c has set it to a Scale */
         return KL_OK;
     }
     key = kl__sim_key(route->name_space, route->name);
@@ -149,8 +150,8 @@ static kl_code refuse_config(kl__sim_write *write, const kl__node *config,
         why);
 }
 
-/* Completes a configuration that creates an object: without a UID or version;
- * the name is the path's if it has none. */
+/* Completes a configuration that creates an object: it must have no UID, its
+ * resourceVersion is removed, and a missing name is taken from the path. */
 static kl_code complete_config(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;
@@ -188,8 +189,8 @@ static kl_code complete_config(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* Refuses repeated names or warns of them, as fieldValidation asks, once all
- * else was found valid. */
+/* Refuses repeated names in the body's YAML, or adds warnings for them, as
+ * fieldValidation asks. Called when the configuration was found valid. */
 static kl_code check_twice(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_ask *ask = &write->answer->ask;

@@ -1,6 +1,6 @@
 /*
  * sim_commit.c - the last stage of a write: stores the object's new state, or
- * removes the object, and does what its kind needs then.
+ * removes the object, adds the chores that follow, and answers.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -25,8 +25,8 @@ kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
     if (code == KL_OK && !sim->no_controllers) {
         code = kl__sim_owners_add(sim, resource, state, err);
     }
-    /* If storing a definition fails half-way, it is made again. That one must
-     * look new to the store, but must not change what is served already. */
+    /* This only sets a flag, so it does no harm if storing the definition
+     * fails. */
     if (code == KL_OK && kl__sim_is_crd(resource->kind)) {
         code = kl__sim_crd_apply(sim, state, err);
     }
@@ -109,7 +109,8 @@ static kl_code refuse_taken(const kl__sim_write *write,
     return kl__sim_answer_status(write->answer, &status, err);
 }
 
-/* Stores the state; takes it. */
+/* Stores the state; or removes the object, if it is `over`. A dry run does
+ * neither. Takes the state. */
 static kl_code store_object(kl__sim_write *write, kl__sim_state *state,
                             bool over, kl_error *err)
 {
@@ -157,8 +158,8 @@ kl_code kl__sim_conclude(kl__sim_write *write, kl_error *err)
                 ? kl__sim_tree_find(&write->resource->items, state->key)
                 : NULL;
     if (taken != NULL) {
-        /* The quotas have counted this dry run, as a real server's do, until
-         * they are recounted. */
+        /* As in a real server, admission has already counted this object in the
+         * quotas, although it is refused; a recount corrects them. */
         code = kl__sim_chore_add(answer->sim, KL__SIM_QUOTAS, NULL, state->key,
                                  kl__sim_state_namespace(state), err);
         if (code == KL_OK) {

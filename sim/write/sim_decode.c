@@ -63,11 +63,11 @@ bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err)
     return false;
 }
 
-/* The type that a member of metadata must have. */
+/* A member of metadata, and the type that it must have. */
 typedef struct meta_rule {
     const char *name;
     kl_type type;
-    kl_type element; /* of an array or object; KL_NULL: any */
+    kl_type element; /* the type of elements or values; KL_NULL: any */
     const char *go;  /* Go's word for the type */
 } meta_rule;
 
@@ -86,7 +86,8 @@ static const meta_rule rules[] = {
     {"ownerReferences", KL_ARRAY, KL_OBJECT, "[]v1.OwnerReference"},
     {"managedFields", KL_ARRAY, KL_OBJECT, "[]v1.ManagedFieldsEntry"}};
 
-/* The value that breaks a rule, or NULL. */
+/* The value that has the wrong type: `value` or an element of it. NULL: all
+ * have the right type. */
 static const kl__node *broken_by(const meta_rule *rule, const kl__node *value)
 {
     const kl__node *element;
@@ -180,7 +181,8 @@ static bool check_custom_type(kl__sim_answer *answer, const kl__sim_kind *kind,
     return false;
 }
 
-/* True if the kind exists at all; an apiVersion is "apps/v1" or "v1". */
+/* True if there is a built-in kind of that name in that apiVersion ("apps/v1",
+ * "v1"). */
 static bool is_registered(const char *api_version, const char *kind)
 {
     const char *slash = strchr(api_version, '/');
@@ -194,8 +196,8 @@ static bool is_registered(const char *api_version, const char *kind)
                               kind, NULL) != NULL;
 }
 
-/* Refuses a built-in object whose kind or apiVersion is wrong; it may leave
- * them out. */
+/* Refuses a built-in object whose kind or apiVersion is wrong; both may be
+ * absent. */
 static bool check_builtin_type(kl__sim_answer *answer, const kl__sim_kind *kind,
                                const kl_value *root, kl_code *code,
                                kl_error *err)
@@ -214,7 +216,7 @@ static bool check_builtin_type(kl__sim_answer *answer, const kl__sim_kind *kind,
     if (given == NULL || *given == '\0') {
         given = expected;
     }
-    given += *given == '/'; /* "v1" for the core group */
+    given += *given == '/'; /* Go also reads "/v1" as "v1" */
     if (strcmp(given, expected) == 0 && strcmp(given_kind, kind->kind) == 0) {
         return true;
     }

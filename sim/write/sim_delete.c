@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The most that an answer adds to an object, or has instead of it. */
+/* The most bytes that an answer needs beside the text of the object. */
 enum { ANSWER_ROOM = 4096 };
 
 /* Answers 409 if preconditions of DeleteOptions do not hold. */
@@ -103,8 +103,9 @@ static kl_code warn_of_orphans(kl__sim_answer *answer, const kl__sim_kind *kind,
                         err);
 }
 
-/* Writes the answer for when there is no object to show, and reserves memory
- * for one that shows an object: after the deletion the answer must not fail. */
+/* Prepares both answers before the deletion, because afterwards the answer must
+ * not fail: writes the Status "Success", and reserves memory for an answer that
+ * shows the object. */
 static kl_code prepare_answer(kl__sim_answer *answer, const kl__sim_kind *kind,
                               const kl__sim_state *state, kl_error *err)
 {
@@ -121,8 +122,8 @@ static kl_code prepare_answer(kl__sim_answer *answer, const kl__sim_kind *kind,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* Answers with the object, if it still exists or its kind is always returned;
- * else with the Status that was prepared. */
+/* Answers with the object if the deletion has only marked it, or if objects of
+ * its kind are always returned. Otherwise the prepared Status stays. */
 static kl_code answer_deleted(kl__sim_answer *answer, const kl__sim_kind *kind,
                               const kl__sim_deletion *deletion,
                               const kl__sim_fate *fate, kl_error *err)

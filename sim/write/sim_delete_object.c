@@ -1,7 +1,7 @@
 /*
  * sim_delete_object.c - see sim_deletion.h: deletes one object, in the steps of
- * kube-apiserver. A pod on a node gets a grace period, finalizers keep any
- * object, and an object that nothing keeps goes at once.
+ * kube-apiserver. A pod that runs on a node gets a grace period. Finalizers
+ * keep an object of any kind. All other objects are removed at once.
  */
 #include "sim/write/sim_deletion.h"
 
@@ -21,7 +21,7 @@ typedef struct object_end {
     kl__edit *edit;
     kl__node *root;
     kl__node *metadata;
-    bool graceful; /* its grace period has been set */
+    bool graceful; /* grace_seconds has been set */
     int64_t grace_seconds;
 } object_end;
 
@@ -93,7 +93,8 @@ bool kl__sim_is_over(const kl__sim_kind *kind, const kl__node *root)
 
 /* --- The grace period. ---------------------------------------------------- */
 
-/* Adds seconds to a time; limits them to avoid an overflow. */
+/* Adds seconds to a time; limits the seconds so that the sum cannot
+ * overflow. */
 static int64_t later_by(int64_t unix_ms, int64_t seconds)
 {
     const int64_t most = INT64_C(200) * 366 * 24 * 3600;
@@ -123,8 +124,8 @@ static bool count_deletion(object_end *end)
                         kl__edit_integer(end->edit, generation + 1));
 }
 
-/* The grace period of a pod: 0 if it is on no node, as then no kubelet has to
- * stop it. */
+/* The grace period of a pod: 0 if it has no node or has ended, because then no
+ * kubelet has to stop it. */
 static int64_t grace_of_pod(const object_end *end)
 {
     const kl__node *spec = kl__node_get(end->root, "spec");
@@ -145,8 +146,8 @@ static int64_t grace_of_pod(const object_end *end)
     return seconds < 0 ? 1 : seconds;
 }
 
-/* A pod that is being deleted may get a shorter period. *pending: nothing
- * changes. */
+/* Shortens the grace period of a pod that is being deleted, if the request has
+ * a shorter one. Sets *pending if nothing changes. */
 static bool shorten_grace(object_end *end, bool *pending)
 {
     const kl__node *member =
@@ -187,7 +188,8 @@ static bool begin_grace(object_end *end, bool *pending)
 
 /* --- Finalizers for the garbage collector. -------------------------------- */
 
-/* True for kinds whose dependents stay, unless the request says otherwise. */
+/* True for kinds whose dependents are kept, unless the request says
+ * otherwise. */
 static bool orphans_by_default(const kl__sim_kind *kind)
 {
     return is_kind(kind, "batch", "jobs") ||
@@ -242,7 +244,7 @@ static bool put_finalizer(object_end *end)
     return kl__node_append(list, kl__edit_text(end->edit, wanted));
 }
 
-/* Marks an object as deleted without a grace period: something else keeps
+/* Marks an object as being deleted, without a grace period; a finalizer keeps
  * it. */
 static bool mark_deleted(object_end *end)
 {
@@ -260,8 +262,8 @@ static bool mark_deleted(object_end *end)
     return put_time(end, now, 0);
 }
 
-/* Begins to end a namespace: its controller goes on, or another one that has a
- * finalizer in its spec. */
+/* Marks a namespace as being deleted. The controllers that have a finalizer in
+ * its spec do the rest. */
 static bool end_namespace(object_end *end)
 {
     char now[KL__SIM_TIME_SIZE];
@@ -275,8 +277,8 @@ static bool end_namespace(object_end *end)
            kl__sim_put_text(end->edit, status, "phase", "Terminating");
 }
 
-/* Begins to end a definition: its controller goes on until its objects are
- * gone. */
+/* Marks a definition as being deleted. Its controller then deletes the custom
+ * objects, and at last the definition. */
 static bool end_definition(object_end *end)
 {
     char now[KL__SIM_TIME_SIZE];
@@ -288,7 +290,7 @@ static bool end_definition(object_end *end)
                              now));
 }
 
-/* True if the object, as changed, has to stay for now. */
+/* True if a grace period or a finalizer keeps the object, as it is changed. */
 static bool is_kept(const object_end *end)
 {
     const kl__node *spec = kl__node_get(end->root, "spec");
@@ -301,7 +303,8 @@ static bool is_kept(const object_end *end)
 
 /* --- All steps. ----------------------------------------------------------- */
 
-/* Changes the tree of the object. *pending: nothing changes. */
+/* Changes the tree of the object for the deletion. Sets *pending if nothing
+ * changes. False: out of memory. */
 static bool change_deleted(object_end *end, bool *pending)
 {
     bool is_namespace = kl__sim_is_namespace(end->resource->kind);
@@ -321,8 +324,8 @@ static bool change_deleted(object_end *end, bool *pending)
     return end->graceful || !is_kept(end) || mark_deleted(end);
 }
 
-/* Stores the changed object, if it was changed; `fate->shown` is the stored
- * state. */
+/* Stores the object, if the deletion has changed it; a dry run does not store
+ * it. `fate->shown` gets the last state. */
 static kl_code store_deleted(object_end *end, kl__sim_state *state, bool kept,
                              kl__sim_fate *fate, kl_error *err)
 {

@@ -122,7 +122,8 @@ static void read_dry(kl__sim_deletion *deletion, const kl_value *root,
     }
 }
 
-/* Reads the body. Returns why it is refused, or NULL. */
+/* Reads the options in a body, except for dryRun and the policy. Returns why
+ * the body is refused, or NULL. */
 static const char *read_body(kl__sim_deletion *deletion, const kl_value *root)
 {
     const kl_value *grace = kl_value_get(root, "gracePeriodSeconds");

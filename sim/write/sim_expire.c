@@ -1,6 +1,7 @@
 /*
- * sim_expire.c - see sim_expire.h. All Events live equally long, so the time of
- * the next one to expire is known without looking at them.
+ * sim_expire.c - see sim_expire.h. All Events are kept equally long, so
+ * sim->expire_at_ms is known: before that time no Event expires, and no call
+ * has to look at the Events.
  */
 #include "sim/write/sim_expire.h"
 
@@ -17,7 +18,8 @@ void kl__sim_expire_note(kl_sim *sim, const kl__sim_resource *resource,
     }
 }
 
-/* The first expired Event; `*next_ms`: when the next one expires. */
+/* Returns an expired Event; or NULL, and *next_ms is the time at which the next
+ * Event expires (0: there are no Events). */
 static kl__sim_state *find_over(const kl__sim_resource *events, int64_t now,
                                 int64_t *next_ms)
 {

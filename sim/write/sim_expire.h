@@ -7,12 +7,13 @@
 
 #include "sim/store/sim_core.h"
 
-/* Notes the time of a write; the state (of any kind) is about to be stored. */
+/* Sets the time at which the state was written. Called for states of all kinds,
+ * before they are stored. */
 void kl__sim_expire_note(kl_sim *sim, const kl__sim_resource *resource,
                          kl__sim_state *state);
 
-/* Deletes expired Events; without memory the rest goes at the next call. True
- * if there were any: controllers may have chores. */
+/* Deletes expired Events. If memory runs out, the next call deletes the rest.
+ * True if Events may have been deleted: controllers may have chores then. */
 bool kl__sim_expire(kl_sim *sim);
 
 #endif

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* The schema of the write's kind (requested or stored) in a version. NULL: a
- * custom kind, or out of memory (`code`). */
+/* The schema of a built-in kind in a version. NULL: the kind is custom, or out
+ * of memory (*code). */
 static const kl__schema *schema_of(const kl__sim_kind *kind,
                                    const char *version, kl_code *code,
                                    kl_error *err)
@@ -82,7 +82,7 @@ static kl_code check_fields(kl__sim_write *write, const kl__schema *schema,
     return code;
 }
 
-/* All objects but custom ones are decoded into Go's structs. */
+/* Does nothing for custom objects: kl__sim_custom_shape decodes these. */
 kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err)
 {
     kl_code code = KL_OK;

@@ -1,7 +1,7 @@
 /*
- * sim_found.h - findings of strict decoding (repeated and unknown fields) in a
- * body's YAML, in a patch and in the object. The parameter fieldValidation
- * decides if they are refused, warned of or ignored:
+ * sim_found.h - findings of strict decoding: repeated and unknown fields in the
+ * body's YAML, in a patch or in the object. The parameter fieldValidation
+ * decides if findings refuse the request, add warnings, or are ignored:
  * docs/KUBERNETES.md#field-validation.
  */
 #ifndef KL_SIM_FOUND_H
@@ -15,22 +15,26 @@ typedef enum kl__sim_strictness {
     KL__SIM_STRICT
 } kl__sim_strictness;
 
-/* Reads fieldValidation. False: it is invalid and was refused. */
+/* Reads fieldValidation. False: it is invalid; the answer is a refusal, or an
+ * error (*code). */
 bool kl__sim_how_strict(kl__sim_write *write, kl__sim_strictness *out,
                         kl_code *code, kl_error *err);
 
-/* How many findings the body or patch has, beside the fields of the object. */
+/* How many findings there are in the body's YAML and in the patch; a body with
+ * repeated names in YAML counts as one. */
 size_t kl__sim_found_sent(const kl__sim_write *write);
 
-/* Warns of these, and of `fields`. KL_ENOMEM. */
+/* Adds a warning to the answer for each of these findings, and for each of
+ * `fields`, the findings in the object. KL_ENOMEM. */
 kl_code kl__sim_found_warn(kl__sim_write *write, char *const *fields,
                            size_t count, kl_error *err);
-/* Appends "strict decoding error: ..." with all findings. When memory runs out,
- * `out` keeps the failure. */
+/* Appends "strict decoding error: ..." with the same findings. When memory runs
+ * out, `out` keeps the failure. */
 void kl__sim_found_join(const kl__sim_write *write, char *const *fields,
                         size_t count, kl__buf *out);
 
-/* Appends "yaml: unmarshal errors:" and its lines. */
+/* Appends "yaml: unmarshal errors:", and a line for each repeated name in the
+ * body's YAML. */
 void kl__sim_found_yaml(const kl__sim_ask *ask, kl__buf *out);
 
 #endif

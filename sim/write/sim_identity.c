@@ -1,7 +1,7 @@
 /*
- * sim_identity.c - the identity of a written object: name and namespace must be
- * those of the path; UID and version say which object and state the request
- * edits.
+ * sim_identity.c - the identity of a written object. Its name and namespace
+ * must be those of the path. Its UID and resourceVersion, if given, must be
+ * those of the stored object.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -40,8 +40,8 @@ static kl_code check_namespace(const kl__sim_write *write, kl_error *err)
 
 /* --- New objects. --------------------------------------------------------- */
 
-/* Makes a free name from generateName; after some tries it may be a taken
- * one. */
+/* Sets a name made of generateName and a random suffix. Tries again if an
+ * object has this name; after the last try, storing refuses a taken name. */
 static kl_code generate_name(kl__sim_write *write, const char *base,
                              kl_error *err)
 {
@@ -66,7 +66,8 @@ static kl_code generate_name(kl__sim_write *write, const char *base,
     return put ? KL_OK : kl__sim_no_memory(err);
 }
 
-/* Removes what a new object cannot set itself, such as UID and managers. */
+/* Removes the UID and the times of a new object, which the server sets; a load
+ * keeps them. */
 static void wipe_metadata(kl__sim_write *write, kl__node *metadata)
 {
     static const char *const own[] = {"uid", "creationTimestamp",
@@ -141,7 +142,7 @@ static kl_code refuse_without_version(const kl__sim_write *write, kl_error *err)
     return kl__sim_refuse_invalid(write->answer, &status, kind->qualified, err);
 }
 
-/* Answers 409 unless the request's resourceVersion is the current one. */
+/* Answers 409 if the request's resourceVersion is not the current one. */
 static kl_code check_resource_version(const kl__sim_write *write, kl_error *err)
 {
     const char *version =
@@ -172,9 +173,9 @@ static kl_code check_resource_version(const kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* Answers 409 if a PUT has another UID. A patch that changes it is refused
- * later, with other changes of metadata. The words are those of etcd's
- * store. */
+/* Answers 409 if a PUT has the UID of another object, in the words of
+ * kube-apiserver's storage layer. A patch that changes the UID is refused by
+ * kl__sim_check_kept. */
 static kl_code check_uid(const kl__sim_write *write, kl_error *err)
 {
     const char *uid = kl__node_text(kl__sim_write_metadata(write), "uid");

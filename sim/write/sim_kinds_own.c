@@ -113,8 +113,8 @@ static bool put_labels(kl__edit *edit, kl__node *metadata, const char *name,
            kl__sim_put_text(edit, labels, "job-name", name);
 }
 
-/* Labels a Job's pods with its UID, unless the Job has a selector of its
- * own. */
+/* Adds labels with the Job's UID and name to a new Job and to its pod template,
+ * and a selector for them; unless the request has a selector. */
 static bool prepare_job(kl__sim_write *write)
 {
     kl__edit *edit = write->edit;
@@ -165,8 +165,8 @@ bool kl__sim_keep_annotations(kl__sim_write *write)
                templates_before(write));
 }
 
-/* Sets how many templates a DaemonSet has had; what the request says of it is
- * ignored. */
+/* Sets the annotation that counts how many pod templates a DaemonSet has had.
+ * An update cannot change this number itself. */
 static bool prepare_daemon_set(kl__sim_write *write)
 {
     static const char *const template[] = {"spec", "template", NULL};
@@ -200,8 +200,8 @@ static const char *member_text(const kl__node *object, const char *name)
     return text != NULL ? text : "";
 }
 
-/* True for the sources that a claim could always be filled from: other claims,
- * and snapshots. */
+/* True for the sources that the older member `dataSource` can name: claims and
+ * snapshots. */
 static bool is_old_source(const kl__node *source)
 {
     const char *group = member_text(source, "apiGroup");
@@ -212,8 +212,9 @@ static bool is_old_source(const kl__node *source)
                                 strcmp(kind, "VolumeSnapshot") == 0;
 }
 
-/* A claim has two members for its source: what the older one cannot express is
- * dropped from it, and each is filled from the other. */
+/* A claim has two members for the source of its data. Drops the older one if it
+ * names a source that only the newer one allows; then copies the member that is
+ * set to the one that is not. */
 static bool prepare_claim(kl__sim_write *write)
 {
     static const char older[] = "dataSource", newer[] = "dataSourceRef";
@@ -237,7 +238,8 @@ static bool prepare_claim(kl__sim_write *write)
 
 /* --- Fields that are dropped. --------------------------------------------- */
 
-/* Drops fields of disabled features or removed versions from new objects. */
+/* Removes fields from new objects that belong to a disabled feature or to a
+ * version that is no longer served. */
 static void drop_fields(kl__sim_write *write)
 {
     kl__node *root = kl__sim_write_root(write), *endpoint;

@@ -81,7 +81,7 @@ static void write_array(kl__buf *out, const kl__node *node)
     kl__buf_putc(out, ']');
 }
 
-/* Writes a node; it is nested no deeper than a request may be. */
+/* Writes a node. Recursion is limited, as the depth of a request is. */
 static void write_node(kl__buf *out, const kl__node *node)
 {
     size_t length;
@@ -101,8 +101,8 @@ static void write_node(kl__buf *out, const kl__node *node)
     }
 }
 
-/* Escapes characters that are special in HTML, as Go does; they are in strings
- * only. */
+/* Escapes characters that are special in HTML, as Go does. In JSON such
+ * characters occur only inside strings. */
 static void escape_html(const kl__buf *json, kl__buf *out)
 {
     for (size_t i = 0; i < json->length; i++) {

@@ -1,6 +1,6 @@
 /*
- * sim_names.c - which names and labels a kind allows, and the words of
- * refusals.
+ * sim_names.c - the names that a kind allows for its objects, and the messages
+ * for other names.
  */
 #include "sim/write/sim_write.h"
 

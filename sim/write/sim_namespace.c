@@ -1,6 +1,7 @@
 /*
  * sim_namespace.c - a stage of a write: refuses new objects in a namespace that
- * does not exist or is ending; and makes namespaces.
+ * does not exist or is being deleted. Also creates objects for the cluster
+ * itself.
  */
 #include "sim/write/sim_pipeline.h"
 

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Answers with the error of sim/patch. */
+/* Answers with an error that a function of sim/patch has returned. */
 static kl_code refuse_patch(kl__sim_write *write, const kl_error *why,
                             kl_error *err)
 {
@@ -54,7 +54,8 @@ static bool is_operations(const kl__sim_write *write)
                        16) == 0;
 }
 
-/* Warns or refuses because of what strict decoding finds in the patch. */
+/* Collects what strict decoding finds in the patch, in write->sent; a later
+ * stage refuses or warns. Not if fieldValidation is "Ignore". */
 static kl_code check_strictly(kl__sim_write *write, const kl__node *patch,
                               kl_error *err)
 {
@@ -88,7 +89,7 @@ static kl__node *decode_patch(kl__sim_write *write, const char *prefix,
     return *code == KL_OK ? patch : NULL;
 }
 
-/* Starts with a copy of the current object. */
+/* Makes write->edit: a copy of the current object, in the request's version. */
 static kl_code copy_current(kl__sim_write *write, kl_error *err)
 {
     kl__node *root;
@@ -105,8 +106,8 @@ static kl_code copy_current(kl__sim_write *write, kl_error *err)
     return kl__sim_show_served(write, err);
 }
 
-/* Applies a strategic merge patch; it leaves kind and apiVersion as they
- * are. */
+/* Applies a strategic merge patch, which cannot change kind and apiVersion: the
+ * old values are put back. */
 static kl_code merge_strategic(kl__sim_write *write, kl__node *patch,
                                kl_error *why)
 {
@@ -162,7 +163,7 @@ static kl_code patch_object(kl__sim_write *write, kl_error *err)
     return code == KL_OK ? KL_OK : refuse_patch(write, &why, err);
 }
 
-/* Applies the body to the current object; an apply needs none. */
+/* Only an apply does not need an object that exists. */
 kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err)
 {
     kl_code code = KL_OK;
@@ -170,7 +171,7 @@ kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err)
     if (kl__sim_is_apply(write)) {
         return kl__sim_apply(write, err);
     }
-    if (write->before == NULL) { /* otherwise it is a view: a Scale */
+    if (write->before == NULL) { /* else sim_scale.c has set it to a Scale */
         code = kl__sim_write_find(write, err);
     }
     return code == KL_OK && kl__sim_write_goes_on(write)
@@ -178,8 +179,8 @@ kl_code kl__sim_patch_apply(kl__sim_write *write, kl_error *err)
                : code;
 }
 
-/* Sorts the members of objects that the patch has changed, as Go's maps are;
- * others keep their order. False: out of memory. */
+/* Sorts the members of each object that the patch has changed, as members of Go
+ * maps are. Unchanged objects keep their order. False: out of memory. */
 static bool sort_reached(kl__edit *edit, kl__node *node, const kl__node *old)
 {
     kl__node_iter iter = {0};
@@ -202,8 +203,8 @@ static bool sort_reached(kl__edit *edit, kl__node *node, const kl__node *old)
     return true;
 }
 
-/* The text that a refusal of a patch shows: a strategic patch itself, or the
- * object that another patch made. NULL: out of memory. */
+/* The text that a refusal of a patch shows: a strategic patch itself; for other
+ * types, the object that the patch has made. NULL: out of memory. */
 static char *show_patched(kl__sim_write *write)
 {
     kl__node *root = kl__sim_write_root(write);

@@ -65,9 +65,7 @@ kl_code kl__sim_write_steps(kl__sim_write *write, const kl__sim_step *steps,
     return code;
 }
 
-/*
- * The stages between a verb and the store, in order. To add one, add a line.
- */
+/* The stages between a verb and the store, in their order. */
 static const kl__sim_step stages[] = {
     kl__sim_note_managers,  kl__sim_decode_fields,   kl__sim_custom_shape,
     kl__sim_identify,       kl__sim_enter_namespace, kl__sim_track,

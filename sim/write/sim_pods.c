@@ -17,8 +17,8 @@ static kl__node *spec_of(const kl__sim_write *write)
 
 /* --- Quality of service. -------------------------------------------------- */
 
-/* True if the limits of cpu and memory of a container (or of the pod itself)
- * are all set and equal its requests; *any: it has limits or requests. */
+/* True if a container (or the pod itself) has limits of cpu and memory that
+ * equal its requests. Sets *any if it has any limit or request of these. */
 static bool is_guaranteed(const kl__node *container, bool *any)
 {
     static const char *const names[] = {"cpu", "memory"};
@@ -60,7 +60,7 @@ static const char *class_of(const kl__node *spec)
 
 /* --- Writes of a Pod. ----------------------------------------------------- */
 
-/* Replaces a negative grace period by the shortest one. */
+/* Replaces a negative grace period by 1 second, the shortest. */
 static bool mend_grace(kl__edit *edit, kl__node *spec)
 {
     static const char name[] = "terminationGracePeriodSeconds";
@@ -84,8 +84,8 @@ static kl_code prepare_new(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* Keeps the old object but for one member of spec, which a subresource
- * writes. */
+/* Replaces the new object by the old one, except for the one member of spec
+ * that the subresource may write. */
 static kl_code keep_but(kl__sim_write *write, const char *member, kl_error *err)
 {
     kl__node *part = kl__node_remove(spec_of(write), member);
@@ -104,7 +104,8 @@ static kl_code keep_but(kl__sim_write *write, const char *member, kl_error *err)
 
 static const char GENERATION[] = "observedGeneration";
 
-/* Keeps an observed generation that the new status lacks. */
+/* Copies observedGeneration from the old status or condition to the new one, if
+ * the new one lacks it. */
 static bool keep_generation(kl__edit *edit, kl__node *to, const kl__node *from)
 {
     int64_t before = kl__node_integer(kl__node_get(from, GENERATION));

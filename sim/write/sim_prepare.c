@@ -1,7 +1,7 @@
 /*
- * sim_prepare.c - a stage of a write: sets what the server alone decides:
- * identity, times, generation, and which part (status or the rest) the request
- * can change.
+ * sim_prepare.c - a stage of a write: sets what only the server may set (UID,
+ * times, generation), and puts back the parts that this request cannot change:
+ * status, or all but status.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -28,8 +28,9 @@ static bool is_kind(const kl__sim_kind *kind, const char *group,
 
 /* --- Rules of single kinds. ----------------------------------------------- */
 
-/* Keeps spec.finalizers of a namespace: its controller's from the start; later
- * only a write of the subresource finalize changes it. */
+/* Sets spec.finalizers of a namespace. A new namespace gets the finalizer
+ * "kubernetes" of its controller; later only the subresource finalize can
+ * change the list. */
 static bool complete_finalizers(kl__sim_write *write, kl__node *spec)
 {
     kl__edit *edit = write->edit;
@@ -71,7 +72,8 @@ static bool complete_namespace(kl__sim_write *write)
                             "phase", "Active");
 }
 
-/* Notes since when a volume has its phase, unless the request says it. */
+/* Sets the time at which a volume's phase has changed, unless the request sets
+ * it. */
 static bool note_phase(kl__sim_write *write)
 {
     static const char since[] = "lastPhaseTransitionTime";
@@ -90,7 +92,8 @@ static bool note_phase(kl__sim_write *write)
     return kl__sim_put_text(write->edit, status, since, now);
 }
 
-/* Sets the phase of a kind that begins with one. */
+/* Sets the phase of a new Pod, volume or claim to Pending. A load may set
+ * another phase. */
 static bool complete_phase(kl__sim_write *write)
 {
     const kl__sim_kind *kind = write->kind;
@@ -124,8 +127,8 @@ static kl_code complete_metadata(kl__sim_write *write, kl_error *err)
 
 /* --- New objects. --------------------------------------------------------- */
 
-/* True if a status in the request counts. That of a new Node does: a kubelet
- * registers itself with one. */
+/* True if a new object keeps the status that the request has. A Node does: a
+ * kubelet creates its Node together with the status. */
 static bool keeps_status(const kl__sim_write *write)
 {
     return write->answer->loading || !write->served->has_status ||
@@ -190,8 +193,9 @@ static bool keep_member(kl__sim_write *write, kl__node *metadata,
         kl__node_get(kl__node_get(kl__sim_write_old(write), "metadata"), name));
 }
 
-/* A write of status changes status, and for most built-in kinds metadata; but
- * not the labels of a Deployment, nor the owners of a Pod. */
+/* Takes from a write of status only what it may change: the status, and for
+ * most built-in kinds the metadata, except for the labels of a Deployment and
+ * the owners of a Pod. */
 static bool take_status(kl__sim_write *write)
 {
     kl__edit *edit = write->edit;
@@ -218,7 +222,8 @@ static bool take_status(kl__sim_write *write)
              kl__sim_keep_annotations(write)));
 }
 
-/* Any other write leaves status as it was, if that is a subresource. */
+/* Puts the old status back, in a write that is not one of status. Only for
+ * kinds with the subresource status. */
 static bool keep_status(kl__sim_write *write)
 {
     kl__node *root = kl__sim_write_root(write);
@@ -231,7 +236,7 @@ static bool keep_status(kl__sim_write *write)
                             kl__node_get(kl__sim_write_old(write), "status"));
 }
 
-/* Keeps the metadata that the server has set before. */
+/* Puts back the metadata that an update cannot change. */
 static bool keep_metadata(kl__sim_write *write)
 {
     const kl__node *old = kl__node_get(kl__sim_write_old(write), "metadata");
@@ -247,7 +252,7 @@ static bool keep_metadata(kl__sim_write *write)
     return true;
 }
 
-/* True for members that do not count as spec. */
+/* True for members whose changes do not raise the generation. */
 static bool is_apart(const kl__sim_write *write, const char *name)
 {
     return strcmp(name, "kind") == 0 || strcmp(name, "apiVersion") == 0 ||
@@ -255,7 +260,7 @@ static bool is_apart(const kl__sim_write *write, const char *name)
            (strcmp(name, "status") == 0 && write->served->has_status);
 }
 
-/* True if anything but metadata (and a subresource status) differs. */
+/* True if a member has changed that raises the generation. */
 static bool is_changed(const kl__sim_write *write)
 {
     const kl__node *sides[2] = {kl__sim_write_old(write),
@@ -277,8 +282,8 @@ static bool is_changed(const kl__sim_write *write)
     return false;
 }
 
-/* True if annotations or labels that count as spec have changed: a Deployment's
- * controller reads its annotations, clients of an EndpointSlice its labels. */
+/* True if annotations or labels have changed that raise the generation: the
+ * annotations of a Deployment, and the labels of an EndpointSlice. */
 static bool is_annotated(const kl__sim_write *write)
 {
     const char *name =
@@ -298,7 +303,7 @@ static bool count_change(kl__sim_write *write)
     kl__node *metadata = kl__sim_write_metadata(write);
     int64_t generation = kl__node_integer(kl__node_get(metadata, "generation"));
 
-    /* A PriorityClass keeps generation 1. */
+    /* The generation of a PriorityClass stays 1. */
     return !kl__sim_kind_is(write->kind, KL__SIM_GENERATION) ||
            is_kind(write->kind, "scheduling.k8s.io", "priorityclasses") ||
            (!is_changed(write) && !is_annotated(write)) ||

@@ -47,7 +47,8 @@ static bool is_taken(const kl__sim_write *write, const char *address)
     return false;
 }
 
-/* The next free address of 10.0.0.0/16; the first is the API server's. */
+/* Chooses the next free address of 10.0.0.0/16, but not 10.0.0.1, which is the
+ * API server's. False: all are taken. */
 static bool choose_address(kl__sim_write *write, char *address, size_t size)
 {
     kl_sim *sim = write->answer->sim;
@@ -102,7 +103,8 @@ static bool put_pair(kl__edit *edit, kl__node *object, const char *name,
            kl__node_put(edit, object, name, list);
 }
 
-/* A headless Service without a selector has both IP families. */
+/* Sets ipFamilies and ipFamilyPolicy if they are absent. `is_both`: IPv4 and
+ * IPv6, for a headless Service without a selector; else IPv4. */
 static bool put_families(kl__edit *edit, kl__node *spec, bool is_both)
 {
     if (kl__node_get(spec, "ipFamilies") == NULL &&
@@ -134,7 +136,7 @@ static bool put_address(kl__sim_write *write, kl__node *spec)
     }
     if (*given == '\0') {
         if (!choose_address(write, chosen, sizeof(chosen))) {
-            return true; /* all are taken: it gets none */
+            return true; /* all are taken: the Service gets no address */
         }
         given = chosen;
     } else if (strcmp(given, NONE) != 0 && *before == '\0') {
@@ -142,8 +144,7 @@ static bool put_address(kl__sim_write *write, kl__node *spec)
     }
     is_both = strcmp(given, NONE) == 0 &&
               kl__node_size(kl__node_get(spec, "selector")) == 0;
-    /* `given` may point into the tree, where its value is about to be
-     * replaced. */
+    /* A copy: `given` may point into the node that the next line replaces. */
     snprintf(address, sizeof(address), "%s", given);
     return kl__sim_put_text(write->edit, spec, "clusterIP", address) &&
            put_pair(write->edit, spec, "clusterIPs", address, NULL) &&

@@ -1,6 +1,6 @@
 /*
- * sim_track.c - see sim_track.h: stages that find the managers of changed
- * fields and write managedFields (patch/ does the work).
+ * sim_track.c - see sim_track.h: the stages that compute and write
+ * managedFields. They prepare what the functions in sim/patch need.
  */
 #include "sim/write/sim_track.h"
 
@@ -94,11 +94,11 @@ static void name_manager(const kl__sim_ask *ask, char name[])
     }
 }
 
-/* What is written, and through which path. */
+/* An object whose managers are tracked, and the path of the write. */
 typedef struct tracked {
     kl_sim *sim;
     const kl__sim_kind *kind;
-    const kl__sim_version *served; /* of the request, or the stored one */
+    const kl__sim_version *served; /* the request's version, or the stored */
     const char *subresource;
     bool begins; /* there is no old object to compare with */
 } tracked;
@@ -108,7 +108,8 @@ static bool is_custom(const tracked *target)
     return kl__sim_kind_is(target->kind, KL__SIM_CUSTOM);
 }
 
-/* The fields that are put back whatever the request has, as FieldsV1. */
+/* The fields that the write cannot change, as FieldsV1; NULL: there are none.
+ * The write's manager does not get them. */
 static const char *ignored_by(const tracked *target)
 {
     const kl__sim_kind *kind = target->kind;
@@ -140,8 +141,9 @@ static const kl__schema *schema_of(const tracked *target, kl_error *err)
                               target->kind->kind, err);
 }
 
-/* A new object of a built-in kind is compared with an empty Go struct: fields
- * that are written even when empty have no manager. False: out of memory. */
+/* For a new object of a built-in kind: sets author->nothing to what Go writes
+ * for an empty struct. Fields that Go writes even when they are empty get no
+ * manager then. False: out of memory. */
 static bool begin_with_nothing(kl__author *author, const tracked *target)
 {
     kl__node *nothing;
@@ -155,7 +157,7 @@ static bool begin_with_nothing(kl__author *author, const tracked *target)
            kl__schema_normalize(author->edit, nothing, author->schema);
 }
 
-/* Fills everything but the name. KL_ENOMEM. */
+/* Fills the author, except for its name. KL_ENOMEM. */
 static kl_code begin_tracking(kl__sim_author *self, const tracked *target,
                               kl__edit *edit, kl_error *err)
 {
@@ -217,8 +219,8 @@ kl_code kl__sim_note_managers(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* Drops empty members: the metadata of custom objects is a Go struct too, and
- * Go leaves these out. */
+/* Removes empty members from the metadata of a custom object. It is a Go struct
+ * even there, and Go does not write these members when they are empty. */
 static void drop_empty(kl__node *metadata)
 {
     kl__node_iter iter = {0};
@@ -263,7 +265,8 @@ kl_code kl__sim_track(kl__sim_write *write, kl_error *err)
     return code;
 }
 
-/* True if entries differ in their times only. */
+/* True if two lists of managedFields differ in the times of their entries
+ * only. */
 static bool is_same_but_times(const kl__node *a, const kl__node *b)
 {
     static const char *const times[] = {"time", NULL};
@@ -282,7 +285,7 @@ static bool is_same_but_times(const kl__node *a, const kl__node *b)
     return true;
 }
 
-/* True if the write changes only the times of entries. */
+/* True if the write would change nothing but the times in managedFields. */
 static bool is_idle(const kl__sim_write *write, const kl__node *before)
 {
     static const char *const metadata[] = {"metadata", NULL};

@@ -10,23 +10,25 @@
 
 enum { KL__SIM_MANAGER_SIZE = 129 };
 
-/* Answers 422 unless the parameters fieldManager and force are valid. */
+/* Answers 422 if the parameters fieldManager or force, or dryRun of a patch,
+ * are invalid. */
 kl_code kl__sim_check_manager(kl__sim_write *write, kl_error *err);
 
-/* sim_patch.c: answers 422 for a patch whose result is no object of the kind,
- * and shows it. */
+/* sim_patch.c: answers 422 for a patch whose result is no object of the kind.
+ * The message shows that result, or a strategic patch itself. */
 kl_code kl__sim_refuse_patched(kl__sim_write *write, const char *why,
                                kl_error *err);
 /* True for a server-side apply. */
 bool kl__sim_is_apply(const kl__sim_write *write);
 /* sim_patch.c: true for a strategic merge patch. */
 bool kl__sim_is_strategic(const kl__sim_write *write);
-/* sim_apply.c: finds the object and applies the configuration in the body to
- * it: `write->edit`. Answers what cannot be applied. KL_ENOMEM. */
+/* sim_apply.c: finds the object, applies the configuration in the body, and
+ * sets `write->edit` to the result. Refuses a configuration that cannot be
+ * applied. KL_ENOMEM. */
 kl_code kl__sim_apply(kl__sim_write *write, kl_error *err);
 
-/* The manager of a write, as managedFields need it. After KL_ENOMEM there is
- * nothing to free; else kl__sim_author_deinit frees it. */
+/* The manager of a write, as sim/patch needs it for managedFields. After
+ * KL_ENOMEM of kl__sim_author_init there is nothing to deinit. */
 typedef struct kl__sim_author {
     kl__author author;
     char *api_version;

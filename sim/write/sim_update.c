@@ -29,7 +29,8 @@ kl__sim_state *kl__sim_current(kl__sim_answer *answer,
     return node->state;
 }
 
-/* Finds the object. Objects of some kinds are created if there is none. */
+/* Finds the object. For kinds whose PUT can create an object, it may be
+ * missing. */
 static kl_code find_updated(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_route *route = &write->answer->ask.route;

@@ -1,6 +1,7 @@
 /*
- * sim_validate.c - a stage of a write: checks every object whatever its schema:
- * names, labels, immutable fields. Causes are collected and answered together.
+ * sim_validate.c - a stage of a write: runs all checks of an object: name,
+ * labels and metadata first, then the checks of its kind or of its schema. One
+ * answer has the causes of all checks.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -11,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Once an object is being deleted, finalizers may only be removed. */
+/* Adds causes for new finalizers of an object that is being deleted: then they
+ * may only be removed. */
 static void check_finalizers(kl__sim_write *write, const kl__node *old)
 {
     const kl__node *finalizers =

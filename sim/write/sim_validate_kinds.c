@@ -8,17 +8,17 @@
 
 #include <string.h>
 
-/* How a field is fixed. */
+/* How the change of a field is refused. */
 typedef enum fixity {
-    FIXED,     /* 422 Invalid, which shows the new value */
-    FORBIDDEN, /* 422 Forbidden, which does not */
-    ONCE       /* forbidden once it has a value */
+    FIXED,     /* as "Invalid value", with the new value */
+    FORBIDDEN, /* as "Forbidden", without the value */
+    ONCE       /* as FORBIDDEN, but only if the field had a value */
 } fixity;
 
 typedef struct immutable_member {
     const char *group;
     const char *plural;
-    const char *parent; /* NULL: the object itself */
+    const char *parent; /* the member that has it; NULL: the object itself */
     const char *name;
     const char *field;
     fixity how;
@@ -102,7 +102,8 @@ static void check_fixed_members(kl__sim_write *write)
     }
 }
 
-/* Checks roleRef of a binding; the message shows it as Go prints it. */
+/* Refuses a change of roleRef in a binding; the message shows the new roleRef
+ * as Go prints it. */
 static void check_role_ref(kl__sim_write *write)
 {
     static const char *const names[3][2] = {
@@ -129,8 +130,9 @@ static void check_role_ref(kl__sim_write *write)
     kl__buf_deinit(&shown);
 }
 
-/* A bound claim may ask for more storage and another class of volume
- * attributes; an unbound one may only get a volume. */
+/* Refuses changes of a claim's spec. A bound claim may change its request for
+ * storage and its class of volume attributes. A claim without a volume may get
+ * one. */
 static void check_claim(kl__sim_write *write)
 {
     static const char *const may[] = {"volumeName", "resources",
@@ -166,7 +168,7 @@ static void check_claim(kl__sim_write *write)
     }
 }
 
-/* Checks ConfigMaps and Secrets that are immutable. */
+/* Refuses changes of a ConfigMap or Secret that is marked as immutable. */
 static void check_frozen(kl__sim_write *write)
 {
     static const char *const members[] = {"data", "binaryData"};
@@ -216,7 +218,7 @@ static void check_stateful_set(kl__sim_write *write)
     }
 }
 
-/* True if two lists of containers differ in more than images. */
+/* True if two lists of containers differ in more than their images. */
 static bool containers_differ(const kl__node *before, const kl__node *now)
 {
     static const char *const may[] = {"image", NULL};
@@ -266,8 +268,9 @@ static void check_pod(kl__sim_write *write)
     }
 }
 
-/* Checks a new state. What was invalid before may stay: only a load makes such
- * objects, and its user has to be able to go on with them. */
+/* Validates the new object. Errors that the old object has too are left out: a
+ * load can store an invalid object, and updates of that object must stay
+ * possible. */
 static void check_new_state(kl__sim_write *write)
 {
     const kl__sim_kind *kind = write->kind;
@@ -292,7 +295,7 @@ void kl__sim_validate_kind(kl__sim_write *write)
     if (kl__sim_write_is_custom(write)) {
         return;
     }
-    /* For DaemonSets a real server reports this first. */
+    /* For a DaemonSet, a real server reports changes of fixed members first. */
     if (write->old != NULL && kl__sim_write_is(write, "apps", "daemonsets")) {
         check_fixed_members(write);
     }

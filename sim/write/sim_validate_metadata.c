@@ -1,6 +1,6 @@
 /*
- * sim_validate_metadata.c - checks metadata: owners, finalizers, and the
- * generation.
+ * sim_validate_metadata.c - checks metadata: owners, finalizers, and members
+ * that an update cannot change.
  */
 #include "sim/write/sim_pipeline.h"
 
@@ -19,7 +19,8 @@ static bool is_text_empty(const char *text)
     return text == NULL || *text == '\0';
 }
 
-/* Refuses an object shown as it is; kl__field_invalid_node would sort it. */
+/* Adds an error that shows `value` with its members in their own order;
+ * kl__field_invalid_node would sort them. */
 static void refuse_as_is(kl__sim_write *write, const char *field,
                          const kl__node *value, const char *why)
 {
@@ -117,7 +118,8 @@ static void check_finalizers(kl__sim_write *write)
     }
 }
 
-/* Finalizers of built-in kinds need a domain, or must be Kubernetes' own. */
+/* Checks the finalizers of built-in kinds: each must have a domain
+ * ("example.com/name"), or be one of Kubernetes' own. */
 static void check_domains(kl__sim_write *write)
 {
     const kl__node *list =
@@ -163,8 +165,8 @@ void kl__sim_check_kept(kl__sim_write *write)
     }
 }
 
-/* Marks the causes found in metadata so far as listed twice: the strategy of a
- * kind checks metadata once more. */
+/* Makes the answer list the causes found in metadata so far twice: in an
+ * update, kube-apiserver checks metadata in two places. */
 static void note_twice(kl__sim_write *write)
 {
     static const char within[] = "metadata.";

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-/* The conversions between a version and the stored one; NULL: it is the stored
- * one, or the kind has its own way. */
+/* The conversions between a version and the stored version. NULL: both have the
+ * same schema, or the kind is custom. */
 static const kl__conversion *conversion_of(const kl__sim_kind *kind,
                                            const kl__sim_version *served)
 {
@@ -58,7 +58,7 @@ kl_code kl__sim_convert_fields(kl__sim_write *write, kl_error *err)
                : kl__sim_no_memory(err);
 }
 
-/* The same, and sets apiVersion and kind. */
+/* The same, and sets apiVersion. */
 static bool show_version(kl__edit *edit, kl__node *object,
                          const kl__sim_kind *kind,
                          const kl__sim_version *served)
