@@ -1,7 +1,7 @@
 /*
- * atomic_points.h - included before every file of the core in the model: each
- * atomic operation gives way before it and after it. What an atomic protects
- * goes wrong between it and what comes next, not in it.
+ * atomic_points.h - included before every file of the core in the model:
+ * another strand may run before and after each atomic operation. Races around
+ * an atomic happen between it and the code next to it, not within it.
  */
 #ifndef KL_SPEC_MODEL_ATOMIC_POINTS_H
 #define KL_SPEC_MODEL_ATOMIC_POINTS_H

@@ -1,7 +1,8 @@
 /*
- * cache_check.c - each answer of a cache must be what the server had at one
- * moment (no transaction is seen by half), and a later answer of no earlier
- * moment. The server's history tells what it had when.
+ * cache_check.c - checks that each answer of a cache is the state that the
+ * server had at one moment (no half of a transaction is visible), and that a
+ * later answer is not of an earlier moment. The server's history has the state
+ * at each moment.
  */
 #include "oracle.h"
 
@@ -11,13 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A walk through the server's history, next to an answer. Static: fibers do not
- * hand over within a computation, and their stacks are small. */
+/* An answer, and the server's state at one moment of its history. There is one
+ * static variable of this type: no other fiber runs within the comparison, and
+ * stacks of fibers are small. */
 typedef struct walk {
     const scope *scope;
     answer_kind kind;
     int value;
-    int64_t answer[HISTORY_ALL_KEYS]; /* versions; 0: not in it */
+    int64_t answer[HISTORY_ALL_KEYS]; /* versions; 0: not in the answer */
     int64_t now[HISTORY_ALL_KEYS];
     size_t different;
 } walk;
@@ -96,7 +98,8 @@ static void add_object(const kl_object *object, const char *whose)
     put(&at.answer[key], witness_version(object), &at.now[key]);
 }
 
-/* A list of several versions is repaired by the watch, later. */
+/* True if the cache may hold a list whose pages were of several versions: only
+ * the watch after it brings the cache to one state. */
 static bool is_fuzzy(const feed *of, int64_t version)
 {
     return of->fuzzy_until != 0 && version < of->fuzzy_until;

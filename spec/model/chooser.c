@@ -4,13 +4,13 @@
 #include "chooser.h"
 
 enum {
-    /* A machine that is slow for ever gets nothing done that comes again and
-     * again, such as a resync. */
+    /* How often time hurries in a run, at most. On a machine that is always
+     * slow, work that recurs, such as resyncs, would never be finished. */
     HURRIES_MAX = 100,
-    GAPS = 10,       /* a walk gives way each 2^0 to 2^9 steps, on average */
-    CALM = 400,      /* steps between bursts, */
-    BURST_MAX = 60,  /* and in one */
-    RANK_GAP_LOG = 4 /* a priority falls each 2^4 to 2^13 steps */
+    GAPS = 10,       /* a walk gives way every 2^0 to 2^9 steps, on average */
+    CALM = 400,      /* steps between two bursts, on average */
+    BURST_MAX = 60,  /* steps of a burst, at most */
+    RANK_GAP_LOG = 4 /* a priority falls every 2^4 to 2^13 steps */
 };
 
 uint64_t chooser_draw(uint64_t *state)
@@ -32,7 +32,7 @@ uint64_t chooser_seed(uint64_t seed, uint64_t stream)
     return word != 0 ? word : 1;
 }
 
-/* Steps to the next of events that are `mean` steps apart. */
+/* Draws the number of steps to the next event, `mean` on average. */
 static uint64_t gap(chooser *self, uint64_t mean)
 {
     return 1 + chooser_draw(&self->random) % (2 * mean);
@@ -76,7 +76,7 @@ void chooser_demote(chooser *self, strand *yielding)
     yielding->priority = --self->lowest;
 }
 
-/* True if one of them has a higher priority than the running strand. */
+/* True if one of `others` has a higher priority than the running strand. */
 static bool outranks(strand_set others, const strand *running)
 {
     for (; others != 0; others &= others - 1) {
@@ -139,7 +139,7 @@ bool chooser_preempts(chooser *self, strand *running, strand_set others)
     return true;
 }
 
-/* A set's member at a place, counted from its lowest. */
+/* Returns a set's member by its place in the set, from 0. */
 static strand *pick(strand_set set, uint64_t place)
 {
     for (; place > 0; place--) {

@@ -1,6 +1,7 @@
 /*
- * coverage.h - what happened in the histories that were run: a class that never
- * happens is a hole in the model, and a run that has one fails.
+ * coverage.h - counts what happened in the histories that were run. A class of
+ * events that never happened is a hole in the model: a long run that has one
+ * fails.
  */
 #ifndef KL_SPEC_MODEL_COVERAGE_H
 #define KL_SPEC_MODEL_COVERAGE_H

@@ -1,6 +1,7 @@
 /*
- * feed.c - the transport in between, and what is read off its bytes: lines of
- * watches as they are handed over, bodies of lists when they are closed.
+ * feed.c - the transport in front of the server's. It reads the bytes that
+ * pass: each event of a watch as soon as it is whole, a list when its stream is
+ * closed.
  */
 #include "feed.h"
 
@@ -14,10 +15,10 @@
 
 enum { SILENCE_MS = 5000 }; /* the shortest idle timeout */
 
-/* What a stream asks for. */
+/* What the request of a stream asks for. */
 typedef enum asked {
     ASKED_LIST,
-    ASKED_PAGE,   /* a later one */
+    ASKED_PAGE,   /* a later page of a list */
     ASKED_STREAM, /* a streaming list, until its end bookmark */
     ASKED_WATCH
 } asked;
@@ -29,9 +30,9 @@ typedef struct tap {
     feed *feed;
     asked asked;
     struct tap *next;
-    bool is_dead; /* something came after which nothing is believed */
+    bool is_dead; /* an error or a malformed event came: the rest is ignored */
     bool is_over;
-    char *text; /* what is not cut yet; of a list, all of it */
+    char *text; /* bytes that are no whole event yet; of a list, all bytes */
     size_t length;
     size_t capacity;
 } tap;
@@ -74,7 +75,7 @@ static void note_due(tap *self, int64_t version)
     const server_change *change;
 
     if (position == 0) {
-        return; /* undone meanwhile */
+        return; /* a restore has undone the change */
     }
     change = &changes[position - 1];
     if (to->due_count == to->due_capacity) {
@@ -107,7 +108,7 @@ static void list_is_complete(tap *self, int64_t version, bool is_last)
     }
 }
 
-/* One event of a watch, whole. */
+/* Takes one whole event of a watch. */
 static void take_event(tap *self, const char *line)
 {
     int64_t version = feed_text_version(line, NULL);
@@ -145,7 +146,8 @@ static void take_event(tap *self, const char *line)
     }
 }
 
-/* Frames end with their last brace, whatever follows: it may be rubbish. */
+/* Takes all whole events. An event ends with its last brace: the bytes after it
+ * may be rubbish. */
 static void take_events(tap *self)
 {
     char *at = self->text + strspn(self->text, " \r\n");
@@ -172,7 +174,7 @@ static bool has_more(const tap *self)
     return found != NULL && found[sizeof(name) - 1] != '"';
 }
 
-/* All that a list brought, complete or not. */
+/* Takes the body of a list, complete or not. */
 static void take_list(tap *self)
 {
     const char *text = self->text != NULL ? self->text : "";
@@ -184,9 +186,9 @@ static void take_list(tap *self)
         }
     }
     if (self->text != NULL && feed_text_end(self->text) != NULL) {
-        /* Complete with its last brace, whether or not the end came as well. Of
-         * which version it is, is not read off it: it is known again with
-         * the next event. */
+        /* The list is complete with its last brace, even if the end of the
+         * stream did not come. Its version is not read: the version that a
+         * watch must begin at is unknown (0) until the next event. */
         list_is_complete(self, 0, !has_more(self));
         coverage_add(
             self->asked == ASKED_PAGE ? COVER_LIST_PAGES : COVER_LIST_PAGED, 1);
@@ -303,7 +305,7 @@ static asked what_is_asked(const char *target)
     return has(target, "continue=") ? ASKED_PAGE : ASKED_LIST;
 }
 
-/* The scope that a request is for; -1: none, it is discovery. */
+/* Returns the scope of a request; -1: it is a discovery request. */
 static int scope_of(const char *target)
 {
     size_t path = strcspn(target, "?");
@@ -326,8 +328,8 @@ static int scope_of(const char *target)
     return -1;
 }
 
-/* True if it seems to ask for a version only. Where pages have one object, the
- * first page of a list looks the same. */
+/* True if the request seems to ask only for the newest version (limit=1). If
+ * pages have one object, the first page of a list looks the same. */
 static bool seems_a_probe(const char *target)
 {
     const char *limit = strstr(target, "limit=1");
@@ -336,8 +338,9 @@ static bool seems_a_probe(const char *target)
            !has(target, "continue=");
 }
 
-/* A watch goes on from where the last one was: not from before, where all would
- * come again, and not from later. */
+/* Checks that a watch begins at the last version that was received. From an
+ * earlier one, events would come again; from a later one, some would be
+ * lost. */
 static void check_resume(const feeds *all, const feed *of, const char *target)
 {
     static const char name[] = "resourceVersion=";
@@ -440,8 +443,8 @@ kl_transport *feeds_transport(feeds *self)
 feed *feeds_join(feeds *self, int number)
 {
     feed *there = self->latest[number];
-    /* What is told by a watch that is then taken for broken, as its versions go
-     * back, need not be seen. */
+    /* With lists_apart, versions of events may go back, and the core then takes
+     * the watch for broken: handlers need not see its events. */
     bool is_murky = self->leaving[number] > 0 || self->lists_apart;
 
     if (there != NULL && there->handles > 0) {
@@ -471,7 +474,9 @@ void feeds_left(feeds *self, feed *left, bool inside)
 {
     if (!inside) {
         self->leaving[left->scope]--;
-    } /* else it may go on for ever so long: all that follow are murky */
+        /* else the old informer may read on for any time: later feeds of this
+         * scope are murky */
+    }
 }
 
 void feeds_clear(feeds *self)

@@ -1,7 +1,8 @@
 /*
- * fiber.c - see fiber.h. A jump saves the registers that a call has to save on
- * the stack, and exchanges the stack pointers: no system call, unlike
- * swapcontext, which stays for machines that are not written down here.
+ * fiber.c - see fiber.h. A jump saves on the stack the registers that a called
+ * function must keep, and exchanges the stack pointers. It needs no system
+ * call, unlike swapcontext, which is used on processors other than x86-64 and
+ * AArch64.
  */
 #include "fiber.h"
 
@@ -49,7 +50,8 @@ __asm__(".text\n"
         "    ret\n"
         ".size exchange_stacks, . - exchange_stacks\n");
 
-/* As if `entry` had been interrupted before its first instruction. */
+/* Prepares a stack that looks as if `entry` had been interrupted before its
+ * first instruction. */
 static void prepare(fiber *self, void (*entry)(void))
 {
     uint64_t *top = (uint64_t *)((char *)self->stack + self->size) - 3;
@@ -96,13 +98,13 @@ static void prepare(fiber *self, void (*entry)(void))
     uint64_t *top = (uint64_t *)((char *)self->stack + self->size) - 20;
 
     memset(top, 0, 20 * sizeof(*top));
-    top[11] = (uint64_t)(uintptr_t)entry; /* x30, where ret goes */
+    top[11] = (uint64_t)(uintptr_t)entry; /* x30: ret jumps to it */
     self->at = top;
 }
 #else
 #include <ucontext.h>
 
-/* `at` is a ucontext_t, made once for each fiber and kept. */
+/* `at` points to a ucontext_t, made once for each fiber and kept. */
 static ucontext_t *context_of(void **at)
 {
     if (*at == NULL) {
@@ -169,7 +171,8 @@ void fiber_begun(fiber *from)
     size_t size;
 
     __sanitizer_finish_switch_fiber(NULL, &stack, &size);
-    if (from->stack == NULL) { /* the process's own: now it is known */
+    /* the process's own stack: the sanitizer tells its bounds */
+    if (from->stack == NULL) {
         from->stack = (void *)(uintptr_t)stack;
         from->size = size;
     }

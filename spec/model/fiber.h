@@ -1,6 +1,6 @@
 /*
- * fiber.h - stacks, and the jump from one to another. What runs on them, and
- * when, is schedule.c's.
+ * fiber.h - stacks, and the jump from one to another. schedule.c decides what
+ * runs on them, and when.
  */
 #ifndef KL_SPEC_MODEL_FIBER_H
 #define KL_SPEC_MODEL_FIBER_H
@@ -8,22 +8,23 @@
 #include <stddef.h>
 
 typedef struct fiber {
-    void *stack;      /* its lowest byte, above a guard page; NULL: the
-                         process's own stack */
-    size_t size;      /* of the stack */
-    void *at;         /* where it stands while another runs */
+    void *stack; /* its lowest byte, above a guard page; NULL: the
+                    process's own stack */
+    size_t size; /* of the stack */
+    /* its stack pointer or context while another fiber runs */
+    void *at;
     void *fake_stack; /* AddressSanitizer's */
 } fiber;
 
-/* Gives it a stack, once, and sets it to call `entry`, which must not return,
- * when it is jumped to. Again: whatever was on the stack is gone. Aborts when
- * out of memory. */
+/* Gives a fiber a stack, and makes the next jump to it call `entry`, which must
+ * not return. A second call keeps the stack, and forgets what was on it. Aborts
+ * when out of memory. */
 void fiber_make(fiber *self, void (*entry)(void));
 
-/* Stands still in `from`, the one that runs, and runs on in `to`. */
+/* Stops `from`, the running fiber, and continues `to`. */
 void fiber_jump(fiber *from, fiber *to);
 
-/* The first thing that `entry` calls; `from` is where the jump came from. */
+/* `entry` calls this first; `from` is the fiber that jumped to it. */
 void fiber_begun(fiber *from);
 
 #endif

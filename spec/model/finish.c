@@ -1,6 +1,7 @@
 /*
- * finish.c - once nothing goes wrong any more: all is in sync within a bounded
- * time, resyncs come without a request, and after the end nothing is left.
+ * finish.c - checks after the last fault: everything is in sync within a time
+ * limit, resyncs send no request to the server, and after the end nothing is
+ * left.
  */
 #include "oracle.h"
 
@@ -73,8 +74,8 @@ static void check_resync(handler *self)
     coverage_add(COVER_RESYNC_CHECKS, 1);
 }
 
-/* If nothing is slow, changes arrive at once. A thread that only goes on at a
- * deadline has missed a wake-up. */
+/* Checks that changes arrive at once if no handler is slow. A thread that goes
+ * on only at its deadline has missed a wake-up. */
 static void check_prompt(world *self)
 {
     char why[400] = "";
@@ -88,7 +89,8 @@ static void check_prompt(world *self)
     if (finish_is_restless(self)) {
         return;
     }
-    /* News say that the watches are there; those after them have no excuse. */
+    /* When the first changes have arrived, all watches are open: the next
+     * changes must arrive soon. */
     finish_write_everywhere(self);
     finish_await_settled(self);
     finish_write_everywhere(self);
@@ -100,7 +102,7 @@ static void check_prompt(world *self)
     }
 }
 
-/* What is in sync stays so without asking for a list. */
+/* Checks that an informer that is in sync does not list again. */
 static void check_quiet(world *self)
 {
     size_t requests[FEEDS_MAX];
@@ -135,7 +137,8 @@ void finish_settle(world *self)
     for (size_t i = 0; i < self->informer_count; i++) {
         coverage_add(COVER_SETTLED, self->informers[i].is_closing ? 0 : 1);
     }
-    /* What was on its way when it all ended has arrived by then. */
+    /* Events that were on their way when the faults ended arrive within this
+     * time. */
     schedule_wait_until(schedule_now() + AFTERMATH_MS);
     finish_await_settled(self);
     check_prompt(self);

@@ -1,6 +1,6 @@
 /*
- * handlers.c - registrations come and go, are held, and do things within their
- * callbacks; each shows what it is told to the oracle.
+ * handlers.c - adds and removes registrations, holds them, and acts within
+ * their callbacks. Each callback shows its event to the oracle.
  */
 #include "oracle.h"
 
@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* A handler's thread that has been told to end may be about to call already;
- * so may be one callback more, where it was a handler that ended it. */
+/* Checks that a callback may begin. If a callback ended the registration, one
+ * more callback may begin, because its thread may have been about to call. */
 static void check_may_begin(handler *self)
 {
     schedule_check(!self->is_dropped,
@@ -42,7 +42,7 @@ void handlers_exit(handler *self)
     world_changed(self->world);
 }
 
-/* What happens within a callback, behind the oracle's look at it. */
+/* What a callback does after the oracle has seen its event. */
 static void work(handler *self)
 {
     coverage_add(COVER_HELD, self->is_held ? 1 : 0);
@@ -118,9 +118,9 @@ static bool is_pulled(handler_kind kind)
            kind == HANDLER_PULLED_EVERY;
 }
 
-/* The resync period that the handler asks for. None with a crowd of objects,
- * because that takes too long; not a short one on a slow machine, which would
- * do nothing else. */
+/* The resync period that the handler asks for. With a crowd of objects there is
+ * none, because it takes too long; on a slow machine it is not short, because
+ * the handler would do nothing else. */
 static int64_t period_of(const handler *self, const op *what)
 {
     static const int64_t periods[] = {0, 0, 0, 0, -1, 800, 4000, 40000};
@@ -133,7 +133,7 @@ static int64_t period_of(const handler *self, const op *what)
     return is_slow && period > 0 ? 40000 : period;
 }
 
-/* The rest of its nature is in the bits of `c`. */
+/* Sets what kind of handler this is; the bits of `c` say more. */
 static void choose(handler *self, const op *what)
 {
     int bits = what->c;
@@ -201,7 +201,7 @@ static kl_registration *join(handler *self, const op *what, kl_error *err)
                                    err);
 }
 
-/* `inside`: a callback adds it to its own informer, which may be closed
+/* `inside`: a callback adds the handler; the informer may be closed
  * meanwhile. */
 static void add(world *self, int slot, user_informer *informer, const op *what,
                 bool inside)
@@ -220,7 +220,7 @@ static void add(world *self, int slot, user_informer *informer, const op *what,
         schedule_check(self->is_client_closed || inside,
                        "errors: the informer was not closed: %s", err.message);
         made->state = HANDLER_ENDED;
-        made->is_dropped = true; /* it is not called, says handler.h */
+        made->is_dropped = true; /* handler.h: it is not called then */
         self->handlers[slot] = NULL;
     } else if (informer->is_closing) {
         made->state = informer->is_closed ? HANDLER_ENDED : HANDLER_LEAVING;
@@ -268,8 +268,8 @@ static bool begin_leave(handler *self)
     return true;
 }
 
-/* Waits until no other fiber is in a call on the registration; its own callback
- * may be. */
+/* Waits until no other fiber is in a call on the registration. The caller
+ * itself may be in a callback of it. */
 static void await_alone(handler *self)
 {
     if (is_pulled(self->kind)) {
@@ -333,7 +333,7 @@ void handlers_end_close(world *self, const user_informer *informer, bool inside)
         if (each->informer == informer && each->state == HANDLER_LEAVING) {
             end(each, inside);
         }
-        /* Those that had removed themselves are waited for as well. */
+        /* The close also waits for handlers that had removed themselves. */
         schedule_check(
             inside || each->informer != informer || is_pulled(each->kind) ||
                 (each->is_dropped && each->inside == 0),
@@ -358,7 +358,8 @@ void handlers_arm(world *self, const op *what)
     }
 }
 
-/* Also while its informer is being closed: handler.h allows that. */
+/* Removes the handler within its own callback: handler.h allows that also while
+ * its informer is being closed. */
 static void remove_self(handler *self)
 {
     WORLD_WAIT(self->world, self->state != HANDLER_JOINING);
@@ -375,7 +376,7 @@ void handlers_act(handler *self)
 {
     world *in = self->world;
     const op what = self->armed;
-    /* The loop is no handler's thread. */
+    /* The loop drains pulled handlers on its own thread. */
     bool inside = !is_pulled(self->kind);
     const op added = {
         .slot = what.b, .a = 0, .b = what.c % HANDLER_KINDS, .c = what.c};
@@ -384,7 +385,8 @@ void handlers_act(handler *self)
     switch ((armed_action)what.a) {
     case ARMED_REMOVE_SELF:
         remove_self(self);
-        schedule_wait_until(schedule_now() + what.b * 20); /* it still runs */
+        /* the callback still runs */
+        schedule_wait_until(schedule_now() + what.b * 20);
         break;
     case ARMED_REMOVE_OTHER:
         handlers_remove(in, what.b, inside);

@@ -1,7 +1,7 @@
 /*
  * history.c - draws histories. Each one leaves some kinds of operation out and
- * has more of others ("swarm testing"): what never happens together in a
- * uniform mixture happens in some of them.
+ * has more of others ("swarm testing"). So some histories have combinations
+ * that a uniform mixture would never have.
  */
 #include "history_draw.h"
 
@@ -32,7 +32,7 @@ static void draw_weights(drawing *self)
     for (int i = 0; i < OP_TYPES; i++) {
         int factor = PICK(&self->state, 0, 1, 1, 1, 5);
 
-        /* Nothing happens without these. */
+        /* Without these two, nothing would happen. */
         factor = factor == 0 && (i == OP_PASS || i == OP_UPDATE) ? 1 : factor;
         self->weights[i] = weights[i] * factor;
         self->total += self->weights[i];
@@ -69,7 +69,7 @@ static int draw_ms(uint64_t *state)
     }
 }
 
-/* Calls that a user makes on any thread. */
+/* True for calls that a user may make on any thread. */
 static bool is_for_hands(op_type type)
 {
     switch (type) {
@@ -115,12 +115,13 @@ static void draw_fault(uint64_t *state, op *what)
     default:
         what->a = PICK(state, 0, 0, 1, 30, 200, 700);
         what->a += what->a > 1 ? draw_below(state, what->a) : 0;
-        what->c = PICK(state, 1, 1, 0); /* on open streams, or the next */
+        /* 1: on open streams; 0: on the next answer */
+        what->c = PICK(state, 1, 1, 0);
         break;
     }
 }
 
-/* Mostly the first one, so that much happens to one. */
+/* Draws mostly the first informer, so that much happens to one informer. */
 static int draw_informer(uint64_t *state)
 {
     return draw_chance(state, 65) ? 0 : draw_below(state, HISTORY_INFORMERS);
@@ -131,7 +132,7 @@ static int draw_handler(uint64_t *state)
     return draw_chance(state, 50) ? 0 : draw_below(state, HISTORY_HANDLERS);
 }
 
-/* Of the user's calls. */
+/* Draws the arguments of a user's call. */
 static void draw_call(uint64_t *state, op *what)
 {
     switch (what->type) {
@@ -158,7 +159,7 @@ static void draw_call(uint64_t *state, op *what)
         break;
     default:
         what->slot = draw_informer(state);
-        what->a = PICK(state, 0, 100, 5000, 100000); /* of a wait */
+        what->a = PICK(state, 0, 100, 5000, 100000); /* the timeout of a wait */
         what->b = draw_below(state, 6);
         what->c = draw_below(state, 4);
         break;
@@ -203,8 +204,9 @@ void draw_arguments(drawing *self, op *what)
     }
 }
 
-/* Some objects, an informer, a handler: without them there is nothing to
- * check. Sometimes a crowd of objects, for what is done aside. */
+/* Begins with some objects, an informer and a handler: without them there is
+ * nothing to check. Now and then there is a crowd of objects, so that a relist
+ * takes too many steps to apply under the lock (transaction.h: is_aside). */
 static void draw_beginning(drawing *self, history *out)
 {
     uint64_t *state = &self->state;
@@ -270,7 +272,8 @@ static void draw_server(uint64_t *state, server_options *out)
         .fault_per_mille = PICK(state, 0, 0, 0, 20, 150),
     };
     if (out->chunk_max == 1) {
-        out->bookmark_ms = 0; /* byte by byte there is enough to read */
+        /* byte by byte, many bookmarks would take too long */
+        out->bookmark_ms = 0;
     }
 }
 
@@ -302,8 +305,8 @@ static bool is_crowded_already(const history *what)
     return false;
 }
 
-/* What came to be later than the rest is drawn from a stream of its own: a
- * seed means the same history as before, but for this. */
+/* Draws the switches that were added later. They come from a stream of their
+ * own, so that otherwise a seed still means the same history. */
 static void draw_additions(uint64_t seed, server_options *out)
 {
     uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15);

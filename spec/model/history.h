@@ -15,14 +15,14 @@ enum {
     HISTORY_OPS_MAX = 48,
     HISTORY_INFORMERS = 3, /* handles that are open at a time */
     HISTORY_HANDLERS = 6,  /* registrations at a time */
-    HISTORY_HANDS = 2,     /* fibers of the user's besides the first */
+    HISTORY_HANDS = 2,     /* fibers of the user besides the first */
     HISTORY_SCOPES = 5,
-    HISTORY_KEYS = 12,    /* that operations name */
-    HISTORY_CROWD = 1200, /* and what a crowd adds to them, at most */
+    HISTORY_KEYS = 12,    /* keys that operations name */
+    HISTORY_CROWD = 1200, /* further keys of a crowd, at most */
     HISTORY_ALL_KEYS = HISTORY_KEYS + HISTORY_CROWD
 };
 
-/* X(constant, name). What the arguments mean stands in history_print.c. */
+/* X(constant, name). history_print.c shows what the arguments mean. */
 #define HISTORY_OPS(X)                  \
     X(CREATE, "create")                 \
     X(UPDATE, "update")                 \
@@ -65,25 +65,26 @@ typedef enum op_type {
         OP_TYPES
 } op_type;
 
-/* An operation that does not fit what there is (a slot is empty, a key exists)
- * does nothing: any part of a history is a history. */
+/* An operation that does not fit (its slot is empty, its key exists) does
+ * nothing, so any part of a history is a history too. */
 typedef struct op {
     op_type type;
-    int hand; /* 0: the first fiber, which waits for it; else that hand's, which
-                 does it when it comes to it */
-    int slot; /* of an informer, or of a handler */
+    /* 0: the first fiber does it at once; else the fiber of that hand does it,
+     * after its earlier operations */
+    int hand;
+    int slot; /* slot of an informer, or of a handler */
     int key;
     int a;
     int b;
     int c;
 } op;
 
-/* What a handler is. */
+/* Kinds of handlers. */
 typedef enum handler_kind {
     HANDLER_PLAIN,      /* callbacks, on a thread of its own */
-    HANDLER_SLOW,       /* the same, each taking some time */
-    HANDLER_COALESCING, /* a backlog of a few */
-    HANDLER_EVERY,      /* every change, a backlog of a few */
+    HANDLER_SLOW,       /* the same, and callbacks take some time */
+    HANDLER_COALESCING, /* a small backlog */
+    HANDLER_EVERY,      /* every change, a small backlog */
     HANDLER_QUIET,      /* wants no errors */
     HANDLER_PULLED,     /* drained from the event queue */
     HANDLER_PULLED_COALESCING,
@@ -106,13 +107,13 @@ typedef enum armed_action {
 
 /* In what order a run comes to its end. */
 typedef enum ending {
-    ENDING_INFORMERS, /* the handles are closed, with all that is in them */
+    ENDING_INFORMERS, /* the handles are closed, with their registrations */
     ENDING_HANDLERS,  /* each registration is removed first */
     ENDING_CLIENT,    /* the client is closed first of all */
     ENDINGS
 } ending;
 
-/* What the whole run is like. */
+/* Settings of a whole run. */
 typedef struct switches {
     int preemptions;
     int spurious_per_mille;
@@ -142,29 +143,29 @@ enum {
     SIMPLER_PAGES = 32,
     SIMPLER_RESYNC = 64,
     SIMPLER_WATCH_END = 128,
-    SIMPLER_HANDS = 256, /* all on the first fiber */
+    SIMPLER_HANDS = 256, /* all operations on the first fiber */
     SIMPLER_STREAMING = 512,
     SIMPLER_BITS = 10
 };
 
 typedef struct history_cut {
-    uint64_t mask;    /* of the operations that stay */
+    uint64_t mask;    /* bits: the operations that stay */
     unsigned simpler; /* bits of SIMPLER_ */
     int preemptions;  /* < 0: as drawn */
 } history_cut;
 
-/* Draws all of it. */
+/* Draws the history of a seed. */
 void history_draw(history *self, uint64_t seed);
 /* Takes away what the cut says. */
 void history_apply(history *self, const history_cut *cut);
 
-/* Writes one operation, or all switches, as a line without its end. */
+/* Writes one operation, or all switches, as a line without a line feed. */
 void history_op_text(const op *what, char *text, size_t size);
 void history_switches_text(const switches *what, char *text, size_t size);
 const char *history_op_name(op_type type);
 
-/* The key of an index, in the server's words, and the kind that it is of; and
- * back: < 0 if it is none of ours. */
+/* The server's key for a number, and the kind of its object; and the number for
+ * a key (< 0: unknown). */
 const char *history_key(int key, server_kind *kind);
 int history_key_index(const char *key);
 

@@ -1,13 +1,14 @@
 /*
- * history_draw.h - what the files share that draw histories: history.c the
- * mixture, history_scenes.c what chance alone would not bring together.
+ * history_draw.h - shared by the files that draw histories: history.c (the
+ * mixture) and history_scenes.c (scenes that would hardly occur by chance).
  */
 #ifndef KL_SPEC_MODEL_HISTORY_DRAW_H
 #define KL_SPEC_MODEL_HISTORY_DRAW_H
 
 #include "history.h"
 
-/* Draws: any number; below a bound; yes with so many percent; one of some. */
+/* Draws a number; a number below a bound; true with a chance of `percent`; one
+ * of some choices. */
 uint64_t draw_next(uint64_t *state);
 int draw_below(uint64_t *state, int bound);
 bool draw_chance(uint64_t *state, int percent);
@@ -27,7 +28,8 @@ void draw_arguments(drawing *self, op *what);
 /* Appends an operation, if there is room. */
 void draw_append(history *self, const op *what);
 
-/* Scenes, at the beginning or, of a crowd, at the end of a history. */
+/* Scenes. draw_crowd_again appends to the end of a history, the others to its
+ * beginning. */
 void draw_long_list(drawing *self, history *out);
 void draw_rush(drawing *self, history *out);
 void draw_late_loop(drawing *self, history *out);

@@ -24,7 +24,8 @@ const char *history_key(int key, server_kind *kind)
         return keys[key];
     }
     key -= HISTORY_KEYS;
-    if (crowd[key][0] == '\0') { /* printing it each time took half the CPU */
+    /* printing a key each time took half the CPU time */
+    if (crowd[key][0] == '\0') {
         snprintf(crowd[key], sizeof(crowd[key]), "n4/c%04u",
                  (unsigned)key % 10000);
     }

@@ -1,6 +1,6 @@
 /*
- * history_scenes.c - scenes that chance alone would hardly bring together; and
- * the draws that all of it is made of.
+ * history_scenes.c - scenes that would hardly occur by chance; and the
+ * functions that draw numbers.
  */
 #include "history_draw.h"
 
@@ -36,12 +36,12 @@ void draw_append(history *self, const op *what)
     }
 }
 
-/* A list in small pages that takes long, while all changes: its token expires,
- * and what it brings is of several versions. */
+/* A list in small pages that takes long while objects change: its continue
+ * token expires, so its pages are of several versions. */
 void draw_long_list(drawing *self, history *out)
 {
     uint64_t *state = &self->state;
-    bool compacts = draw_chance(state, 50); /* else tokens alone expire */
+    bool compacts = draw_chance(state, 50); /* else only tokens expire */
 
     out->switches.no_streaming_list = true;
     out->switches.page_size = 1 + draw_below(state, 2);
@@ -67,7 +67,7 @@ void draw_long_list(drawing *self, history *out)
     }
 }
 
-/* All fibers do something at once. */
+/* All fibers make calls at the same time. */
 void draw_rush(drawing *self, history *out)
 {
     static const op_type calls[] = {OP_ADD_HANDLER, OP_ADD_INDEX, OP_QUERY,
@@ -90,7 +90,8 @@ void draw_rush(drawing *self, history *out)
     }
 }
 
-/* A loop that comes late: resyncs wait, and then changes of the same. */
+/* A loop that is paused: resyncs wait in the backlog, then changes of the same
+ * objects. */
 void draw_late_loop(drawing *self, history *out)
 {
     int kind = PICK(&self->state, HANDLER_PULLED_COALESCING,
@@ -108,7 +109,7 @@ void draw_late_loop(drawing *self, history *out)
     draw_append(out, &(op){.type = OP_PASS, .a = 30});
 }
 
-/* A handler is on its way out when its informer is closed. */
+/* A handler removes itself while its informer is being closed. */
 void draw_leaving(drawing *self, history *out)
 {
     draw_append(out, &(op){.type = OP_ARM, .a = ARMED_REMOVE_SELF, .b = 5});
@@ -117,8 +118,9 @@ void draw_leaving(drawing *self, history *out)
     draw_append(out, &(op){.type = OP_CLOSE});
 }
 
-/* All of the crowd changes while the watch is down, and some others do not: a
- * relist that is done aside, and what indexes make of it. */
+/* Most objects of a crowd change while the watch is down, the rest do not:
+ * the relist takes too many steps to apply under the lock, and indexes must
+ * follow. */
 void draw_crowd_again(history *out)
 {
     static const op tail[] = {

@@ -33,7 +33,8 @@ static void again(world *self, handler *from)
     world_changed(self);
 }
 
-/* Removal after an event was pulled is fine: it is done with later. */
+/* Shows an event to the oracle. The registration may have been removed since
+ * the event was pulled; kl_registration_done follows later. */
 static void show(handler *to, const kl_event *event)
 {
     const told event_told = {.type = event->type,
@@ -56,7 +57,8 @@ static void show(handler *to, const kl_event *event)
     handlers_exit(to);
 }
 
-/* Some events at once, each of them shown, and only then all done with. */
+/* Pulls some events, shows each of them, and only then calls
+ * kl_registration_done for all of them. */
 static void drain(world *self, handler *from)
 {
     kl_registration *registration = from->registration;
@@ -98,7 +100,8 @@ void *loop_run(void *arg)
             WORLD_WAIT(self, next->state != HANDLER_JOINING);
             drain(self, next);
             if (schedule_chance(200)) {
-                break; /* it is readable still if there are others */
+                /* the queue stays readable if other registrations wait */
+                break;
             }
         }
     }

@@ -1,7 +1,7 @@
 /*
- * main.c - the program: runs histories by the thousand, in a child process, so
- * that a crash is a failure like any other; makes what fails small, and says
- * how to see it again.
+ * main.c - the program: runs thousands of histories in a child process, so that
+ * a crash is a failure like any other; makes a failing history small, and
+ * prints the command that repeats it.
  */
 #include "case_file.h"
 #include "coverage.h"
@@ -24,15 +24,15 @@
 
 enum {
     SHRINK_S = 30,
-    TWICE_EVERY = 64, /* so many histories apart, one is run twice */
-    /* Fewer histories need not have had everything in them. */
+    TWICE_EVERY = 64, /* one of so many histories is run twice */
+    /* A run of fewer histories need not have every class of events. */
     COVERED_FROM = 4000
 };
 
 typedef struct arguments {
     uint64_t first;
     uint64_t count;
-    int seconds; /* 0: until the count */
+    int seconds; /* 0: until the count is reached */
     int shrink_s;
     const char *replay;
     const char *cases; /* a file or a folder */
@@ -40,9 +40,9 @@ typedef struct arguments {
     bool as_case; /* print the history, do not run it */
 } arguments;
 
-/* What the child tells, in memory that it shares. */
+/* What the child reports, in memory that it shares with its parent. */
 typedef struct board {
-    uint64_t seed; /* the one at hand */
+    uint64_t seed; /* of the history that runs */
     uint64_t done;
     bool has_failed;
     char message[4096];

@@ -17,8 +17,8 @@ void world_changed(world *self)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* True if a write succeeded: a create fails if the key exists, an update or
- * delete if it does not. */
+/* True if a write succeeded. A create fails if the key exists; an update or
+ * delete fails if it does not. */
 static bool written(int64_t version)
 {
     coverage_add(COVER_WRITES, version != 0 ? 1 : 0);
@@ -42,8 +42,8 @@ static void put(world *self, int number, const server_spec *spec)
     }
 }
 
-/* The first key from there on that exists, or does not; any if there is none.
- */
+/* Finds the first key from what->key on that exists (for a create: that does
+ * not exist); what->key if there is none. */
 static const char *find_key(world *self, const op *what, server_kind *kind)
 {
     bool exists = what->type != OP_CREATE;
@@ -142,16 +142,17 @@ static void arm_request(world *self, const op *what)
     server_arm(self->server, &fault);
 }
 
-enum { SOON = 3 }; /* changes: finish_write_everywhere */
+enum { SOON = 3 }; /* finish_write_everywhere makes so many changes */
 
-/* Versions that come again are none below it. */
+/* True if the restored server soon gives out this version again: a client that
+ * is at this version cannot notice the restore. */
 static bool comes_again(int64_t version, int64_t restored)
 {
     return version > restored && version <= restored + SOON;
 }
 
-/* True if an informer can find out by the versions that it is told: by its
- * cache's, and by the last that came to it. */
+/* True if the informer can notice the restore by versions: neither its cache's
+ * version nor the last one that it received is soon given out again. */
 static bool can_tell(world *self, user_informer *informer, int64_t restored)
 {
     char text[64] = "";
@@ -167,16 +168,17 @@ static bool can_tell(world *self, user_informer *informer, int64_t restored)
            !comes_again(informer->feed->last, restored);
 }
 
-/* Clients must connect again, and must distrust silence, while the restored
- * server's versions are still lower: later the same versions are used again,
- * and a restore cannot be seen. */
+/* Restores a backup. Clients get time to notice while the server's versions are
+ * lower than theirs: later the same versions are given out again, and a client
+ * cannot notice the restore. */
 static void restore(world *self, const op *what)
 {
-    enum { ABSENCE_S = 200 }; /* in steps, as time may leap */
+    enum { ABSENCE_S = 200 }; /* waited second by second, as time may leap */
     server_future future = self->history->switches.server.future;
 
-    /* Events between two watches reach no client; and versions without an order
-     * cannot show that some of them were undone. */
+    /* After a second restore the oracle demands nothing; nor where the protocol
+     * cannot show a restore: events between two watches reach no client, and
+     * versions without an order do not show that some were undone. */
     self->is_blind |=
         self->has_restored ||
         (future == SERVER_FUTURE_TELLS && self->feeds.lists_apart) ||
@@ -190,8 +192,8 @@ static void restore(world *self, const op *what)
     self->feeds.has_restored = true;
     server_restore(self->server, (size_t)what->a);
     for (size_t i = 0; i < self->informer_count; i++) {
-        /* A list of several versions may hold what was undone, though the
-         * version that it is watched from was not. */
+        /* A list of several versions may hold a change that was undone,
+         * although the version of the list itself was not. */
         self->is_blind |= self->informers[i].feed->fuzzy_until != 0;
         self->is_blind |=
             future != SERVER_FUTURE_GONE &&
@@ -279,7 +281,8 @@ static void use(world *self, const op *what)
     }
 }
 
-/* Not checked on a slow machine, where time hurries on: it may be late. */
+/* Checks that silent streams are closed. Not on a slow machine: time hurries
+ * there, so a close may be late. */
 static void check_silence(const world *self)
 {
     const switches *how = &self->history->switches;
@@ -329,7 +332,7 @@ static void do_one(world *self, const op *what)
     }
 }
 
-/* A hand's thread: does what it is sent. */
+/* The thread of a hand: carries out the operations that it is sent. */
 static void *hand_run(void *arg)
 {
     hand *self = arg;
@@ -389,7 +392,7 @@ static void do_all(world *self)
     }
 }
 
-/* Nothing waits for the user any more; what goes wrong goes on. */
+/* Releases all handlers and the loop, and ends the hands. Faults continue. */
 static void end_of_use(world *self)
 {
     self->is_over = true;

@@ -20,13 +20,13 @@ static struct {
     schedule_outcome *outcome; /* NULL: no run */
     void (*entry)(void *arg);
     void *arg;
-    strand host; /* its fiber only: the caller of schedule_run */
+    strand host; /* the caller of schedule_run; only its fiber is used */
     strand strands[STRANDS_MAX];
     strand *current;
     fiber *left; /* the fiber that the last jump came from */
     strand_set ready;
-    strand_set waiting; /* with a deadline */
-    strand_set idle;    /* until no other strand can run */
+    strand_set waiting; /* strands that wait with a deadline */
+    strand_set idle;    /* strands that wait until no other can run */
     int alive;
     uint64_t serials;
     uint64_t max_steps;
@@ -66,7 +66,8 @@ int64_t strand_now(void)
     return run.outcome != NULL ? run.now : EPOCH_MS;
 }
 
-/* FNV-1a's step on words, with a shift so that high bits count too. */
+/* Mixes a word into the hash: FNV-1a on words, with a shift so that high bits
+ * count too. */
 static void mix(uint64_t word)
 {
     uint64_t hash = run.outcome->hash;
@@ -97,7 +98,7 @@ static void jump(fiber *to)
     fiber_jump(from, to);
 }
 
-/* Back to the caller of schedule_run. */
+/* Jumps back to the caller of schedule_run. */
 static void jump_out(void)
 {
     jump(&run.host.fiber);
@@ -161,7 +162,7 @@ static void make_ready(strand *self)
     run.idle &= ~bit;
 }
 
-/* Time goes on to the nearest deadline; false: there is none. */
+/* Moves time to the nearest deadline; false: there is none. */
 static bool leap(void)
 {
     int64_t next = next_deadline();
@@ -182,8 +183,8 @@ static bool leap(void)
     return true;
 }
 
-/* Wakes the strands that wait until nothing is left to do before their
- * deadline. */
+/* Wakes the strands of schedule_wait_idle if no other deadline comes before
+ * theirs, or at the same time. */
 static bool wake_idle(void)
 {
     int64_t next = next_deadline();
@@ -208,7 +209,8 @@ static _Noreturn void deadlock(void)
     schedule_fail("deadlock: %s", text);
 }
 
-/* The strand at hand cannot run on: another does, or it itself once it can. */
+/* The running strand has to wait: runs another one, or the same one once it can
+ * run on. */
 static void run_another(void)
 {
     while (run.ready == 0) {
@@ -311,7 +313,7 @@ bool strand_is_spurious(void)
            chooser_draw(&run.chooser.random) % 1000 < (uint64_t)per_mille;
 }
 
-/* The strand at hand is over; its fiber comes back as that of another. */
+/* Ends the running strand; its fiber is used again for a later strand. */
 static void end(strand *self)
 {
     if (self->held_count > 0) {
@@ -329,7 +331,8 @@ static void end(strand *self)
     }
 }
 
-/* Where every fiber begins: with one strand after the other in its place. */
+/* The entry of every fiber: runs the strands of one place, one after the
+ * other. */
 static void fiber_main(void)
 {
     fiber_begun(run.left);
@@ -377,7 +380,7 @@ static void *run_entry(void *arg)
     return NULL;
 }
 
-/* What an earlier run has left, if it was abandoned, is forgotten. */
+/* Resets all state: an earlier run that was abandoned may have left some. */
 static void prepare(const schedule_options *options, schedule_outcome *outcome)
 {
     *outcome = (schedule_outcome){.hash = UINT64_C(0xcbf29ce484222325)};

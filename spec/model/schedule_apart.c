@@ -1,6 +1,6 @@
 /*
- * schedule_apart.c - runs that may crash: in a child, whose end and last words
- * become the outcome; and, in the process itself, what is said before it dies.
+ * schedule_apart.c - makes a run in a child process, whose exit status and
+ * output become the outcome; and prints a text if this process itself crashes.
  */
 #include "schedule.h"
 
@@ -21,7 +21,8 @@ typedef struct legacy {
     bool is_complete;
 } legacy;
 
-/* The first lines of what a child said, where a sanitizer says what it is. */
+/* Reads the beginning of a child's output, where a sanitizer names the
+ * fault. */
 static void read_words(int file, char *words, size_t size)
 {
     ssize_t got = pread(file, words, size - 1, 0);
@@ -114,7 +115,8 @@ static void die(int signal_number)
     raise(signal_number);
 }
 
-/* Handlers have a stack of their own: that of a fiber may have overflowed. */
+/* Signal handlers have a stack of their own, as the fiber's stack may have
+ * overflowed. */
 static void install_handlers(void)
 {
     static char stack[STACK_SIZE];

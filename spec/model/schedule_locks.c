@@ -1,6 +1,6 @@
 /*
  * schedule_locks.c - base/thread.h's mutexes, read-write locks and conditions
- * on fibers. Their state is in the place of the native ones.
+ * on fibers. Their state is kept in the memory of the native ones.
  */
 #include "schedule.h"
 #include "strand.h"
@@ -16,10 +16,10 @@ typedef struct __attribute__((may_alias)) latch {
 
 typedef struct __attribute__((may_alias)) shared_latch {
     uint32_t state;
-    int32_t writer; /* as above */
+    int32_t writer; /* like `owner` */
     int32_t readers;
     strand_set waiters;
-    strand_set writers_waiting; /* part of the waiters */
+    strand_set writers_waiting; /* the waiters that want to write */
 } shared_latch;
 
 typedef struct __attribute__((may_alias)) condition {
@@ -33,11 +33,11 @@ _Static_assert(sizeof(shared_latch) <= sizeof(pthread_rwlock_t),
 _Static_assert(sizeof(condition) <= sizeof(pthread_cond_t),
                "a condition's place");
 
-/* True if it is a static variable, which may be initialised by zeros; a mutex
- * in allocated memory may not. */
+/* True if the address is that of a static variable. A static mutex may be
+ * initialised by zeros; a mutex in allocated memory may not. */
 static bool is_static(const void *address)
 {
-    extern char __data_start, _end; /* the linker's */
+    extern char __data_start, _end; /* symbols of the linker */
 
     return (const char *)address >= &__data_start &&
            (const char *)address < &_end;
@@ -117,7 +117,8 @@ static void note_unlock(kl__rank rank)
     }
 }
 
-/* Sleeps in a set of waiters that is left before the next look. */
+/* Adds the strand to a set of waiters, and sleeps. The caller then looks again,
+ * and removes the strand from the set once it has the lock. */
 static void wait_in(strand_set *waiters, strand_wait wait, kl__rank rank,
                     int32_t owner)
 {
@@ -155,7 +156,8 @@ void kl__mutex_deinit(kl__mutex *mutex)
     self->state = DEAD;
 }
 
-/* Without its rank, which is held all the time while a condition waits. */
+/* Locks the mutex without noting its rank: the rank stays noted while
+ * kl__cond_wait waits. */
 static void acquire(kl__mutex *mutex)
 {
     int32_t me = whoever_runs();

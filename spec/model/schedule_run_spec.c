@@ -1,6 +1,6 @@
 /*
- * schedule_run_spec.c - that a run is what it should be where nothing is wrong:
- * the same for the same seed, preempted as often as allowed, on virtual time.
+ * schedule_run_spec.c - runs without a fault: the same seed makes the same run,
+ * preemptions stay within their bound, and time is virtual.
  */
 #include "schedule.h"
 
@@ -36,7 +36,7 @@ static void close_world(world *self)
     kl__mutex_deinit(&self->mutex);
 }
 
-/* A toy that is right: a counter behind a mutex, a sleep, a wake-up. */
+/* A correct example: a counter behind a mutex, a sleep, a wake-up. */
 static void *count_up(void *arg)
 {
     world *self = arg;

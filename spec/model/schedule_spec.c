@@ -1,6 +1,6 @@
 /*
- * schedule_spec.c - that the scheduler finds what it is there to find: each bug
- * in a toy of some lines, over as many seeds as it takes.
+ * schedule_spec.c - the scheduler finds bugs of many kinds, each in an example
+ * of some lines, within 2,000 seeds.
  */
 #include "schedule.h"
 
@@ -54,8 +54,8 @@ static void join(world *self, int count)
     }
 }
 
-/* Seeds until a run fails, each in a process of its own; the outcome of that,
- * or of the last one. */
+/* Tries seeds until a run fails, each in a process of its own. Returns the
+ * outcome of the failed run, or of the last one. */
 static schedule_outcome search(void (*entry)(void *arg), int spurious)
 {
     static world state;
@@ -79,7 +79,7 @@ static void assert_finds(void (*entry)(void *arg), const char *message)
     }
 }
 
-/* The condition is looked at without the mutex. */
+/* Reads the flag of the condition without the mutex. */
 static void *wait_carelessly(void *arg)
 {
     world *self = arg;
@@ -113,7 +113,8 @@ static void a_lost_wake_up_is_found(void **state)
                                  "thread: first; first waits for a condition");
 }
 
-/* Takes it as of another rank than its own, which would tell at once. */
+/* Locks a mutex under another rank. With its own rank, the check of ranks would
+ * fail before the deadlock happens. */
 static void lock_as(kl__mutex *mutex, kl__rank rank)
 {
     mutex->rank = rank;
@@ -198,7 +199,7 @@ static void free_too_early(void *arg)
     self->shared = malloc(sizeof(int));
     *self->shared = 1;
     start(self, 0, look_at_shared);
-    *self->shared = 0; /* to be seen without a sanitizer, too */
+    *self->shared = 0; /* so that the fault shows without a sanitizer, too */
     free(self->shared);
     join(self, 1);
     close_world(self);

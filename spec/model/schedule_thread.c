@@ -177,7 +177,7 @@ uint64_t kl__random_seed(const void *address)
     return 1 + schedule_random(UINT64_MAX - 1);
 }
 
-/* What stands for the descriptors of wake-ups: fd - FIRST_FD is the place. */
+/* Wake-ups that replace descriptors; the index is fd - FIRST_FD. */
 static struct wakeup {
     bool is_open;
     bool is_set;

@@ -1,6 +1,6 @@
 /*
- * main.c - the model checker's second program: histories of workqueues by the
- * thousand. Their seeds are their own.
+ * main.c - the model checker's second program: runs thousands of histories of
+ * workqueues. Its seeds mean nothing to the first program.
  */
 #include "scene.h"
 
@@ -36,8 +36,8 @@ static void count_free(void *block)
     free(block);
 }
 
-/* One in three runs has spurious wake-ups. Time never hurries: what is late is
- * to be seen. */
+/* One in three runs has spurious wake-ups. Time never hurries, so that a late
+ * run shows. */
 static schedule_options options_of(uint64_t seed)
 {
     return (schedule_options){.seed = seed,
@@ -60,7 +60,7 @@ static const char *run_one(uint64_t seed, uint64_t *hash)
     return blocks == before ? NULL : "left: memory was not given back";
 }
 
-/* False if it fails; then the process cannot run another one. */
+/* Runs a seed. False: it failed, and the process cannot run another one. */
 static bool try_seed(uint64_t seed, uint64_t done)
 {
     char text[64];
@@ -126,8 +126,9 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--histories") == 0) {
             count = value;
         } else if (strcmp(argv[i], "--shrink") == 0) {
-            continue; /* as spec/model/mutate calls each program; a replay is
-                         short enough */
+            /* spec/model/mutate passes it to each program; it is ignored here,
+             * as a replay is short enough */
+            continue;
         } else if (strcmp(argv[i], "--replay") == 0) {
             const char *failure;
 

@@ -32,7 +32,7 @@ static void make_wait(oracle *self, oracle_key *key, kl_lane lane, int64_t now)
     key->order = ++self->orders;
 }
 
-/* What is due now waits; else when it will be is noted. */
+/* Makes a key wait if it is due now; else notes when it is due. */
 static void settle_key(oracle *self, oracle_key *key, int64_t now)
 {
     int64_t due;
@@ -62,7 +62,7 @@ static void settle_key(oracle *self, oracle_key *key, int64_t now)
         key->due_ms = due;
         key->due_turn = ++self->turns;
     }
-    if (due == ORACLE_NEVER && !key->waits) { /* nothing is known of it */
+    if (due == ORACLE_NEVER && !key->waits) { /* nothing is left to remember */
         *key = (oracle_key){.event_ms = ORACLE_NEVER,
                             .timer_ms = ORACLE_NEVER,
                             .asked_ms = ORACLE_NEVER,
@@ -180,12 +180,13 @@ int oracle_next(oracle *self, int64_t now, kl_queue_item *item)
     return (int)(first - self->keys);
 }
 
-/* A retry: the wait that was drawn is what `again` says, if it may be. */
+/* A retry: checks that the backoff that the queue drew, `again`, is in its
+ * range, and notes it. */
 static void back_off(oracle_key *key, int64_t ms, int64_t again, int64_t now)
 {
     int64_t d = 100;
     int64_t least = ms < 300000 ? ms : 300000;
-    int64_t set = key->timer_ms; /* during the run */
+    int64_t set = key->timer_ms; /* a timer that was set during the run */
 
     for (unsigned i = 0; i < key->backoffs && d < 150000; i++) {
         d = 2 * d < 150000 ? 2 * d : 150000;
@@ -260,7 +261,8 @@ void oracle_end_all(oracle *self, bool is_shut, int64_t now)
     pass_time(self, now);
     self->is_drained = true;
     self->is_shut |= is_shut;
-    /* Delayed keys wait in the order in which they would have come. */
+    /* Delayed keys become waiting keys, in the order in which they would have
+     * become due. */
     for (;;) {
         oracle_key *first = NULL;
 

@@ -1,6 +1,6 @@
 /*
- * oracle.h - a workqueue as its header describes it, written without a thought
- * for speed: an array of keys, looked through from end to end.
+ * oracle.h - a workqueue as its header describes it, in the simplest form: an
+ * array of keys that is searched from end to end.
  */
 #ifndef KL_SPEC_MODEL_QUEUE_ORACLE_H
 #define KL_SPEC_MODEL_QUEUE_ORACLE_H
@@ -14,19 +14,21 @@ enum { ORACLE_KEYS = 8 };
 typedef struct oracle_key {
     bool waits;
     bool runs;
-    kl_lane lane;     /* in which it waits, or had waited before it ran */
-    uint64_t order;   /* in its lane */
-    int64_t since_ms; /* it waits */
+    kl_lane lane;     /* in which it waits, or waited before its run */
+    uint64_t order;   /* its place in its lane */
+    int64_t since_ms; /* waits since then */
     int64_t event_ms; /* its events are gathered until then */
     kl_lane event_lane;
     bool event_is_own;
     int64_t timer_ms;
     kl_lane timer_lane;
-    bool is_backoff;  /* the timer */
-    int64_t asked_ms; /* by a timer, not by a backoff */
+    bool is_backoff;  /* the timer is a backoff */
+    int64_t asked_ms; /* when a timer that a user set is due */
     uint64_t failures;
-    unsigned backoffs; /* in a row */
-    int64_t due_ms;    /* the earlier of the two, and when it became so */
+    unsigned backoffs; /* backoffs in a row */
+    /* the earlier of event_ms and timer_ms; due_turn: the order in which keys
+     * got it */
+    int64_t due_ms;
     uint64_t due_turn;
 } oracle_key;
 
@@ -43,14 +45,14 @@ typedef struct oracle {
 
 void oracle_init(oracle *self, int64_t gather_ms);
 
-/* Each is told what time it is for the queue; time never goes back. */
+/* `now_ms` is the queue's time; it never goes back. */
 void oracle_add(oracle *self, int key, kl_lane lane, bool is_related,
                 int64_t now_ms);
 void oracle_add_after(oracle *self, int key, int64_t ms, int64_t now_ms);
 void oracle_forget(oracle *self, int key);
 void oracle_end_all(oracle *self, bool is_shut, int64_t now_ms);
 
-/* The key that is next, with what is known of it in `item`; -1: none. */
+/* Takes the next key, and describes it in `item`; -1: no key waits. */
 int oracle_next(oracle *self, int64_t now_ms, kl_queue_item *item);
 
 /* How a run ended, as for kl_queue_done. */
@@ -60,7 +62,7 @@ typedef struct oracle_done {
     int64_t again_ms; /* what the queue said */
 } oracle_done;
 
-/* Fails the run unless `again_ms` may be what comes of it. */
+/* Ends a key's run. Fails unless the queue's `again_ms` is right. */
 void oracle_end_run(oracle *self, int key, const oracle_done *done,
                     int64_t now_ms);
 

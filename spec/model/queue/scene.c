@@ -19,23 +19,24 @@ uint64_t scene_counts[SCENE_COUNT_KINDS];
 
 typedef struct scene {
     kl_queue *queue;
-    oracle oracle;   /* while is_exact */
-    kl__mutex order; /* while is_exact: a call and the oracle's are one step */
+    oracle oracle; /* while is_exact */
+    /* while is_exact: makes a call and the oracle's call one step */
+    kl__mutex order;
     kl__wakeup wakeup;
     bool is_exact;
     bool is_loop;
     bool is_calm;     /* all runs succeed from now on */
     bool has_ended;   /* drained or shut down while threads add */
     bool moves_clock; /* kl_queue_advance may be called */
-    int64_t ahead_ms; /* so much was it moved */
-    int keys;         /* that it is about */
-    int timers;       /* of so many adds in 1000 */
-    int operations;   /* of each adder */
+    int64_t ahead_ms; /* how far the clock was moved */
+    int keys;         /* keys in use */
+    int timers;       /* adds in 1000 that set a timer */
+    int operations;   /* operations of each adder */
     int written[ORACLE_KEYS];
     int seen[ORACLE_KEYS];
     bool runs[ORACLE_KEYS];
     uint64_t wakes;
-    uint64_t misses; /* kl_queue_next said false */
+    uint64_t misses; /* how often kl_queue_next said false */
 } scene;
 
 static const char *const names[ORACLE_KEYS] = {"a", "b", "c", "d",
@@ -203,7 +204,8 @@ static void compare_item(const kl_queue_item *is, const kl_queue_item *wanted,
                    wanted->has_timer, (long long)wanted->timer_ms);
 }
 
-/* Takes the next key: its number, or -1. `slept` since there was none. */
+/* Takes the next key: its number, or -1. `slept`: the worker has slept since it
+ * last found no key. */
 static int take_key(scene *self, bool slept)
 {
     kl_queue_item item;
@@ -296,7 +298,8 @@ static void wake_loop(void *context)
     kl__wakeup_set(&self->wakeup);
 }
 
-/* Pulls until none is left or it holds as many as it may; ends one. */
+/* The loop: takes keys until none waits or it holds as many as it may; ends the
+ * run of one of them; sleeps if it holds none. */
 static void *loop(void *arg)
 {
     scene *self = arg;
@@ -351,7 +354,8 @@ static void end_queue(scene *self)
     end_step(self);
 }
 
-/* All that was written is seen, within the longest backoff. */
+/* Checks that every key runs after its last add, within a time limit that is
+ * longer than the longest backoff. */
 static void check_settled(scene *self)
 {
     kl_queue_status status;

@@ -1,13 +1,13 @@
 /*
  * scene.h - one history of a workqueue: threads that add, threads or a loop
- * that work, and what must be true of it. All of it is drawn from a seed.
+ * that work, and the rules that must hold. Everything is drawn from a seed.
  */
 #ifndef KL_SPEC_MODEL_QUEUE_SCENE_H
 #define KL_SPEC_MODEL_QUEUE_SCENE_H
 
 #include <stdint.h>
 
-/* X(constant, what it is): how often it happened, over all histories. */
+/* X(constant, what is counted), over all histories. */
 #define SCENE_COUNTS(X)                                       \
     X(SCENE_EXACT, "histories against the oracle")            \
     X(SCENE_FREE, "histories of calls at the same moment")    \
@@ -31,7 +31,7 @@ typedef enum scene_count {
 
 extern uint64_t scene_counts[SCENE_COUNT_KINDS];
 
-/* The entry of a run of the schedule; without an argument. */
+/* An entry for schedule_run; `arg` is not used. */
 void scene_run(void *arg);
 
 #endif
