@@ -1,6 +1,7 @@
 /*
- * server.c - what the model's server holds: the changes of each key, chained,
- * from which the state at any version is read; and what the oracle is told.
+ * server.c - what the model's server stores: the changes of each key, as a
+ * chain from which the state at any version is read; and what the oracle may
+ * ask.
  */
 #include "server_core.h"
 
@@ -20,7 +21,7 @@ static void *need(void *block)
 
 server *server_new(const server_options *options)
 {
-    /* Versions that get longer by a digit on the way. */
+    /* First versions: from these, versions soon get longer by a digit. */
     static const int64_t firsts[] = {1, 5, 90, 95, 990, 12345};
     server *self = need(calloc(1, sizeof(*self)));
 
@@ -58,7 +59,7 @@ void server_free(server *self)
     free(self);
 }
 
-/* The place of a key: where it is, or would be. */
+/* The index of a key in the sorted array, or where it would be inserted. */
 static size_t place_of(const things *all, const char *key)
 {
     size_t low = 0, high = all->count;
@@ -235,7 +236,7 @@ void server_compact(server *self, size_t keep)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* The chains begin with what stands. */
+/* Removes undone changes from the head of each chain. */
 static void forget_undone(server *self)
 {
     for (int kind = 0; kind < SERVER_KINDS; kind++) {

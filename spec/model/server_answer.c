@@ -1,5 +1,5 @@
 /*
- * server_answer.c - the head and the body of what is no watch: discovery, a
+ * server_answer.c - heads and bodies of all answers but watches: discovery, a
  * list or a page of it, a refusal.
  */
 #include "server_core.h"
@@ -20,7 +20,7 @@ void server_refuse(stream *self, int status, const char *message)
     self->status = status;
     self->end = ENDS;
     if (status != 410 && is_wordless(self->server)) {
-        /* By something in between, or by a server that has no words. */
+        /* The refusal of a proxy, or of a server that sends no Status. */
         self->type = "text/plain";
         kl__buf_puts(&self->body, "upstream connect error\n");
         return;
@@ -28,10 +28,10 @@ void server_refuse(stream *self, int status, const char *message)
     server_put_status(&self->body, status, message, NULL, self->retry_after_s);
 }
 
-/* A page: of which version, from behind which key on. */
+/* A page of a list: its version, and the key after which it begins. */
 typedef struct page {
     int64_t version;
-    const char *behind; /* NULL: the first one */
+    const char *behind; /* NULL: the first page */
     size_t limit;       /* 0: all */
 } page;
 
@@ -56,7 +56,7 @@ static void put_list_metadata(const server *from, int64_t version,
     kl__buf_putc(out, '}');
 }
 
-/* The items; the last one's key if there are more behind it. */
+/* Writes the items. Returns the last one's key if more follow, else NULL. */
 static const char *put_items(const stream *self, const page *what, kl__buf *out)
 {
     const things *all = &self->server->things[self->asked.kind];
@@ -111,7 +111,8 @@ static void put_page(stream *self, const page *what)
     self->end = ENDS;
 }
 
-/* "v<version>.<key>"; version -1 is the newest, without consistency. */
+/* Reads "v<version>.<key>". Version -1 asks for the newest version, which may
+ * differ from that of the pages before. */
 static bool read_token(const char *token, page *out)
 {
     char *end;
@@ -138,8 +139,9 @@ static void answer_expired(stream *self, const page *asked_page)
     kl__buf_deinit(&token);
 }
 
-/* Also where a watch from that version would still do: what watches are told
- * from is a cache, which may remember more than what lists are made of. */
+/* True if a continue token of that version has expired. That may happen
+ * although a watch could still begin at the version: watches are served from a
+ * cache, which may remember more than what serves lists. */
 static bool has_expired(const server *from, int64_t version)
 {
     return version < from->compacted || version > from->version ||

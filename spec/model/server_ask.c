@@ -1,5 +1,5 @@
 /*
- * server_ask.c - what a request's target asks for.
+ * server_ask.c - reads what a request's target asks for.
  */
 #include "server_core.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies up to one of `ends`, decoded; what follows. */
+/* Copies the text up to one of `ends`, URL-decoded; returns the rest. */
 static const char *copy_until(char *to, const char *from, const char *ends)
 {
     size_t length = strcspn(from, ends);
@@ -62,7 +62,7 @@ static void read_query(asked *out, const char *query)
     }
 }
 
-/* "/api/v1/[namespaces/NS/]PLURAL" */
+/* Reads "/api/v1/[namespaces/NS/]PLURAL". */
 static void read_path(asked *out, const char *path)
 {
     static const char root[] = "/api/v1/", spaces[] = "namespaces/";

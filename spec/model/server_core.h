@@ -1,6 +1,6 @@
 /*
- * server_core.h - what the files of the model's server share: what is stored,
- * what is asked, and a stream on its way.
+ * server_core.h - shared by the files of the model's server: stored changes, a
+ * parsed request, a stream.
  */
 #ifndef KL_SPEC_MODEL_SERVER_CORE_H
 #define KL_SPEC_MODEL_SERVER_CORE_H
@@ -14,20 +14,22 @@
 
 enum { FAULTS_MAX = 16, TEXT_MAX = 160, EVER = -1 };
 
-/* Everything that one key has been through hangs together, latest first. */
+/* All changes of one key form a chain, latest first. */
 typedef struct thing {
     char *key;
     server_kind kind;
-    size_t latest; /* in the history, plus one; 0: all of it is undone */
+    /* index of its last change in the history, plus one; 0: every change is
+     * undone */
+    size_t latest;
 } thing;
 
 typedef struct things {
-    thing **at; /* by key */
+    thing **at; /* sorted by key */
     size_t count;
     size_t capacity;
 } things;
 
-/* A transport: of one client. */
+/* The transport of one client. */
 typedef struct connection {
     kl_transport base;
     server *server;
@@ -37,19 +39,21 @@ typedef struct connection {
 typedef struct stream stream;
 
 struct server {
-    /* Guards all of it, and every stream; the rank is STREAM. The oracle looks
-     * without it: fibers do not run at once. */
+    /* Guards the whole server and every stream; its rank is STREAM. The oracle
+     * reads without it, as only one fiber runs at a time. */
     kl__mutex mutex;
     kl__cond changed;
 
     server_options options;
-    bool is_settled; /* nothing is drawn */
-    int wordless;    /* refusals since then that had no Status */
+    bool is_settled; /* no faults are drawn */
+    int wordless;    /* refusals without a Status since it was settled */
     server_fault armed[FAULTS_MAX];
     size_t armed_count;
 
     server_change *history;
-    size_t *earlier; /* the same key's change before, plus one; 0: none */
+    /* for each change: index of the same key's change before it, plus one; 0:
+     * none */
+    size_t *earlier;
     size_t count;
     size_t capacity;
     things things[SERVER_KINDS];
@@ -58,7 +62,7 @@ struct server {
     int64_t compacted; /* a client with a lower version must list */
     int uids;
 
-    kl__list streams; /* those that are open */
+    kl__list streams; /* the open streams */
     size_t open;
     size_t requests;
     size_t links;
@@ -80,9 +84,9 @@ typedef struct asked {
     int timeout_s;
 } asked;
 
-/* What comes behind a stream's bytes. */
+/* What follows a stream's bytes. */
 typedef enum stream_end {
-    GOES_ON, /* a watch: more, sooner or later */
+    GOES_ON, /* a watch: more bytes, sooner or later */
     ENDS,    /* the clean end */
     BREAKS,  /* a reset */
     FREEZES  /* nothing */
@@ -95,27 +99,27 @@ struct stream {
     connection *connection; /* a reference */
     asked asked;
 
-    int64_t head_at; /* not before */
+    int64_t head_at; /* the head comes no earlier */
     bool has_head;
     bool is_refused; /* instead of a head: connection refused */
     int status;
     int retry_after_s;
     const char *type;
 
-    kl__buf body; /* all of it, also what was taken */
+    kl__buf body; /* all bytes, also those that were read */
     size_t taken;
-    int64_t more_at; /* nothing is read before */
+    int64_t more_at; /* the next byte is read no earlier */
     stream_end end;
-    /* A fault that waits at that place of the body. */
+    /* A fault that happens at byte doom_at of the body. */
     bool is_doomed;
     server_fault doom;
     size_t doom_at;
-    bool is_spoiled; /* what a fault has put in is on its way */
+    bool is_spoiled; /* the body contains a fault's bytes */
 
-    /* A watch. */
+    /* Members of a watch. */
     bool is_watching;
-    size_t next;   /* change of the history */
-    int64_t told;  /* versions up to this one are of no interest */
+    size_t next;   /* index of the next change in the history */
+    int64_t told;  /* changes up to this version are not sent */
     bool owes_end; /* the bookmark that ends the initial events */
     int64_t bookmark_at;
     int64_t ends_at; /* EVER: no end */
@@ -123,16 +127,17 @@ struct stream {
     _Atomic int64_t last_byte_ms; /* relaxed: read by a watchdog */
 };
 
-/* server.c: what is there. */
+/* In server.c. The last change of a key that is not undone; NULL: none. */
 const server_change *server_latest(const server *self, const thing *which);
-/* Its last change that stands, at that version or before; NULL: none. */
+/* The same, at that version or before. */
 const server_change *server_change_at(const server *self, const thing *which,
                                       int64_t version);
-/* The change before one of the history. NULL: none that stands. */
+/* The last change of the same key before the one at `index`, undone ones left
+ * out; NULL: none. */
 const server_change *server_change_before(const server *self, size_t index);
-/* What a list or bookmark of that version says that it is. */
+/* The version that a list or bookmark shows: see lists_apart. */
 int64_t server_shown_version(const server *self, int64_t version);
-/* A version that a cache may lag behind at, no lower than `least`. */
+/* Draws the version of a cache that lags behind, no lower than `least`. */
 int64_t server_draw_lag(const server *self, int64_t least);
 
 /* server_ask.c. */
@@ -153,25 +158,25 @@ void server_put_number(kl__buf *out, int64_t number);
 void server_put_token(kl__buf *out, int64_t version, const char *key);
 const char *server_kind_name(server_kind kind);
 
-/* server_answer.c: makes the head and the body. */
+/* In server_answer.c. Makes the head and the body of an answer. */
 void server_answer(stream *self);
 /* Answers with a Status. */
 void server_refuse(stream *self, int status, const char *message);
 
 /* server_watch.c. */
 void server_watch_begin(stream *self);
-/* Appends what is due, if anything is; the next time at which to look again,
- * or EVER. With the mutex held. */
+/* Appends the events that are due. Returns the time at which to look again, or
+ * EVER. The caller holds the mutex. */
 int64_t server_watch_pump(stream *self);
 
-/* server_fault.c: what meets a request that has just come; what a stream is
- * doomed to happens, as it was read up to there; all streams break. */
+/* In server_fault.c. Gives a new request its fault; carries out the fault of a
+ * stream that was read up to its place; breaks all streams. */
 void server_meet_faults(stream *self);
 void server_fulfil(stream *self);
 void server_break_all(server *self);
 
-/* In server_stream.c. Wakes all readers that wait for bytes; the mutex is
- * held. */
+/* In server_stream.c. Wakes all readers that wait for bytes; the caller holds
+ * the mutex. */
 void server_wake_locked(server *self);
 
 #endif

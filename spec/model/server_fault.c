@@ -1,6 +1,6 @@
 /*
- * server_fault.c - what goes wrong: with requests, as they come, and with
- * streams, at a byte.
+ * server_fault.c - faults: of requests when they arrive, and of streams at a
+ * byte.
  */
 #include "server_core.h"
 
@@ -57,7 +57,7 @@ static void meet(stream *self, const server_fault *fault)
     }
 }
 
-/* A fault of any kind, for a request that has none yet. */
+/* Draws a fault of any kind, for a request that has none yet. */
 static server_fault draw_fault(void)
 {
     static const int statuses[] = {401, 403, 410, 429, 500, 503, 504};
@@ -100,8 +100,9 @@ void server_meet_faults(stream *self)
     }
 }
 
-/* Within a frame, writes only bytes that cannot make another valid frame: only
- * a JSON parser could tell. */
+/* Writes bytes that are no event. Within an event it writes only bytes that
+ * cannot complete the event: only a JSON parser could tell that the result is
+ * malformed. */
 static void put_rubbish(stream *self)
 {
     static const char *const texts[] = {
@@ -134,8 +135,8 @@ void server_fulfil(stream *self)
         self->end = FREEZES;
         break;
     case SERVER_FAULT_ERROR_EVENT:
-        /* Between two events, wherever it was to be. A stream that was cut
-         * within an event has no such place. */
+        /* The ERROR event is written between two events, wherever the fault was
+         * to happen. A stream that froze within an event has no such place. */
         if (self->end == FREEZES) {
             return;
         }

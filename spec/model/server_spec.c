@@ -1,7 +1,6 @@
 /*
- * server_spec.c - that the model's server is one that an informer can live
- * with: each manner of answering leads to the state that it holds, and so does
- * each fault once it is over.
+ * server_spec.c - an informer gets the state of the model's server, with each
+ * manner of answering, and after each fault.
  */
 #include "schedule.h"
 #include "server.h"
@@ -20,7 +19,7 @@
 
 enum { SEEDS = 100, KEYS = 12, MINUTE_MS = 60000, TRIES = 100 };
 
-/* What a run is about; faults are armed in the middle of it. */
+/* The settings of a run; the fault is armed in the middle of it. */
 typedef struct scene {
     server_options options;
     server_fault fault;
@@ -200,8 +199,9 @@ static void compact(server *at)
     server_compact(at, 2);
 }
 
-/* A client that watched knows the changes that are undone, and connects again
- * before their versions are used again: later a restore cannot be seen. */
+/* Restores a backup. The waits let the client see the changes that are undone,
+ * and connect again before their versions are given out again: later it could
+ * not notice the restore. */
 static void restore(server *at)
 {
     schedule_wait_until(schedule_now() + MINUTE_MS);

@@ -38,7 +38,7 @@ static void wake(void *arg)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* Some time on the way, now and then. */
+/* Draws a delay; mostly there is none. */
 static int64_t draw_delay(const server *self)
 {
     int most = self->options.delay_max_ms;
@@ -48,7 +48,8 @@ static int64_t draw_delay(const server *self)
                : 0;
 }
 
-/* The head is there, or failed: true. Else the next time to look, or EVER. */
+/* True if the head is there, or has failed. Else `at` gets the time at which to
+ * look again, or EVER. */
 static bool has_head(stream *self, int64_t *at)
 {
     int64_t now = schedule_now();
@@ -70,7 +71,7 @@ static bool has_head(stream *self, int64_t *at)
     return true;
 }
 
-/* Bytes that may be read: those up to a fault. */
+/* How many bytes may be read now: those up to a fault. */
 static size_t readable(const stream *self)
 {
     size_t length = self->body.length;
@@ -82,7 +83,8 @@ static size_t readable(const stream *self)
     return length - self->taken;
 }
 
-/* What waits for its byte happens there; an ERROR event between two others. */
+/* Carries out the stream's fault, once its byte is reached and no byte is left
+ * to read: so an ERROR event comes between two others. */
 static void meet_doom(stream *self)
 {
     if (self->is_doomed && readable(self) == 0 &&
@@ -91,7 +93,7 @@ static void meet_doom(stream *self)
     }
 }
 
-/* Bytes are there, or the end; as above. */
+/* True if there are bytes, or the end. Else `at` is set as by has_head. */
 static bool has_bytes(stream *self, int64_t *at)
 {
     int64_t now = schedule_now();
@@ -147,7 +149,7 @@ static kl_code await_locked(stream *self, bool (*is_ready)(stream *, int64_t *),
     }
 }
 
-/* Waits; the mutex is held afterwards if it is KL_OK. */
+/* Waits until `is_ready` is true. After KL_OK the caller holds the mutex. */
 static kl_code await(stream *self, bool (*is_ready)(stream *, int64_t *),
                      const patience *until, kl_error *err)
 {

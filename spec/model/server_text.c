@@ -1,6 +1,6 @@
 /*
  * server_text.c - the documents that a server sends: objects, events, Statuses,
- * discovery. Written by hand, as the core's writer is among what is tested.
+ * discovery. They are written by hand, as the core's writer is under test.
  */
 #include "server_core.h"
 
@@ -52,7 +52,7 @@ static void put_type(kl__buf *out, server_kind kind)
 
 static void put_metadata(kl__buf *out, const server_change *object)
 {
-    /* What a break in the middle, or a careless reader, would spoil. */
+    /* Texts that a break in the middle, or a careless reader, would damage. */
     static const char *const notes[] = {
         "plain",
         "gr\xc3\xbcn",
@@ -165,7 +165,7 @@ void server_put_status(kl__buf *out, int code, const char *message,
     kl__buf_puts(out, "},\"status\":\"Failure\",\"message\":\"");
     kl__buf_puts(out, message);
     kl__buf_puts(out, "\",\"reason\":\"");
-    /* Older servers say Gone; clients have to know both. */
+    /* Older servers give the reason Gone; clients must know both reasons. */
     kl__buf_puts(out,
                  code == 410 && message[0] == 'G' ? "Gone" : reason_of(code));
     kl__buf_puts(out, "\"");
@@ -215,7 +215,7 @@ void server_put_discovery(kl__buf *out, bool is_core)
     kl__buf_puts(out, "]}");
 }
 
-/* "v<version>.<key>", with nothing that would have to be escaped. */
+/* Writes a continue token, "v<version>.<key>", which needs no escaping. */
 void server_put_token(kl__buf *out, int64_t version, const char *key)
 {
     put_numbered(out, "v", version, ".");

@@ -20,7 +20,7 @@ static void begin_at(stream *self, int64_t version)
     }
 }
 
-/* All that there is at a version, as if it had just been added. */
+/* Sends all objects of a version as ADDED events. */
 static void put_initial(stream *self, int64_t version)
 {
     const server *from = self->server;
@@ -43,7 +43,7 @@ static void put_error(stream *self, int code, const char *message)
     self->end = ENDS;
 }
 
-/* In each form that servers have for it. */
+/* Answers 410 in one of the forms that servers use. */
 static void answer_gone(stream *self)
 {
     static const char *const words[] = {
@@ -60,7 +60,8 @@ static void answer_gone(stream *self)
     }
 }
 
-/* A version that is yet to come. True: it is answered. */
+/* Answers a watch from a version that is not reached yet. True: it is
+ * answered. */
 static bool answer_future(stream *self)
 {
     switch (self->server->options.future) {
@@ -141,8 +142,9 @@ void server_watch_begin(stream *self)
     }
 }
 
-/* What a change is to a watch with a selector: objects come and go. One that
- * goes is told as it was while it was there. False: it is nothing. */
+/* Sends a change as a watch with a selector sees it: an object that begins to
+ * match is ADDED, one that no longer matches is DELETED with its last matching
+ * state. False: there is nothing to send. */
 static bool put_change(stream *self, size_t index)
 {
     const server_change *now = &self->server->history[index];
@@ -161,7 +163,7 @@ static bool put_change(stream *self, size_t index)
     return is || was;
 }
 
-/* The changes that are due, or some of them. */
+/* Sends some of the changes that are due, at most 20. */
 static void put_changes(stream *self)
 {
     const server *from = self->server;
@@ -180,8 +182,9 @@ static void put_changes(stream *self)
     }
 }
 
-/* One that ends the initial events may come behind changes, or before them. A
- * watch from a version that is yet to come gets the server's own. */
+/* Sends a bookmark. The one that ends the initial events may come before or
+ * after changes. A watch from a version that is not reached yet gets the
+ * server's own version. */
 static void put_bookmark(stream *self, int64_t now)
 {
     const server_options *options = &self->server->options;
@@ -210,7 +213,7 @@ int64_t server_watch_pump(stream *self)
         put_bookmark(self, now);
         return now;
     }
-    /* Of other objects there is nothing to say: that is not to end it. */
+    /* Changes of other objects send nothing, and must not end the loop. */
     while (self->next < self->server->count && self->body.length == before) {
         put_changes(self);
     }

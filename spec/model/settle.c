@@ -1,6 +1,6 @@
 /*
- * settle.c - whether all is in sync: caches, handlers, the status; and how to
- * get there.
+ * settle.c - checks if everything is in sync (caches, handlers, the status),
+ * and waits until it is.
  */
 #include "oracle.h"
 
@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-    /* More than an idle timeout and the longest backoff after it, with what
-     * slow handlers take. */
+    /* More than an idle timeout, the longest backoff and slow handlers take
+     * together. */
     SETTLE_MS = 600000,
-    /* Time may leap, but not so often as it is looked at. */
+    /* Checks are counted, as a leap of time must not end the wait early. */
     SETTLE_LOOKS = SETTLE_MS / FINISH_LOOK_MS,
 };
 
@@ -140,7 +140,7 @@ static bool handler_is_current(handler *self, char *why, size_t size)
     return witness_missing(self, why, size) == NULL;
 }
 
-/* Handlers that are armed may still close it. */
+/* True also if the informer is being closed: an armed handler may do that. */
 static bool informer_is_settled(world *self, user_informer *informer, char *why,
                                 size_t size)
 {
@@ -222,6 +222,6 @@ void finish_make_well(world *self)
     schedule_calm();
     server_change_options(self->server, &well);
     server_settle(self->server);
-    /* What was read before has its effect. */
+    /* Bytes that were read before take effect. */
     schedule_wait_idle(schedule_now());
 }

@@ -45,7 +45,7 @@ void shrink_try(uint64_t seed, const history_cut *cut,
     schedule_run_apart(&options, world_run, &made, outcome);
 }
 
-/* Messages begin with the name of what is wrong, up to a colon. */
+/* A message begins with the name of the broken rule, up to a colon. */
 static void rule_of(const char *message, char *rule, size_t size)
 {
     size_t length = strcspn(message, ":\n");
@@ -74,7 +74,7 @@ static bool keeps_failing(search *self, const history_cut *cut)
     return fails;
 }
 
-/* Tries to do without so many operations at a time. True: some went. */
+/* Tries to drop `size` operations at a time. True: some were dropped. */
 static bool drop_operations(search *self, int size)
 {
     bool went = false;

@@ -8,18 +8,18 @@
 #include "history.h"
 #include "schedule.h"
 
-/* How a history is run. */
+/* The schedule options of a history. */
 schedule_options shrink_options(const history *of);
 
 /* The history of a seed, after a cut. */
 void shrink_make(history *self, uint64_t seed, const history_cut *cut);
 
-/* Runs it in a process of its own. */
+/* Runs such a history in a process of its own. */
 void shrink_try(uint64_t seed, const history_cut *cut,
                 schedule_outcome *outcome);
 
-/* Finds a small cut that fails as `message` says, for at most so many seconds;
- * begins with `cut`. */
+/* Searches for a small cut that breaks the same rule as `message` says, for at
+ * most `seconds`; begins with `cut`, which gets the result. */
 void shrink(uint64_t seed, const char *message, int seconds, history_cut *cut);
 
 /* "12:ff:3:0", and back (false: it is none). The mask, what is simpler and the

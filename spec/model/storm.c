@@ -1,5 +1,6 @@
 /*
- * storm.c - a long outage: every request fails, and every user must be told.
+ * storm.c - a long outage: every request fails, and every informer and handler
+ * must report it.
  */
 #include "oracle.h"
 
@@ -61,8 +62,8 @@ static bool all_are_told(world *self, int status, char *why, size_t size)
     return true;
 }
 
-/* All is well, and news have come in since it was not: whatever goes wrong now
- * is told, also if it is what was told before. */
+/* Ends all faults and waits until changes have arrived. After that the outage
+ * must be reported even if the same error was reported before. */
 static void begin_storm(world *self)
 {
     finish_make_well(self);

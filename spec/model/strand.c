@@ -1,5 +1,6 @@
 /*
- * strand.c - what the strands wait for, in words: for deadlocks.
+ * strand.c - describes what each strand waits for, for the report of a
+ * deadlock.
  */
 #include "strand.h"
 

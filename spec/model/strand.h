@@ -17,8 +17,8 @@ typedef uint64_t strand_set;
 typedef enum strand_state {
     STRAND_NONE,    /* the place is free */
     STRAND_READY,   /* runs, or could */
-    STRAND_WAITING, /* until it is woken, or for its deadline */
-    STRAND_ENDED    /* until it is joined */
+    STRAND_WAITING, /* waits to be woken, or for its deadline */
+    STRAND_ENDED    /* waits to be joined */
 } strand_state;
 
 typedef enum strand_wait {
@@ -38,7 +38,7 @@ typedef struct strand {
     char name[16];
     void *(*entry)(void *arg);
     void *arg;
-    uint64_t serial; /* of this thread; places are used again */
+    uint64_t serial; /* number of this thread; places are used again */
     uint64_t priority;
     kl__role role;
     bool is_detached;
@@ -47,7 +47,7 @@ typedef struct strand {
     kl__rank held[HELD_MAX]; /* the ranks that it holds, lowest first */
     int held_count;
 
-    /* While it waits; the first three are noted before it does. */
+    /* What the strand waits for; the first three are set before it sleeps. */
     strand_wait wait;
     int wait_rank;    /* of the mutex */
     int wait_owner;   /* the place of the strand that holds it; < 0: none */
@@ -61,28 +61,29 @@ int strand_place(const strand *self);
 strand_set strand_bit(const strand *self);
 strand *strand_at(int place);
 
-/* A new one, ready; NULL: there are too many. */
+/* Makes a strand, ready to run; NULL: there are too many. */
 strand *strand_new(const char *name, void *(*entry)(void *arg), void *arg);
-/* One that has ended was joined: its place is free. */
+/* Frees the place of a strand that has ended and was joined. */
 void strand_drop(strand *self);
 
-/* Stands still until strand_wake or the deadline (< 0: none): false then. */
+/* Stops the running strand until strand_wake, or until the deadline (< 0:
+ * none): then false. */
 bool strand_sleep(int64_t deadline);
-/* Those of a set that sleep are ready. */
+/* Makes the sleeping strands of a set ready. */
 void strand_wake(strand_set set);
-/* One of a set that is not empty, drawn. */
+/* Draws one strand of a set that is not empty. */
 strand *strand_draw(strand_set set);
 
 /* True if this wait ends without a reason; drawn from the seed. */
 bool strand_is_spurious(void);
 
-/* Virtual time; standing still outside of a run. */
+/* Virtual time; outside of a run it stands still. */
 int64_t strand_now(void);
 
 /* Forgets the wake-ups of a run that was abandoned. */
 void strand_forget_wakeups(void);
 
-/* What every strand that has not ended waits for, for people. */
+/* Describes what every strand that has not ended waits for. */
 void strand_describe_all(char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * users.c - what a user does with a client and its informers, by the public
- * calls alone, on whatever fiber.
+ * users.c - what a user does with a client and its informers, by public calls
+ * alone, on any fiber.
  */
 #include "oracle.h"
 
@@ -69,7 +69,7 @@ void users_open(world *self, const op *what)
 
 void users_close(world *self, user_informer *informer, bool inside)
 {
-    /* One that is being removed may be the one that waits here. */
+    /* A callback does not wait for removals: one of them may be its own. */
     if (informer->is_closing || (inside && informer->removals > 0)) {
         return;
     }
@@ -120,7 +120,8 @@ static void drop_index(void *context)
     self->indexes_alive--;
 }
 
-/* Each kind of index, the same once more, and one that is in conflict. */
+/* Adds an index: one of each kind, the same one twice, or one in conflict with
+ * an earlier one. */
 void users_add_index(world *self, const op *what)
 {
     static const char *const names[] = {"node", "app", "value"};
@@ -236,8 +237,8 @@ static void query_key(world *self, user_informer *informer, int value)
     kl_object_unref(object);
 }
 
-/* Numbers that have to fit each other, and the version, which never goes back.
- */
+/* Checks numbers that must fit each other, and that the version never goes
+ * back. */
 static void query_numbers(world *self, user_informer *informer)
 {
     char before[64], after[64];
@@ -268,8 +269,7 @@ void users_query(world *self, user_informer *informer, int what, int value)
 {
     bool is_mine = users_enter(informer);
 
-    /* A handler may go on reading while its informer is being closed, until it
-     * returns; no other fiber may. */
+    /* No new call may begin once the informer is being closed. */
     if (!is_mine) {
         return;
     }
@@ -282,7 +282,8 @@ void users_query(world *self, user_informer *informer, int what, int value)
         break;
     case 2:
     case 3:
-        query_list(self, informer, 0); /* no index may be behind it */
+        /* no index may be behind the list that was just read */
+        query_list(self, informer, 0);
         query_index(self, informer, value % 3, what + value);
         break;
     case 4:
@@ -295,8 +296,8 @@ void users_query(world *self, user_informer *informer, int what, int value)
     users_leave(self, informer);
 }
 
-/* A list that arrived long ago has been applied since, and woke the fibers that
- * wait for it, unless a handler that wants every change delays it. */
+/* Checks that a wait ends soon after the list has arrived, unless a handler
+ * that wants every change delays it. */
 static void check_missed(const world *self, const user_informer *informer,
                          int64_t began)
 {
@@ -307,7 +308,7 @@ static void check_missed(const world *self, const user_informer *informer,
 
     kl_informer_status_get(informer->handle, &status);
     is_held_up = self->history->switches.hurry_per_mille > 0 ||
-                 status.failures > 0; /* it may have been rubbish */
+                 status.failures > 0; /* the list may have been rubbish */
     for (size_t i = 0; i < self->handler_count; i++) {
         is_held_up |= self->all_handlers[i]->kind == HANDLER_EVERY ||
                       self->all_handlers[i]->kind == HANDLER_PULLED_EVERY;

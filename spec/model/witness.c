@@ -1,7 +1,8 @@
 /*
- * witness.c - what one handler is told has to be a history: add, update*,
- * delete, and so on, each with what was seen last as its `old`, no uid mixed,
- * nothing invented, nothing backwards, nothing lost.
+ * witness.c - checks that the events of one handler form a possible history:
+ * add, update*, delete, and so on. `old` is the object that was seen last, no
+ * UIDs are mixed, no object is invented, versions do not go back, nothing is
+ * lost.
  */
 #include "oracle.h"
 
@@ -17,7 +18,7 @@ int64_t witness_version(const kl_object *object)
     return strtoll(kl_object_resource_version(object), NULL, 10);
 }
 
-/* "handler 3 (every-change), UPDATE n1/a 7 -> 9" for messages. */
+/* "handler 3 (kind 3), UPDATE n1/a 7 -> 9 (uid)" for messages. */
 static const char *text_of(const handler *self, const told *event)
 {
     static char text[300];
@@ -51,7 +52,8 @@ static bool is_same(const kl_object *a, const kl_object *b)
     return strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
 }
 
-/* Each object must have been the server's, and of those that were asked for. */
+/* Checks that the server had this object, and that the informer asked for
+ * it. */
 static void check_is_real(const handler *self, const told *event)
 {
     int64_t version = witness_version(event->object);
@@ -61,7 +63,7 @@ static void check_is_real(const handler *self, const told *event)
     char text[40];
 
     if (self->world->has_restored) {
-        return; /* versions come twice */
+        return; /* versions are given out twice */
     }
     schedule_check(position > 0, "invented: a version that never was: %s",
                    text_of(self, event));
@@ -109,7 +111,8 @@ static void check_update(const handler *self, const told *event, int key)
                    kl_object_resource_version(known), text_of(self, event));
     schedule_check(is_same(event->object, known), "mixed: another uid: %s",
                    text_of(self, event));
-    /* What was undone between may be merged into nothing. */
+    /* After a restore, a change and its undoing may be merged into an update
+     * whose `old` is the same object. */
     schedule_check(event->resync < 0 || self->world->has_restored ||
                        is_resync == (event->resync != 0),
                    "resync: the flag is wrong: %s", text_of(self, event));
@@ -140,8 +143,8 @@ static void check_delete(const handler *self, const told *event, int key)
                    "backwards: %s", text_of(self, event));
 }
 
-/* Changes of that key that were carried between two versions, and are not
- * shown: they were merged. */
+/* True if the watch carried a change of that key between two versions that the
+ * handler was not shown: it was merged. */
 static bool has_skipped(const handler *self, int key, int64_t from, int64_t to)
 {
     for (size_t i = self->feed->due_count; i > self->due_from; i--) {
@@ -274,8 +277,8 @@ void witness_see(handler *self, const told *event)
     }
 }
 
-/* Objects that came and went: they may have left the backlog unseen, so that it
- * was shorter than what had filled it. */
+/* Counts deletes. An object that was added and deleted may have left the
+ * backlog unseen, so that fewer events are seen than had filled the backlog. */
 static size_t count_unseen(const handler *self)
 {
     size_t unseen = 0;
@@ -286,9 +289,9 @@ static size_t count_unseen(const handler *self)
     return unseen;
 }
 
-/* Nothing waits any more: where something was merged, as many as the backlog
- * must have waited, and all of them have been seen by now, but for what a
- * closed client has dropped. */
+/* The backlog is empty. If events were merged since it was last empty, as many
+ * events as its bound must have waited, and all of them have been seen by now,
+ * except those that a closed client has dropped. */
 static void check_stretch(handler *self)
 {
     schedule_check(!self->has_merged || self->world->has_restored ||
@@ -302,7 +305,7 @@ static void check_stretch(handler *self)
     self->has_merged = false;
 }
 
-/* How many keys its objects may have. */
+/* Counts the keys of the handler's kind of object. */
 static size_t count_keys(const handler *self)
 {
     const scope *where = history_scope(self->feed->scope);
@@ -317,8 +320,8 @@ static size_t count_keys(const handler *self)
     return count;
 }
 
-/* What handler.h promises: of each object three events beyond the backlog, and
- * one. */
+/* Checks the bound of handler.h: beyond the backlog, at most three events of
+ * each object and one more wait. */
 static void check_bound(const handler *self, size_t waits)
 {
     size_t keys = count_keys(self);
@@ -341,8 +344,8 @@ void witness_seen(handler *self, const told *event)
         "synced: early, within an initial add: %s", text_of(self, event));
     waits = kl_registration_backlog(self->registration);
     check_bound(self, waits);
-    /* Asked for after the count: while it was taken, the handler may have been
-     * removed, and what waited dropped. */
+    /* The state is read after the count: meanwhile the handler may have been
+     * removed, and its backlog dropped. */
     if (may_merge(self) && self->pulled == 0 && waits == 0 &&
         self->state == HANDLER_LIVE) {
         check_stretch(self);

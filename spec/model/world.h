@@ -1,6 +1,6 @@
 /*
- * world.h - one run of a history: the server, the client under test, and what
- * its user has of it. Within a run of schedule.h; all fibers share it.
+ * world.h - one run of a history: the server, the client under test, and its
+ * informers and handlers. All fibers of the run share it.
  */
 #ifndef KL_SPEC_MODEL_WORLD_H
 #define KL_SPEC_MODEL_WORLD_H
@@ -14,15 +14,15 @@ enum { HANDLERS_EVER = 48, INFORMERS_EVER = 32, MAILS = HISTORY_OPS_MAX };
 
 typedef struct world world;
 
-/* A handle of the user's. */
+/* An informer handle of the user. */
 typedef struct user_informer {
     kl_informer *handle; /* until it is closed */
     feed *feed;
     int64_t resync_ms;
     bool is_closing; /* no fiber begins a call on it any more */
     bool is_closed;
-    int users;        /* calls that go on */
-    int removals;     /* of its registrations, that go on */
+    int users;        /* calls in progress */
+    int removals;     /* removals of its registrations in progress */
     unsigned indexes; /* bits: those that were added */
 } user_informer;
 
@@ -30,7 +30,7 @@ typedef enum handler_state {
     HANDLER_JOINING,
     HANDLER_LIVE,
     HANDLER_LEAVING, /* a fiber removes it: no other one uses it */
-    HANDLER_ENDED    /* nothing may come any more */
+    HANDLER_ENDED    /* no callback may begin any more */
 } handler_state;
 
 /* A registration, and what its handler has seen. */
@@ -42,39 +42,40 @@ typedef struct handler {
     feed *feed;
     kl_registration *registration; /* while it is live */
     handler_state state;
-    int users;    /* calls on the registration that go on */
-    bool is_late; /* the cache was filled when it came */
+    int users;    /* calls on the registration in progress */
+    bool is_late; /* the cache had synced when it was added */
 
     size_t backlog;    /* 0: the default */
-    int64_t resync_ms; /* as it works out; 0: none */
+    int64_t resync_ms; /* the period that applies; 0: none */
     int slow_ms;
     bool is_held; /* its callbacks wait */
     op armed;     /* OP_ARM: for the next callback */
 
     int inside;           /* callbacks that run */
-    bool is_ended_inside; /* by a handler: one more callback may begin */
+    bool is_ended_inside; /* a callback ended it: one more may begin */
     bool is_dropped;      /* drop_context was called */
 
-    /* What it was told. */
+    /* What the handler was told. */
     kl_object **known; /* by key; a reference each */
     int64_t *newest;   /* by key: the greatest version that was seen */
     int64_t *resynced; /* by key: how often */
     int64_t *seen;     /* versions, in order, resyncs left out */
     size_t seen_count;
     size_t seen_capacity;
-    size_t due_from; /* what its feed carried before is not due to it */
-    int gone; /* the key, and one, of a missed delete that it was told last */
+    /* events that its feed carried before this index are not due */
+    size_t due_from;
+    int gone; /* key + 1 if the last event was a missed delete of it; else 0 */
     bool has_synced;
     size_t errors;
     size_t errors_before; /* when an outage began */
     kl_error last_error;
-    int pulled;      /* events out of its backlog that are not shown yet */
-    size_t stretch;  /* events since nothing waited for it */
-    bool has_merged; /* in this stretch */
+    int pulled;      /* events taken from its backlog, and not shown yet */
+    size_t stretch;  /* events since its backlog was last empty */
+    bool has_merged; /* events were merged in this stretch */
     int64_t joined_ms;
 } handler;
 
-/* A fiber of the user's, with the operations that it is to do. */
+/* A fiber of the user, with the operations that it is sent. */
 typedef struct hand {
     world *world;
     kl__thread thread;
@@ -98,8 +99,9 @@ struct world {
     int indexes_alive; /* contexts of index functions */
     kl_event_queue *queue;
 
-    /* All waits of the model's own are for `changed`, which says that anything
-     * of it may have. Rank LOG: held for no call. */
+    /* Waits of the model itself wait for `changed`, which is signalled when any
+     * field may have changed. The mutex has rank LOG, and is not held during
+     * calls. */
     kl__mutex mutex;
     kl__cond changed;
 
@@ -107,19 +109,19 @@ struct world {
     kl__thread loop;
     bool loop_is_paused;
     bool loop_is_over;
-    bool loop_is_pulling; /* registrations must stay */
-    bool is_over;         /* hands: no more mails come */
+    bool loop_is_pulling; /* no registration may be removed */
+    bool is_over;         /* hands get no more operations */
 
-    int keys;  /* how many there may be */
+    int keys;  /* how many keys there may be */
     int value; /* of the last write */
     bool has_restored;
     bool has_compacted;
-    bool is_blind; /* and the protocol cannot show it */
+    bool is_blind; /* a restore that the protocol cannot show */
     bool has_crowd;
     bool is_down; /* the last thing that happened to the watch was a fault */
 };
 
-/* Says that something of it has changed, after it has. */
+/* Wakes all waits of the model; call it after a field has changed. */
 void world_changed(world *self);
 /* Waits until the condition, of the model's own fields, is true. */
 #define WORLD_WAIT(self, condition)                              \
@@ -131,38 +133,41 @@ void world_changed(world *self);
         kl__mutex_unlock(&(self)->mutex);                        \
     } while (0)
 
-/* Runs the history at hand (`arg`), from the first operation until nothing is
- * left. An entry for schedule_run. */
+/* Runs a history (`arg`), from its first operation until nothing is left. An
+ * entry for schedule_run. */
 void world_run(void *arg);
 
-/* Operations of the user's; `inside`: on a handler's thread. */
+/* Operations of the user; `inside`: within a callback, on a handler's
+ * thread. */
 void users_open(world *self, const op *what);
 void users_close(world *self, user_informer *informer, bool inside);
 void users_add_index(world *self, const op *what);
 void users_query(world *self, user_informer *informer, int what, int value);
-/* All that it can be asked for. */
+/* Queries the list and all indexes. */
 void users_query_all(world *self, user_informer *informer);
 void users_wait(world *self, const op *what);
 void users_wake(world *self, const op *what);
 void users_close_client(world *self);
-/* The handle is not closed before the matching leave; false: there is none. */
+/* Keeps the handle open until the matching leave; false: it is being closed. */
 bool users_enter(user_informer *informer);
 void users_leave(world *self, user_informer *informer);
 
 /* Adds a handler; on any fiber. `what` is an OP_ADD_HANDLER. */
 void handlers_add(world *self, const op *what, bool inside);
 void handlers_remove(world *self, int slot, bool inside);
-/* Those of an informer leave with it: before, and after. */
+/* Ends the handlers of an informer that is closed: before its close, and after
+ * it. */
 void handlers_begin_close(world *self, const user_informer *informer);
 void handlers_end_close(world *self, const user_informer *informer,
                         bool inside);
 void handlers_hold(world *self, int slot, bool is_held);
 void handlers_arm(world *self, const op *what);
-/* The armed action of one, within its callback. */
+/* Carries out a handler's armed action, within its callback. */
 void handlers_act(handler *self);
 /* The thread that drains the queue; `world` is a world *. */
 void *loop_run(void *world);
-/* What a callback begins and ends with. */
+/* Called at the beginning and at the end of each callback. `is_removed_fine`:
+ * the handler may have been removed before. */
 void handlers_enter(handler *self, bool is_removed_fine);
 void handlers_exit(handler *self);
 
