@@ -132,14 +132,14 @@ printf 'apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: a}\n'
     >"$work/old.yaml"
 
 expect "version" 0 '^kubelua [0-9]+\.[0-9]+\.[0-9]+' bin/kubelua version
-expect "help names the commands" 0 'Run a script' bin/kubelua --help
+expect "help names the commands" 0 'Run a Lua script' bin/kubelua --help
 expect "help of run names --sim" 0 '--sim' bin/kubelua run --help
 expect "no command is a usage error" 2 'Try' bin/kubelua
 expect "an unknown command is a usage error" 2 'Try' bin/kubelua dance
 expect "an unknown flag is a usage error" 2 'Try' bin/kubelua run --no-such x
 expect "--version is the version too" 0 '^kubelua [0-9]' bin/kubelua --version
 expect "help run is run --help" 0 '--sim' bin/kubelua help run
-expect "a time that is none is a usage error" 2 "'soon' is no number" \
+expect "a time that is none is a usage error" 2 "'soon' is not a number" \
     bin/kubelua run --for soon "$work/wait.lua"
 expect "a script that has its answer ends" 0 '^2 of 3 pods are ready' \
     bin/kubelua run --sim=examples/cluster.yaml examples/index-query.lua
@@ -221,7 +221,7 @@ expect "a recording has what was there" 0 '"type":"ADDED","initial":true.*defaul
     cat "$work/run.ndjson"
 expect "a recording can be played" 0 'Simulated API server on http:' \
     bin/kubelua sim --replay "$work/run.ndjson" --speed 0 --for 0.2
-expect "what is no recording is told apart" 1 'line 1 is none of a recording' \
+expect "a file that is not a recording is refused" 1 'line 1 is not a line of a recording' \
     bin/kubelua sim --replay examples/cluster.yaml --for 0.2
 bin/kubelua sim --load "$work/scope.yaml" --write-kubeconfig "$work/scope.config" \
     >"$work/output" 2>&1 &
@@ -247,13 +247,13 @@ client:informer { "pods" }:on { add = print }
 if arg[1] then kubelua.run() end
 END
 expect "a server that was never reached is a failure, which says why" 1 \
-    'nothing was read within the 0.3 seconds of --for: .*pods.*127.0.0.1:1' \
+    'no informer had its first list within the 0.3 seconds of --for: .*pods.*127.0.0.1:1' \
     bin/kubelua run --for 0.3 "$work/away.lua"
-expect "also in a script that dispatches by itself" 1 'nothing was read' \
+expect "also in a script that dispatches by itself" 1 'no informer had its first list' \
     bin/kubelua run --for 0.3 "$work/away.lua" itself
 echo 'kubelua.connect():informer { "pods" }' >"$work/unheard.lua"
-expect "a script that ends at once says what nothing listens to" 0 \
-    'nothing listens to its informers \(pods\)' \
+expect "a script that ends at once says which informers have no handlers" 0 \
+    'its informers have no handlers \(pods\)' \
     bin/kubelua run --sim "$work/unheard.lua"
 cat >"$work/heard.lua" <<'END'
 local pods = kubelua.connect():informer { "pods" }
@@ -263,7 +263,7 @@ END
 expect "one that has waited for them just ends" 0 '^0 pods$' \
     bin/kubelua run --sim "$work/heard.lua"
 expect "and says nothing more" 1 '^0$' sh -c \
-    "bin/kubelua run --sim '$work/heard.lua' 2>&1 | grep -c listens"
+    "bin/kubelua run --sim '$work/heard.lua' 2>&1 | grep -c 'no handlers'"
 cat >"$work/spawned.lua" <<'END'
 kubelua.spawn(function()
     local pods = kubelua.connect():informer { "pods" }
@@ -272,7 +272,7 @@ end)
 if arg[1] then kubelua.every(0.1, kubelua.stop) end
 END
 expect "a failed spawned function ends a run that it leaves nothing to" 1 \
-    'a spawned function failed, and nothing is left' \
+    'a function of kubelua.spawn failed, and nothing is left' \
     bin/kubelua run --sim "$work/spawned.lua"
 expect "but no run that has something else" 0 'kubelua.spawn.*failed' \
     bin/kubelua run --sim "$work/spawned.lua" more
@@ -295,7 +295,7 @@ expect "a closed stream's number goes to no socket" 5 '' \
     sh -c "echo '' >&2; bin/kubelua run '$work/streams.lua' <&- >&-"
 expect "a port that is no port is a usage error" 2 'ADDRESS:PORT' \
     bin/kubelua sim --listen nowhere
-expect "a port that cannot be is a usage error" 2 'a port is 0 to 65535' \
+expect "a port that cannot be is a usage error" 2 'a port is a number from 0 to 65535' \
     bin/kubelua sim --listen 127.0.0.1:99999999999999999999
 expect "a wrong option leads to the help of its command" 2 'kubelua sim --help' \
     bin/kubelua sim --nonsense
@@ -319,13 +319,13 @@ expect "sim names the remedy of an address of another machine" 1 \
     'write an address of this machine' bin/kubelua sim --listen 192.0.2.1:0
 expect "sim names the remedy of no address" 1 'write one of this machine' \
     bin/kubelua sim --listen nowhere.invalid:0
-expect "a number below 0 is read as one" 2 "'-1' is no number of seconds" \
+expect "a number below 0 is read as one" 2 "'-1' is not a number of seconds" \
     bin/kubelua sim --for -1
-expect "a speed is a factor" 2 "'fast' is no factor; write one such as 10" \
+expect "a speed is a factor" 2 "'fast' is not a speed: write a number such as 10" \
     bin/kubelua sim --replay "$work/run.ndjson" --speed fast
-expect "a speed is of a replay" 2 'speed is for --replay' \
+expect "a speed is of a replay" 2 '--speed needs --replay' \
     bin/kubelua sim --speed 2
-expect "a token that no header can have is none" 2 'no bearer token' \
+expect "a token that no header can have is none" 2 'not a bearer token' \
     bin/kubelua sim --token 'a b'
 expect "a clock may be behind" 0 'Simulated API server on http:' \
     bin/kubelua sim --clock-offset -86400 --for 0.1

@@ -45,8 +45,8 @@ local function load_script(path)
         chunk, message = loadfile(path)
     end
     if not chunk and (path:match("%.ya?ml$") or path:match("%.json$")) then
-        return nil, path .. " is no Lua script; write --sim=" .. path
-            .. " to load it into a simulated API server"
+        return nil, path .. " is not a Lua script; to load it into a simulated API server, "
+            .. "write --sim=" .. path
     end
     return chunk, message
 end
@@ -77,9 +77,9 @@ local function dispatch_events()
     end
     local unheard = outcome.unheard()
     if #unheard > 0 then
-        complain("the script has ended, and nothing listens to its informers ("
-            .. table.concat(unheard, ", ") .. "): give them handlers with informer:on { ... }, or "
-            .. "call informer:wait_synced() before what they have is read")
+        complain("the script has ended, and its informers have no handlers ("
+            .. table.concat(unheard, ", ") .. "): add handlers with informer:on { ... }, or call "
+            .. "informer:wait_synced() before you read their caches")
     end
 end
 
@@ -90,11 +90,11 @@ local function exit_status(signal, is_idle, duration)
     end
     local unreached = core.now() >= loop.ends_at and outcome.unreached()
     if unreached then
-        complain(string.format("nothing was read within the %g seconds of --for: %s", duration,
+        complain(string.format("no informer had its first list within the %g seconds of --for: %s", duration,
             unreached))
         return FAILED
     elseif scheduler.failures > 0 and is_idle then
-        complain("a spawned function failed, and nothing is left to wait for")
+        complain("a function of kubelua.spawn failed, and nothing is left to wait for")
         return FAILED
     end
     return STOPPED

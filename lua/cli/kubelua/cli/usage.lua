@@ -9,7 +9,7 @@ local function to_seconds(text)
     if seconds and seconds >= 0 then
         return seconds
     end
-    return nil, "'" .. text .. "' is no number of seconds; write one such as 10 or 0.5"
+    return nil, "'" .. text .. "' is not a number of seconds: write a number such as 10 or 0.5"
 end
 
 local function to_factor(text)
@@ -17,7 +17,7 @@ local function to_factor(text)
     if factor and factor >= 0 then
         return factor
     end
-    return nil, "'" .. text .. "' is no factor; write one such as 10 or 0.5, or 0"
+    return nil, "'" .. text .. "' is not a speed: write a number such as 10, 0.5 or 0"
 end
 
 -- A hundred years, as for cluster:advance.
@@ -26,8 +26,8 @@ local function to_offset(text)
     if seconds and math.abs(seconds) <= 100 * 366 * 86400 then
         return seconds
     end
-    return nil, "'" .. text .. "' is no number of seconds within a hundred years; write one such "
-        .. "as 3600 or -86400"
+    return nil, "'" .. text .. "' is not a number of seconds within a hundred years: write a "
+        .. "number such as 3600 or -86400"
 end
 
 local function to_address(text)
@@ -35,7 +35,7 @@ local function to_address(text)
     if not host then
         return nil, "--listen " .. text .. ": write ADDRESS:PORT, such as 127.0.0.1:6443"
     elseif tonumber(port) > 65535 then
-        return nil, "--listen " .. text .. ": a port is 0 to 65535"
+        return nil, "--listen " .. text .. ": a port is a number from 0 to 65535"
     end
     return { host = host, port = math.floor(tonumber(port)) }
 end
@@ -44,8 +44,8 @@ local function to_namespace(text)
     if pcall(core.check_namespace, "-n", text) then
         return text
     end
-    return nil, "'" .. text .. "' cannot be a namespace: it is one name of lower-case letters, "
-        .. "digits and dashes"
+    return nil, "'" .. text .. "' cannot be a namespace: a namespace is one name of lower-case "
+        .. "letters, digits and dashes"
 end
 
 -- RFC 6750: the characters that a bearer token may have in a header.
@@ -53,7 +53,7 @@ local function to_token(text)
     if text:find("^[%w%-%._~%+/]+=*$") then
         return text
     end
-    return nil, "'" .. text .. "' is no bearer token; write one of letters, digits and -._~+/"
+    return nil, "'" .. text .. "' is not a bearer token: use only letters, digits and -._~+/"
 end
 
 local function to_user(text)
@@ -61,74 +61,83 @@ local function to_user(text)
     if name and to_token(token) then
         return { name = name, token = token, groups = groups }
     end
-    return nil, "'" .. text .. "' is no user; write NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
+    return nil, "'" .. text .. "' is not a user: write NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
 end
 
 local function add_run(parser)
-    local run = parser:command("run", "Run a script, then dispatch its events until it is stopped.")
+    local run = parser:command("run", "Run a Lua script and its handlers, until Ctrl-C or until "
+        .. "there is nothing left to wait for.")
     run:usage("Usage: kubelua run [OPTIONS] SCRIPT [ARGS]")
     run:epilog("For example: kubelua run --sim=cluster.yaml watch.lua\n"
         .. "             kubelua run --context staging watch.lua -- --its-own-flag")
     run:argument("script", "A Lua script; \"-\" reads it from standard input.")
-    run:argument("args", "What the script gets as arg[1], arg[2], ... and as ...; "
-        .. "put -- before those that begin with a dash."):args("*")
+    run:argument("args", "Arguments for the script: arg[1], arg[2], ... and `...`. "
+        .. "Put -- before arguments that begin with a dash."):args("*")
     run:option("--kubeconfig", "The kubeconfig to use, instead of KUBECONFIG or ~/.kube/config.")
         :argname("FILE")
     run:option("--context", "The context of the kubeconfig to use."):argname("NAME")
-    run:option("--server", "The API server's URL."):argname("URL")
-    run:option("-n --namespace", "The namespace of informers that name none, and what "
-        .. "client:namespace() tells the script."):argname("NS"):convert(to_namespace)
-    run:flag("--sim", "Start a simulated API server in this process, and connect to it. "
-        .. "--sim=FILE loads a manifest into it; may be given several times.")
+    run:option("--server", "The URL of the API server, such as https://10.0.0.1:6443."):argname("URL")
+    run:option("-n --namespace", "The namespace to use where the script names none. "
+        .. "Without it, informers have all namespaces."):argname("NS"):convert(to_namespace)
+    run:flag("--sim", "Start a simulated API server in this process, and connect the script "
+        .. "to it. --sim=FILE also loads the objects of a manifest (YAML or JSON); it may be "
+        .. "given several times.")
     run:option("--sim-load"):argname("FILE"):count("*"):hidden(true)
-    run:option("--record", "Write what its informers are told; kubelua sim --replay plays it.")
+    run:option("--record", "Write every event of the script's informers to FILE; "
+        .. "kubelua sim --replay FILE plays them again.")
         :argname("FILE")
-    run:option("--for", "End after so many seconds; exit status 1 if nothing was read by then.")
+    run:option("--for", "Stop after this many seconds. The exit status is 1 if no informer had its "
+        .. "first list by then.")
         :argname("SECONDS"):target("duration"):convert(to_seconds)
 end
 
 local function add_record(parser)
-    local record = parser:command("record", "Write what happens to some resources of a cluster, "
-        .. "a line of JSON each.")
+    local record = parser:command("record", "Record the changes of resources in a cluster: one line "
+        .. "of JSON for each change.")
     record:epilog("For example: kubelua record --output shop.ndjson pods deployments\n"
         .. "             kubelua sim --replay shop.ndjson --write-kubeconfig sim.yaml")
-    record:argument("resources", "pods, deployments.apps, ...: as for kubectl."):args("+")
+    record:argument("resources", "What to record, named as for kubectl: pods, deployments.apps, ..."):args("+")
     record:option("--kubeconfig", "The kubeconfig to use, instead of KUBECONFIG or "
         .. "~/.kube/config."):argname("FILE")
     record:option("--context", "The context of the kubeconfig to use."):argname("NAME")
-    record:option("--server", "The API server's URL."):argname("URL")
-    record:option("-n --namespace", "One namespace only."):argname("NS"):convert(to_namespace)
-    record:option("-l --labels", "Objects with these labels only."):argname("SELECTOR")
-    record:option("-o --output", "The file to write; standard output if it is not given.")
+    record:option("--server", "The URL of the API server, such as https://10.0.0.1:6443."):argname("URL")
+    record:option("-n --namespace", "Record only this namespace."):argname("NS"):convert(to_namespace)
+    record:option("-l --labels", "Record only objects with these labels, such as app=shop."):argname("SELECTOR")
+    record:option("-o --output", "The file to write. Default: standard output.")
         :argname("FILE")
-    record:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
+    record:option("--for", "Stop after this many seconds. Default: run until Ctrl-C."):argname("SECONDS"):target("duration")
         :convert(to_seconds)
 end
 
 local function add_sim(parser)
-    local sim = parser:command("sim", "Serve a simulated API server, for kubectl and all clients.")
+    local sim = parser:command("sim", "Run a simulated API server on a port, for kubectl and any "
+        .. "other client.")
     sim:epilog("For example: kubelua sim --tls --load cluster.yaml --write-kubeconfig sim.yaml")
-    sim:option("--listen", "Where to serve; port 0 takes a free one."):argname("ADDRESS:PORT")
+    sim:option("--listen", "The address and port to listen on; port 0 chooses a free one."):argname("ADDRESS:PORT")
         :default("127.0.0.1:0"):convert(to_address)
-    sim:option("--load", "Manifests to load."):argname("FILE"):args("+"):count("*")
-    sim:option("--replay", "Be the cluster that was recorded, and play its changes from the first "
-        .. "watch on."):argname("FILE")
-    sim:option("--speed", "With --replay: so many times as fast as they were; 0: as fast as it "
-        .. "goes. (default: 1)"):argname("FACTOR"):convert(to_factor)
-    sim:flag("--tls", "Serve HTTPS, with a certificate made for this run.")
-    sim:flag("--controllers", "Bring it to life: nodes, a scheduler, a kubelet, and the "
-        .. "controllers of Deployments, ReplicaSets, Jobs and EndpointSlices.")
-    sim:option("--token", "The bearer token that clients must have; implies --tls.")
+    sim:option("--load", "Load the objects of these manifests (YAML or JSON)."):argname("FILE"):args("+"):count("*")
+    sim:option("--replay", "Start with the first objects of a recording (see kubelua record). Repeat "
+        .. "its changes as soon as a client watches."):argname("FILE")
+    sim:option("--speed", "With --replay: repeat the changes this many times as fast as they "
+        .. "happened; 0: without pauses. (default: 1)"):argname("FACTOR"):convert(to_factor)
+    sim:flag("--tls", "Serve HTTPS with a new certificate, which the kubeconfig of "
+        .. "--write-kubeconfig trusts.")
+    sim:flag("--controllers", "Also simulate nodes, a scheduler, a kubelet, and the controllers "
+        .. "of Deployments, ReplicaSets, Jobs and EndpointSlices, so that pods run.")
+    sim:option("--token", "Require this bearer token from clients; turns on --tls.")
         :argname("TOKEN"):convert(to_token)
-    sim:option("--user", "Somebody else who is let in; implies --tls.")
+    sim:option("--user", "Add a user with a bearer token of its own; may be given several times; "
+        .. "turns on --tls.")
         :argname("NAME:TOKEN[:GROUP,...]"):count("*"):target("users"):convert(to_user)
-    sim:flag("--rbac", "What a user may do is what Roles and their bindings say; implies --tls. "
-        .. "Try: kubectl --as NAME --as-group GROUP.")
-    sim:option("--clock-offset", "What its clock is ahead of the machine's; below 0: behind it.")
+    sim:flag("--rbac", "Let a user do only what Roles and their bindings allow (RBAC); turns on "
+        .. "--tls. Try: kubectl --as NAME --as-group GROUP.")
+    sim:option("--clock-offset", "Set the server's clock ahead of this machine's; a number below "
+        .. "0 sets it behind.")
         :argname("SECONDS"):convert(to_offset)
-    sim:option("--write-kubeconfig", "Write a kubeconfig that leads to it.")
+    sim:option("--write-kubeconfig", "Write a kubeconfig for this server, to use as "
+        .. "kubectl --kubeconfig FILE.")
         :argname("FILE")
-    sim:option("--for", "End after so many seconds."):argname("SECONDS"):target("duration")
+    sim:option("--for", "Stop after this many seconds. Default: run until Ctrl-C."):argname("SECONDS"):target("duration")
         :convert(to_seconds)
 end
 
@@ -178,7 +187,7 @@ end
 -- A message if options exclude each other, or if an option lacks one that it needs; else nil.
 local function find_contradiction(options)
     if options.speed and not options.replay then
-        return "--speed is for --replay FILE: there is nothing to play"
+        return "--speed needs --replay FILE: without it there is no recording to play"
     elseif options.command ~= "run" or not options.sim then
         return nil
     end
@@ -189,7 +198,7 @@ local function find_contradiction(options)
     end
     for _, path in ipairs(options.sim_load) do
         if path == "" then
-            return "--sim= needs a file; --sim alone is an empty cluster"
+            return "--sim= needs a file name; --sim alone starts an empty cluster"
         end
     end
     return nil
