@@ -99,8 +99,8 @@ local function compute_values(self, object)
         ok, values = pcall(as_values, values)
     end
     if not ok then
-        log("error", "%s: index %s leaves %s out: %s", self.what, self.name,
-            tostring(object), values)
+        log("error", "%s: index %s does not contain %s, because its function failed: %s", self.what,
+            self.name, tostring(object), values)
         return
     end
     self.values[object.key] = values

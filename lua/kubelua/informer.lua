@@ -30,7 +30,7 @@ local informers = {
     open = setmetatable({}, { __mode = "k" }), -- all of this lua_State, a weak set
 }
 
-local RETIRED = "the client was closed; what it has can be read, but nothing comes any more"
+local RETIRED = "the client was closed: the cache can still be read, but does not change any more"
 
 local function state_of(informer)
     return core.state(informer, TYPE)
@@ -144,7 +144,7 @@ local function add_function_names(state, found, message, code)
     end
     table.sort(names)
     misuse("%s%s", message,
-        names[1] and "; by function there are " .. table.concat(names, ", ") or "")
+        names[1] and "; indexes by function: " .. table.concat(names, ", ") or "")
 end
 
 ---The objects with a value in an index, sorted by key.

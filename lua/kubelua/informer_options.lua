@@ -41,7 +41,8 @@ local function sort_namespaces(given)
             misuse("informer: 'namespace' must be a name or a list of names, such as "
                 .. "{ \"web\", \"db\" }")
         elseif name == "*" then
-            misuse("informer: \"*\" is all namespaces, and stands alone: namespace = \"*\"")
+            misuse("informer: \"*\" means all namespaces, and cannot be in a list: write "
+                .. "namespace = \"*\"")
         end
         core.check_namespace("informer", name)
         if not seen[name] then
@@ -49,7 +50,8 @@ local function sort_namespaces(given)
         end
     end
     if #names == 0 then
-        misuse("informer: a list of no namespaces; for all of them, namespace = \"*\"")
+        misuse("informer: the list of namespaces is empty; for all of them, write "
+            .. "namespace = \"*\"")
     end
     table.sort(names, function(a, b) return a .. "/" < b .. "/" end)
     return #names == 1 and names[1] or names
@@ -83,7 +85,8 @@ function informer_options.read(given)
     local request, named = { resource = given[1] }, {}
     for key, value in pairs(given) do
         if type(key) == "number" and key ~= 1 then
-            misuse("informer: one resource each, not '%s' as well", tostring(value))
+            misuse("informer: only one resource is possible, and '%s' is another one; open an "
+                .. "informer for each", tostring(value))
         elseif key ~= 1 then
             named[key] = value
             if key ~= "indexes" then

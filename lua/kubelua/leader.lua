@@ -51,10 +51,10 @@ function leader.options(given)
         misuse("leader: the name of a Lease expected, such as leader = \"foo-controller\"")
     elseif #name > 253 or not name:find("^[a-z0-9]") or not name:find("[a-z0-9]$")
         or name:find("[^a-z0-9.-]") then
-        misuse("leader: '%s' cannot be the name of a Lease: small letters, digits, '-' and '.'",
-            name)
+        misuse("leader: '%s' cannot be the name of a Lease: use lower-case letters, digits, "
+            .. "'-' and '.'", name)
     elseif given.identity == "" then
-        misuse("leader: the identity is empty, which stands for a Lease without a holder")
+        misuse("leader: the identity is empty; give this process a name, or leave 'identity' out")
     end
     core.check_namespace("leader", given.namespace)
     local all = { name = name, namespace = given.namespace, identity = given.identity,
@@ -107,8 +107,9 @@ local function find_or_make_candidate(client, options)
     if found then
         for _, name in ipairs { "lease", "renew", "retry" } do
             if found.options[name] ~= options[name] then
-                misuse("leader: the Lease %s/%s has %s = %g in another use: one Lease has one set "
-                    .. "of times", options.namespace, options.name, name, found.options[name])
+                misuse("leader: another controller here uses the Lease %s/%s with %s = %g; give "
+                    .. "both the same times", options.namespace, options.name, name,
+                    found.options[name])
             end
         end
         return found

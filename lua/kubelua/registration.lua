@@ -58,7 +58,7 @@ local function check_callbacks(given)
         end
     end
     misuse("on: no callback; give one of " .. table.concat(delivery.EVENTS, ", ")
-        .. " (a function whose name is mistyped is nil, as if it were not there)")
+        .. " (is the name of a function mistyped? In Lua it is nil then)")
 end
 
 local function backlog_of(given)

@@ -44,7 +44,7 @@ end
 ---@return string?, string?, string?
 function Stream:read()
     if self.is_reading then
-        misuse("a stream that another task reads")
+        misuse("another task is reading this stream already")
     elseif self.is_closed or self.flight.is_closed then
         return nil, "the stream was closed", "closed"
     end

@@ -73,8 +73,8 @@ end
 local function warn_of_yield(task)
     if not task.has_yielded then
         task.has_yielded = true
-        log("warn", "%s: coroutine.yield() in a handler or spawned function only lets others "
-            .. "have their turn; to wait, use kubelua.sleep", task.what)
+        log("warn", "%s: coroutine.yield() in a handler or spawned function does not wait, it "
+            .. "only lets others run; to wait, use kubelua.sleep", task.what)
     end
 end
 
@@ -166,7 +166,8 @@ function tasks.current(name)
     if current and current.no_wait then
         misuse("%s inside %s, which must not wait", name, current.no_wait)
     elseif not current and tasks.running then
-        misuse(name .. " inside of the loop, but outside of a handler")
+        misuse(name .. " inside a function that the loop itself calls, which cannot wait; use "
+            .. "kubelua.spawn")
     elseif not current then
         nginx.refuse_wait(name)
     end
@@ -199,8 +200,8 @@ local function limit_refusals(task)
     if task.refusals == 1 then
         return
     elseif task.refusals > REFUSALS then
-        log("warn", "%s was cancelled, and catches the error of every call that waits: it is left "
-            .. "where it is", task.what)
+        log("warn", "%s was cancelled, but catches that error again and again: it is stopped here "
+            .. "for good; let it return after the error", task.what)
         finish_task(task, false, trace.CANCELED)
     end
     tasks.wake(task)

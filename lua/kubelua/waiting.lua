@@ -188,8 +188,8 @@ function loop.sleep(seconds)
     if seconds == 0 then
         scheduler.round(deadline)
     elseif scheduler.clock.stands then
-        misuse("kubelua.sleep: the clock stands until the test calls cluster:advance, which it can "
-            .. "not while the script itself waits; sleep in kubelua.spawn")
+        misuse("kubelua.sleep: only cluster:advance of the test moves the clock, and the test "
+            .. "cannot call it while the script itself waits; sleep inside kubelua.spawn")
     end
     local _, _, problem = run_rounds_outside(deadline, function()
         return false

@@ -28,8 +28,8 @@ describe("misuse of kubelua.controller", function()
     it("is a missing table, or a missing reconcile", function()
         assert.matches("a table expected", problem(nil))
         assert.matches("a table expected", problem("pods"))
-        assert.matches("no reconcile", problem { "pods" })
-        assert.matches("no reconcile", problem { "pods", reconcile = _G.reconcle })
+        assert.matches("'reconcile' is missing", problem { "pods" })
+        assert.matches("'reconcile' is missing", problem { "pods", reconcile = _G.reconcle })
         assert.matches("'reconcile' must be a function", problem { "pods", reconcile = "f" })
     end)
 
@@ -42,7 +42,7 @@ describe("misuse of kubelua.controller", function()
             problem { "pods", reconcile = f, owns = { { "secrets", map = f } } })
         assert.matches("controller: reads: there is no option 'when'",
             problem { "pods", reconcile = f, reads = { { "secrets", when = f } } })
-        assert.matches("one resource each, not 'secrets'",
+        assert.matches("only one resource is possible here, and 'secrets'",
             problem { "pods", "secrets", reconcile = f })
     end)
 

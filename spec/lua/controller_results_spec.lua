@@ -87,7 +87,7 @@ describe("a result of reconcile:", function()
     it("false and a message is not before the next event", function()
         result = { false, "its spec makes no sense" }
         local made = run_once()
-        w:logged("info controller spec: ConfigMap web/a: its spec makes no sense; not again before")
+        w:logged("info controller spec: ConfigMap web/a: its spec makes no sense; it runs again")
         w.cluster:advance(1000)
         assert.equal(1, calls)
         assert.same({}, made:status().failures)
@@ -166,7 +166,7 @@ describe("a result of reconcile:", function()
             return assert(run:create(w.configmap("a")))
         end
         w.cluster:advance(1)
-        w:logged("warn controller spec: ConfigMap web/a: .*is there.*attempt 2")
+        w:logged("warn controller spec: ConfigMap web/a: .*exists already.*attempt 2")
         eventually(function()
             return made:status().failures[1].code == "not_owned"
         end, "the code of run:create is kept, too")
@@ -194,7 +194,7 @@ describe("a result of reconcile:", function()
     it("a result without a meaning is an error that says so", function()
         local odd = { ["a string"] = { "done" }, ["a table"] = { {} }, ["a function"] = { print },
             ["the number"] = { 0 / 0 }, ["the number inf"] = { math.huge },
-            ["nil and what is no message"] = { nil, 5 } }
+            ["nil without a message"] = { nil, 5 } }
         local count = 0
         for what, value in pairs(odd) do
             count = count + 1

@@ -169,7 +169,7 @@ describe("map", function()
         assert(w.cluster:apply(secret("poison")))
         assert(w.cluster:apply(secret("fine")))
         assert.same({ "fine" }, w:noted())
-        local line = w:logged("controller keys: the event of Secret web/poison was not mapped, and "
+        local line = w:logged("controller keys: the event of Secret web/poison failed, and "
             .. "is tried again: .*no idea")
         assert.matches("stack traceback", line)
         w.cluster:advance(1)
@@ -214,7 +214,7 @@ describe("map", function()
         map = function() return returned end
         start { keyless = true, name = "keys" }
         for what, value in pairs { ["a number"] = 7, ["a boolean"] = true,
-            ["a key that is empty"] = "", ["a table that is no list"] = { key = "a" },
+            ["a key that is empty"] = "", ["a table that is not a list"] = { key = "a" },
             ["a key .* NUL"] = "a\0b" } do
             returned = value
             local object = secret("s" .. #w.lines)

@@ -41,7 +41,7 @@ describe("a run that is cancelled, and catches that for ever,", function()
         end }
         w:noted()
         w.cluster:advance(5)
-        w:logged("it is left where it is")
+        w:logged("it is stopped here for good")
         stubborn = false
         eventually(function()
             return controller:status().queue.in_progress == 0

@@ -49,7 +49,7 @@ describe("when", function()
         end }
         w:noted()
         w:apply("a", "2")
-        w:logged("the event of ConfigMap web/a was not mapped.*no idea")
+        w:logged("the event of ConfigMap web/a failed.*no idea")
         refuses = false
         w.cluster:advance(1)
         assert.same({ "web/a" }, w:noted())

@@ -45,7 +45,7 @@ describe("an election", function()
         election:answer(order, 6, stored(order, "2"))
         assert.is_true(election:check(11.9))
         assert.is_false(election:check(12))
-        assert.matches("^it was not renewed for 10 seconds", election.lost)
+        assert.matches("^the Lease was not renewed for 10 seconds", election.lost)
     end)
 
     it("does not lead by a renewal that took longer than `renew`", function()

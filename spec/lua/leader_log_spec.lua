@@ -28,10 +28,11 @@ describe("the log of an election #processes", function()
             end
             return found
         end
-        assert.equal(1, count("it was not renewed: HTTP 500: no quorum"), said)
-        assert.equal(0, count("it was not read: HTTP 500: no quorum"), said)
+        assert.equal(1, count("the Lease was not renewed: HTTP 500: no quorum"), said)
+        assert.equal(0, count("the Lease was not read: HTTP 500: no quorum"), said)
         assert.equal(2, count("info  leader election by Lease default/foo: a leads"), said)
-        assert.equal(2, count("a does not lead any more: it was not renewed for 10 seconds"), said)
+        assert.equal(2, count("a does not lead any more: the Lease was not renewed for 10 seconds"),
+            said)
         assert.equal(1, count("this needs the verbs get, create and update on leases of the group "
             .. "coordination.k8s.io in the namespace default"), said)
         assert.matches("status 0", said)

@@ -65,7 +65,7 @@ describe("informer", function()
         assert.error_matches(function() client:informer { "pods", label = "x" } end,
             "no option 'label'; do you mean 'labels'? there are compress, ", 1, true)
         assert.error_matches(function() client:informer { "pods", "nodes" } end,
-            "one resource each, not 'nodes' as well")
+            "only one resource is possible, and 'nodes' is another one")
         assert.error_matches(function() client:informer("pods", { namespace = "web" }) end,
             "informer: one table expected", 1, true)
     end)
@@ -133,7 +133,7 @@ describe("informer", function()
             node = "spec.nodeName", owner = function() end, app = function() end } })
         for _, ask in ipairs { "by", "values" } do
             assert.error_matches(function() pods[ask](pods, "nod", "a") end,
-                "there are node; by function there are app, owner", 1, true)
+                "there are node; indexes by function: app, owner", 1, true)
         end
         pods:stop()
     end)

@@ -102,7 +102,7 @@ describe("cluster:settle", function()
             end
         end }
         apply(cluster, "a")
-        unsettled(cluster, "a handler of slow has not done with its events")
+        unsettled(cluster, "a handler of slow has not handled all its events")
         go_on = true
         settled(cluster)
     end)

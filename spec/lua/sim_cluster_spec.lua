@@ -185,8 +185,8 @@ metadata: {name: b, namespace: web}
             return not found
         end, 0.02)
         assert.is_nil(nothing)
-        assert.truthy(message:find('pods late: not after 0.02 s; its status is {"phase":"Running"',
-            1, true), message)
+        assert.truthy(message:find("pods late: it did not happen within 0.02 s; "
+            .. 'its status is {"phase":"Running"', 1, true), message)
         assert.equal("timeout", code)
     end)
 end)

@@ -137,8 +137,8 @@ describe("a recording", function()
 
     it("is required by step", function()
         local cluster = assert(Sim.new())
-        assert.has_error(function() cluster:step() end, "step: this cluster replays nothing; "
-            .. "give it a recording: sim.new { replay = \"recording.ndjson\" }")
+        assert.has_error(function() cluster:step() end, "step: this cluster has no recording "
+            .. "to replay; give it one: sim.new { replay = \"recording.ndjson\" }")
         cluster:close()
     end)
 end)

@@ -75,7 +75,7 @@ describe("what was asked", function()
         assert.is_true(cluster:asked { { verb = "list", resource = "pods" }, { verb = "watch" } })
         local asked, message = cluster:asked { { verb = "watch" }, { resource = "nodes" } }
         assert.is_nil(asked)
-        assert.matches('number 2, {"resource":"nodes"}', message, 1, true)
+        assert.matches('filter 2, {"resource":"nodes"}', message, 1, true)
         assert.matches("GET /api/v1/nodes 200", message, 1, true)
         assert.has_error(function() cluster:asked { { verbs = "list" } } end)
         assert.has_error(function() cluster:asked {} end)
@@ -83,7 +83,7 @@ describe("what was asked", function()
 
     it("says so if there was no request", function()
         local _, message = cluster:asked { { verb = "watch" } }
-        assert.matches("there was no request at all", message, 1, true)
+        assert.matches("requests: none", message, 1, true)
     end)
 
     it("refuses verbs that no request has", function()

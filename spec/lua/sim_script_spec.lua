@@ -111,7 +111,7 @@ describe("a script under a fake clock", function()
 
     it("gets an error when it would wait for ever", function()
         assert.error_matches(function() run [[kubelua.sleep(1)]] end,
-            "the clock stands.*kubelua.spawn")
+            "cluster:advance of the test moves the clock.*kubelua.spawn")
     end)
 
     it("leaves the test's own timers alone", function()

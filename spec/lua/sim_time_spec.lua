@@ -63,7 +63,7 @@ describe("a fake clock", function()
 
     it("does not go back", function()
         assert.has_error(function() cluster:advance(-1) end,
-            "advance: how many seconds? Time goes forward only")
+            "advance: write a number of seconds from 0: time only goes forward")
     end)
 end)
 

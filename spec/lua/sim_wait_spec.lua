@@ -77,7 +77,8 @@ describe("a wait", function()
             return cluster:delete("pods", "shop-1", { grace = 0 })
         end)
         assert.is_true(cluster:wait("pods", "shop-1", "deleted"))
-        assert.matches('it is not there: pods "shop-1" not found', refusal("Ready"), 1, true)
+        assert.matches('the object does not exist: pods "shop-1" not found', refusal("Ready"),
+            1, true)
     end)
 
     it("does not count an object of an unserved kind as deleted", function()

@@ -72,7 +72,8 @@ describe("client:wait", function()
         assert(cluster:apply(pod("a")))
         expect_failure('status.phase is "Pending", not "Running"', "timeout",
             client:wait("pods", "a", { status = { phase = "Running" } }, 0.05))
-        expect_failure("it is not there", "timeout", client:wait("pods", "none", nil, 0.05))
+        expect_failure("the object does not exist", "timeout",
+            client:wait("pods", "none", nil, 0.05))
         expect_failure('do you mean "pods"', "unknown_kind", client:wait("podz", "a", nil, 0.05))
     end)
 

@@ -31,7 +31,7 @@ describe("a verb raises at its line", function()
             expect_misuse(verb .. ': write ' .. verb .. '("pods", "namespace/name")',
                 function() call(client, "pods") end)
             for _, key in ipairs { "", "/", "a/", "/a", "a/b/c" } do
-                expect_misuse("is no key", function() call(client, "pods", key) end)
+                expect_misuse("is not a key", function() call(client, "pods", key) end)
             end
             expect_misuse("cannot be a namespace", function() call(client, "pods", "A_/b") end)
         end
@@ -93,7 +93,7 @@ describe("a verb raises at its line", function()
         expect_misuse("update: the object needs metadata.name", function()
             client:update { apiVersion = "v1", kind = "ConfigMap" }
         end)
-        expect_misuse("only create makes one", function()
+        expect_misuse("only create makes a name", function()
             client:apply { apiVersion = "v1", kind = "ConfigMap",
                 metadata = { generateName = "a-" } }
         end)

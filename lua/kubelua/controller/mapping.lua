@@ -5,8 +5,8 @@ local misuse = require "kubelua.misuse"
 local mapping = {}
 
 local function refuse_result(value)
-    error("map returned " .. (type(value) == "table" and "a table that is no list of keys or "
-        .. "objects" or "a " .. type(value)) .. "; it returns nil, a key, an object, or a list of "
+    error("map returned " .. (type(value) == "table" and "a table that is not a list of keys "
+        .. "or objects" or "a " .. type(value)) .. "; return nil, a key, an object, or a list of "
         .. "these", 0)
 end
 

@@ -94,7 +94,8 @@ local function split_resource(call, given)
     local named = {}
     for key, value in pairs(given) do
         if key ~= 1 and type(key) == "number" then
-            misuse("%s: one resource each, not '%s' as well", call, tostring(value))
+            misuse("%s: only one resource is possible here, and '%s' is another one", call,
+                tostring(value))
         elseif key ~= 1 then
             named[key] = value
         end
@@ -189,11 +190,11 @@ local function check_values(given)
     if given.workers and (given.workers < 1 or given.workers % 1 ~= 0) then
         misuse("controller: 'workers' must be an integer from 1")
     elseif not given.reconcile then
-        misuse("controller: no reconcile; give it as reconcile = function(object, run) end (a "
-            .. "function whose name is mistyped is nil, as if it were not there)")
+        misuse("controller: 'reconcile' is missing: write reconcile = function(object, run) end "
+            .. "(is the name of a function mistyped? In Lua it is nil then)")
     elseif (given.finalizer ~= nil) ~= (given.finalize ~= nil) then
         misuse("controller: finalizer = \"example.com/cleanup\" and finalize = function(object, "
-            .. "run) end belong together")
+            .. "run) end need each other: give both")
     end
 end
 

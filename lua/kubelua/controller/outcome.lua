@@ -29,13 +29,14 @@ function outcome.failure(message, code, retry_after)
 end
 
 local function refuse_result(what, value)
-    local kind = value == nil and "nil and what is no message" or "a " .. type(value)
+    local kind = value == nil and "nil without a message" or "a " .. type(value)
     if type(value) == "number" then
         kind = "the number " .. tostring(value)
     end
     return { result = "failed", is_bug = true, keeps = true, message = what .. " returned " .. kind
-        .. ", which means nothing: return nothing, true or an object (done), a number of seconds "
-        .. "(again), false and a message (not before the next event), or nil and a message (failed)"
+        .. ", which has no meaning: return nothing, true or an object (done), a number of seconds "
+        .. "(run again then), false and a message (not before the next event), or nil and a "
+        .. "message (failed)"
     }
 end
 

@@ -42,11 +42,11 @@ function owner.check(call, object, kind, namespace)
     if not object.namespace then
         return
     elseif not kind.namespaced then
-        misuse("%s: %s has a namespace, and cannot own a %s, which has none; { owner = false } "
-            .. "writes it without an owner", call, tostring(object), kind.kind)
+        misuse("%s: %s has a namespace, and cannot own a %s, which has none; to write it without "
+            .. "an owner, pass { owner = false }", call, tostring(object), kind.kind)
     elseif namespace ~= object.namespace then
-        misuse("%s: %s cannot own a %s in the namespace %s; { owner = false } writes it without "
-            .. "an owner", call, tostring(object), kind.kind, tostring(namespace))
+        misuse("%s: %s cannot own a %s in the namespace %s; to write it without an owner, pass "
+            .. "{ owner = false }", call, tostring(object), kind.kind, tostring(namespace))
     end
 end
 
@@ -81,15 +81,16 @@ function owner.obstacle(existing, object, adopts)
     if reference and reference.uid == object.uid then
         return nil
     elseif not reference then
-        return not adopts and tostring(existing) .. " is there, and nothing controls it; "
-            .. "{ adopt = true } takes it" or nil
+        return not adopts and tostring(existing) .. " exists already, and no object controls "
+            .. "it; to take it over, pass { adopt = true }" or nil
     elseif is_former(reference, object) then
-        return not adopts and tostring(existing) .. " is there, and belongs to a former "
-            .. tostring(object) .. " (UID " .. tostring(reference.uid) .. "), with which it will "
-            .. "go; { adopt = true } takes it" or nil
+        return not adopts and tostring(existing) .. " exists already, and belongs to an earlier "
+            .. tostring(object) .. " (UID " .. tostring(reference.uid) .. ") that was deleted; to "
+            .. "take it over, pass { adopt = true }" or nil
     end
-    return tostring(existing) .. " is there, and is controlled by " .. tostring(reference.kind)
-        .. " " .. tostring(reference.name) .. " (UID " .. tostring(reference.uid) .. ")"
+    return tostring(existing) .. " exists already, and is controlled by "
+        .. tostring(reference.kind) .. " " .. tostring(reference.name) .. " (UID "
+        .. tostring(reference.uid) .. ")"
 end
 
 ---The merge patch that makes an object's owner its controller, for exactly this version, so that no

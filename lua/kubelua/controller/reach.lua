@@ -167,9 +167,9 @@ local function refuse_name(state, call, name)
             names[1] or "pods", type(name))
     end
     local nearest = options.nearest(name, names)
-    misuse("%s: '%s' is not among the controller's caches%s; declare it, as in reads = { \"%s\" }; "
-        .. "there %s %s", call, name, nearest and " (do you mean '" .. nearest .. "'?)" or "", name,
-        #names == 1 and "is" or "are", #names > 0 and table.concat(names, ", ") or "none")
+    misuse("%s: the controller has no cache '%s'%s; add it, as in reads = { \"%s\" }; it has %s",
+        call, name, nearest and " (do you mean '" .. nearest .. "'?)" or "", name,
+        #names > 0 and table.concat(names, ", ") or "none")
 end
 
 ---The source that a script names: by its `as`, else by its resource as written, else by another
@@ -196,7 +196,8 @@ function reach.find(state, call, name)
         refuse_name(state, call, name)
     elseif #words > 1 then
         table.sort(words)
-        misuse("%s: '%s' may be any of %s: say which", call, name, table.concat(words, ", "))
+        misuse("%s: '%s' can mean %s: name one of them", call, name,
+            table.concat(words, ", "))
     end
     return found
 end

@@ -26,7 +26,7 @@ local function tell_sources(self)
         if not status.has_synced then
             return one.name .. " has not synced" .. (status.error and ": " .. status.error or "")
         elseif one.registration and one.registration:backlog() > 0 then
-            return "events of " .. one.name .. " are not handled"
+            return "events of " .. one.name .. " are not handled yet"
         end
     end
 end
@@ -42,7 +42,7 @@ end
 local function tell_leader(self)
     local status = self.leader and not self.leader.is_leader() and self.leader.status()
     if status and (status.holder or "") == "" then
-        return "it is not known yet who holds the Lease " .. status.lease
+        return "it does not know yet which process holds the Lease " .. status.lease
             .. (status.problem and ": " .. status.problem or "")
     end
 end
@@ -62,7 +62,7 @@ local function tell_runs(self)
     if due then
         return math.max(waiting, 1) .. " keys wait to be reconciled"
     elseif is_due(self.retries) then
-        return "events that map or when refused are tried again"
+        return "events for which map or when raised an error wait to be tried again"
     end
 end
 

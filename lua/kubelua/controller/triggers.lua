@@ -74,7 +74,7 @@ end
 local PAUSE = 0.1
 
 local function tell_refusal(state, self, event, problem)
-    log("error", "%s: the event of %s was not mapped, and is tried again: %s", state.what,
+    log("error", "%s: the event of %s failed, and is tried again: %s", state.what,
         tostring(event.new or event.old), problem)
     self.failures = (self.failures or 0) + 1
 end
@@ -111,7 +111,7 @@ local function retry_event(state, id)
         self.refused[key] = nil
         return "done"
     end
-    log("debug", "%s: the event of %s was not mapped again: %s", state.what,
+    log("debug", "%s: the event of %s failed again: %s", state.what,
         tostring(event.new or event.old), problem)
     return "failed"
 end

@@ -116,7 +116,7 @@ local function report_result(state, record, result, again)
     if result.result ~= "failed" then
         state.failing[record.key] = nil
         if result.message then
-            log("info", "%s: %s: %s; not again before its next event", state.what,
+            log("info", "%s: %s: %s; it runs again after its next event", state.what,
                 describe(state, record.key), result.message)
         end
         return
@@ -135,7 +135,7 @@ end
 local function judge_cancelled(state, record, result)
     local reason = record.reason or (record.task.is_ended and "ended") or nil
     if not result then -- the task never began, or was abandoned
-        result = outcome.failure("it was cancelled, and did not end", "canceled")
+        result = outcome.failure("it was cancelled, and did not return", "canceled")
         reason = reason or "ended"
     end
     if not reason or (result.result ~= "failed" and reason ~= "not_leader") then
@@ -198,8 +198,8 @@ local function begin_run(state, key, item)
     scheduler.join_scope(record.task, record.scope)
     if state.options.timeout < math.huge then
         record.timer = state.clock:at(record.since + state.options.timeout, function()
-            log("warn", "%s: %s runs for %g s now, and is cancelled", state.what, key,
-                state.options.timeout)
+            log("warn", "%s: %s has run for %g s (option timeout), and is cancelled", state.what,
+                key, state.options.timeout)
             worker.cancel(record, "timeout")
         end)
     end

@@ -185,8 +185,8 @@ end
 function write.apply(run, object, given)
     given = options.optional("run:apply", given, APPLY)
     if core.is_view(object) then
-        misuse("run:apply: this is an object that was read; apply a table of the fields that the "
-            .. "controller owns: what is applied is owned, and what others wrote would be, too")
+        misuse("run:apply: this object was read from the cluster; apply a table of only the fields "
+            .. "that the controller decides on: an apply makes it the owner of every field in it")
     end
     local document, kind, problem = prepare_document(run, "run:apply", object, given)
     if not document then

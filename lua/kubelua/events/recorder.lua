@@ -57,7 +57,8 @@ local function enqueue(self, one)
         return
     elseif self.last - self.first + 1 >= MOST then
         drop_series(self, one)
-        say_once(self, "full", "%d wait to be written: more are dropped until there is room", MOST)
+        say_once(self, "full", "%d Events wait to be written; new ones are dropped until there "
+            .. "is room", MOST)
         return
     end
     one.is_queued = true
@@ -204,8 +205,8 @@ function Recorder:record(given)
     local one, is_new = self.ledger:happened(self.clock:now(), key, object)
     if not one then
         self.dropped = self.dropped + 1
-        say_once(self, "spam", "%s %s has had 25: one more every 5 minutes, the others are dropped",
-            given.reference.kind, given.reference.name)
+        say_once(self, "spam", "%s %s has had 25 Events; from now on one is written every 5 "
+            .. "minutes, and the others are dropped", given.reference.kind, given.reference.name)
         return
     end
     one.last_unix = self.clock:unix()

@@ -206,7 +206,7 @@ function Candidate:leave(member)
         end
     end
     self.notes.leaves()
-    self.election:give_up("it was given back")
+    self.election:give_up("the Lease was released")
     if self.is_told then
         self.is_told, self.timer.cancelled = false, true
         self.teller:left()

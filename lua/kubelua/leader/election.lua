@@ -70,7 +70,7 @@ end
 ---@return boolean
 function Election:check(now)
     if self.leading and now >= self.renewed_at + self.renew then
-        lose_lease(self, string.format("it was not renewed for %g seconds%s", self.renew,
+        lose_lease(self, string.format("the Lease was not renewed for %g seconds%s", self.renew,
             self.problem and ": " .. self.problem or ""))
     end
     return self.leading
@@ -112,8 +112,8 @@ local function take_in_lease(self, now, lease)
     self.object, self.record, self.holder = lease, record, records.holder(lease)
     self.is_stale = false
     if self.leading and not is_mine(self) then
-        lose_lease(self, self.holder == "" and "another has released it"
-            or self.holder .. " has taken it")
+        lose_lease(self, self.holder == "" and "another process has released the Lease"
+            or self.holder .. " has taken the Lease")
     elseif self.leading then
         self.renewed_at = math.max(self.renewed_at, self.sent[record])
     end

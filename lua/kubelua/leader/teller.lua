@@ -21,7 +21,7 @@ end
 function Teller:say(subject, level, text, ...)
     text = string.format(text, ...)
     -- A change of versions, times, or of the request that met the same failure is not logged again.
-    local bare = text:gsub("%d+", "#"):gsub("^it was not %l+: ", "")
+    local bare = text:gsub("%d+", "#"):gsub("^the Lease was not %l+: ", "")
     if bare ~= self.said[subject] then
         self.said[subject] = bare
         log(level, "%s: %s", self.what, text)
@@ -42,11 +42,11 @@ end
 
 ---Nothing needs the Lease any more.
 function Teller:left()
-    self:say("leads", "info", "%s has ended, and gives the Lease back", self.options.identity)
+    self:say("leads", "info", "%s has ended, and releases the Lease", self.options.identity)
 end
 
-local FAILED = { read = "it was not read", create = "it was not created",
-    update = "it was not renewed" }
+local FAILED = { read = "the Lease was not read", create = "the Lease was not created",
+    update = "the Lease was not renewed" }
 
 ---Logs what an answer has shown: an obstacle, or which process leads.
 ---@param election kubelua.Election
@@ -62,13 +62,14 @@ function Teller:answered(election, order, problem, code)
             .. "of the group coordination.k8s.io in the namespace %s", FAILED[order.what],
             problem, self.options.namespace)
     elseif code == "not_found" then
-        self:say("problem", "warn", "the namespace %s of the Lease is not there",
+        self:say("problem", "warn", "the namespace %s of the Lease does not exist",
             self.options.namespace)
     elseif problem then
         self:say("problem", "warn", "%s: %s", FAILED[order.what], problem)
     elseif election:is_double() then
-        self:say("problem", "warn", "another process, or an earlier one, holds it under the "
-            .. "identity of this one, %s; this one waits for its end. Identities have to differ",
+        self:say("problem", "warn", "another process, or an earlier one, holds the Lease with "
+            .. "the identity of this process, %s; this process waits until that Lease expires. "
+            .. "Each process needs an identity of its own",
             self.options.identity)
     elseif election.leading then
         self.said.problem = order.what == "read" and self.said.problem or nil

@@ -62,7 +62,7 @@ end
 function conditions.tell(what, message, last, why, absent)
     why = type(why) == "string" and "; " .. why or ""
     return what .. ": " .. message .. why .. (last and "; " .. matching.show(last)
-        or "; it is not there" .. (absent and ": " .. absent or ""))
+        or "; the object does not exist" .. (absent and ": " .. absent or ""))
 end
 
 return conditions

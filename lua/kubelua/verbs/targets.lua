@@ -31,8 +31,8 @@ end
 local function check_names(port, target, namespace, name)
     local kind = target.kind
     if name ~= nil and not is_name(name) then
-        return refuse_argument("%q cannot be the name of one of the %s: it is without slashes",
-            name, kind.plural)
+        return refuse_argument("%q cannot be the name of one of the %s: a name is a text "
+            .. "without a slash", name, kind.plural)
     elseif kind.namespaced then
         namespace = namespace or port.namespace
         if not is_namespace(namespace) then
@@ -107,7 +107,7 @@ function targets.arguments(call, resource, key, name)
     local prefix, rest = tostring(key):match("^([^/]+)/([^/]+)$")
     if type(key) ~= "string" or not rest and not key:find("^[^/]+$") then
         misuse("%s: write %s(\"pods\", \"namespace/name\"), or give it an object%s", call, call,
-            type(key) == "string" and "; \"" .. key .. "\" is no key" or "")
+            type(key) == "string" and "; \"" .. key .. "\" is not a key" or "")
     end
     core.check_namespace(call, prefix)
     return { resource = resource, namespace = prefix, name = rest or key }, 1

@@ -63,7 +63,7 @@ local function watch_object(informer, target, holds, time)
     if is_ended then
         return nil, loop.CANCELED, "canceled"
     end
-    message = ("not after %g s"):format(time.seconds)
+    message = ("it did not happen within %g s"):format(time.seconds)
     return nil, conditions.tell(targets.tell(target), message, object, why, seen.reason), "timeout"
 end
 

@@ -67,7 +67,7 @@ local function read_document(port, verb, object)
     local is_generated = type(beginning) == "string" and beginning ~= ""
     if not target.name and (not is_generated or verb ~= "create") then
         misuse("%s: the object needs metadata.name%s", verb, is_generated
-            and "; only create makes one of generateName" or "")
+            and "; only create makes a name from generateName" or "")
     end
     return is_generated and documents.copy(document) or document, target, is_generated
 end

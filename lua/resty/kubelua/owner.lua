@@ -138,7 +138,7 @@ function owner.supervise()
     end
     local ok, message = ngx.timer.every(WATCHED, supervise)
     if not ok then
-        misuse("kube.owner: no timer can be had in this phase (%s); call it in init_by_lua or "
+        misuse("kube.owner: nginx gives no timer in this phase (%s); call it in init_by_lua or "
             .. "init_worker_by_lua", tostring(message))
     end
     is_supervised = true

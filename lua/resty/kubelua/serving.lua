@@ -83,8 +83,8 @@ function serving.start()
     started = true
     ok, message = ngx.timer.at(FOR_EVER, leave_owners)
     if not ok then
-        log("warn", "resty.kubelua: no timer for the end of the worker (%s): the next owner comes "
-            .. "when it has ended", tostring(message))
+        log("warn", "resty.kubelua: nginx gave no timer (%s): if this worker is the owner, the "
+            .. "next one takes over only when it has ended", tostring(message))
     end
     return true
 end
@@ -98,8 +98,8 @@ function serving.wait(seconds)
         ffi.C.usleep(LOOK * 1e6)
     end
     if seconds > 0 and not map.is_synced() then
-        local message = string.format("the cluster is not known after %g s; the error log has the "
-            .. "reason; picks say not_synced until it is", seconds)
+        local message = string.format("the first list of the cluster has not come within %g s (the "
+            .. "error log has the reason); until it comes, picks return not_synced", seconds)
         log("warn", "kube.init_worker: %s", message)
         return nil, message, "timeout"
     end

@@ -90,8 +90,8 @@ local function exit_status(signal, is_idle, duration)
     end
     local unreached = core.now() >= loop.ends_at and outcome.unreached()
     if unreached then
-        complain(string.format("no informer had its first list within the %g seconds of --for: %s", duration,
-            unreached))
+        complain(string.format("no informer had its first list within the %g seconds of --for: %s",
+            duration, unreached))
         return FAILED
     elseif scheduler.failures > 0 and is_idle then
         complain("a function of kubelua.spawn failed, and nothing is left to wait for")

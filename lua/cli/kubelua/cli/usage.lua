@@ -76,7 +76,8 @@ local function add_run(parser)
     run:option("--kubeconfig", "The kubeconfig to use, instead of KUBECONFIG or ~/.kube/config.")
         :argname("FILE")
     run:option("--context", "The context of the kubeconfig to use."):argname("NAME")
-    run:option("--server", "The URL of the API server, such as https://10.0.0.1:6443."):argname("URL")
+    run:option("--server", "The URL of the API server, such as https://10.0.0.1:6443.")
+        :argname("URL")
     run:option("-n --namespace", "The namespace to use where the script names none. "
         .. "Without it, informers have all namespaces."):argname("NS"):convert(to_namespace)
     run:flag("--sim", "Start a simulated API server in this process, and connect the script "
@@ -92,32 +93,37 @@ local function add_run(parser)
 end
 
 local function add_record(parser)
-    local record = parser:command("record", "Record the changes of resources in a cluster: one line "
-        .. "of JSON for each change.")
+    local record = parser:command("record", "Record the changes of resources in a cluster: one "
+        .. "line of JSON for each change.")
     record:epilog("For example: kubelua record --output shop.ndjson pods deployments\n"
         .. "             kubelua sim --replay shop.ndjson --write-kubeconfig sim.yaml")
-    record:argument("resources", "What to record, named as for kubectl: pods, deployments.apps, ..."):args("+")
+    record:argument("resources", "What to record, named as for kubectl: pods, "
+        .. "deployments.apps, ..."):args("+")
     record:option("--kubeconfig", "The kubeconfig to use, instead of KUBECONFIG or "
         .. "~/.kube/config."):argname("FILE")
     record:option("--context", "The context of the kubeconfig to use."):argname("NAME")
-    record:option("--server", "The URL of the API server, such as https://10.0.0.1:6443."):argname("URL")
-    record:option("-n --namespace", "Record only this namespace."):argname("NS"):convert(to_namespace)
-    record:option("-l --labels", "Record only objects with these labels, such as app=shop."):argname("SELECTOR")
+    record:option("--server", "The URL of the API server, such as https://10.0.0.1:6443.")
+        :argname("URL")
+    record:option("-n --namespace", "Record only this namespace."):argname("NS")
+        :convert(to_namespace)
+    record:option("-l --labels", "Record only objects with these labels, such as app=shop.")
+        :argname("SELECTOR")
     record:option("-o --output", "The file to write. Default: standard output.")
         :argname("FILE")
-    record:option("--for", "Stop after this many seconds. Default: run until Ctrl-C."):argname("SECONDS"):target("duration")
-        :convert(to_seconds)
+    record:option("--for", "Stop after this many seconds. Default: run until Ctrl-C.")
+        :argname("SECONDS"):target("duration"):convert(to_seconds)
 end
 
 local function add_sim(parser)
     local sim = parser:command("sim", "Run a simulated API server on a port, for kubectl and any "
         .. "other client.")
     sim:epilog("For example: kubelua sim --tls --load cluster.yaml --write-kubeconfig sim.yaml")
-    sim:option("--listen", "The address and port to listen on; port 0 chooses a free one."):argname("ADDRESS:PORT")
-        :default("127.0.0.1:0"):convert(to_address)
-    sim:option("--load", "Load the objects of these manifests (YAML or JSON)."):argname("FILE"):args("+"):count("*")
-    sim:option("--replay", "Start with the first objects of a recording (see kubelua record). Repeat "
-        .. "its changes as soon as a client watches."):argname("FILE")
+    sim:option("--listen", "The address and port to listen on; port 0 chooses a free one.")
+        :argname("ADDRESS:PORT"):default("127.0.0.1:0"):convert(to_address)
+    sim:option("--load", "Load the objects of these manifests (YAML or JSON).")
+        :argname("FILE"):args("+"):count("*")
+    sim:option("--replay", "Start with the first objects of a recording (see kubelua record). "
+        .. "Repeat its changes as soon as a client watches."):argname("FILE")
     sim:option("--speed", "With --replay: repeat the changes this many times as fast as they "
         .. "happened; 0: without pauses. (default: 1)"):argname("FACTOR"):convert(to_factor)
     sim:flag("--tls", "Serve HTTPS with a new certificate, which the kubeconfig of "
@@ -137,8 +143,8 @@ local function add_sim(parser)
     sim:option("--write-kubeconfig", "Write a kubeconfig for this server, to use as "
         .. "kubectl --kubeconfig FILE.")
         :argname("FILE")
-    sim:option("--for", "Stop after this many seconds. Default: run until Ctrl-C."):argname("SECONDS"):target("duration")
-        :convert(to_seconds)
+    sim:option("--for", "Stop after this many seconds. Default: run until Ctrl-C.")
+        :argname("SECONDS"):target("duration"):convert(to_seconds)
 end
 
 local function make_parser()

@@ -87,7 +87,7 @@ function controllers.start(client, given)
         return life.has_nodes and have_synced(running)
     end) then
         stop_all(running)
-        return nil, "the controllers had not begun after " .. PATIENCE .. " s", "timeout"
+        return nil, "the controllers did not start within " .. PATIENCE .. " s", "timeout"
     end
     return { stop = function() stop_all(running) end }
 end

@@ -125,7 +125,8 @@ function replay.read(path)
     end
     if not file:read(0) then
         file:close()
-        return nil, path .. ": is empty, or a folder; kubelua record writes a recording", "parse"
+        return nil, path .. ": is empty, or a folder; name a file that kubelua record wrote",
+            "parse"
     end
     local recording = { initial = {}, events = {}, versions = {}, latest = 0 }
     local seen, number = {}, 0
@@ -134,8 +135,8 @@ function replay.read(path)
         local ok, line = pcall(core.decode, text)
         if not ok or type(line) ~= "table" or (number == 1 and line.kubelua ~= "recording") then
             file:close()
-            return nil, path .. ": line " .. number .. " is none of a recording; "
-                .. "kubelua record writes one", "parse"
+            return nil, path .. ": line " .. number .. " is not a line of a recording; "
+                .. "kubelua record writes recordings", "parse"
         end
         local problem
         ok, problem = pcall(add_line, recording, seen, line)
@@ -180,7 +181,7 @@ local methods = {}
 local function player_of(self, call)
     local state = simcore.state(self)
     if not state.recording then
-        error(call .. ": this cluster replays nothing; give it a recording: "
+        error(call .. ": this cluster has no recording to replay; give it one: "
             .. "sim.new { replay = \"recording.ndjson\" }", 3)
     end
     return state

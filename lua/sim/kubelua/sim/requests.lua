@@ -121,9 +121,9 @@ function requests:asked(filters)
     if next_one > #filters then
         return true
     end
-    return nil, "asked: number " .. next_one .. ", " .. core.encode(filters[next_one])
-        .. ", was not asked after those before it; there was"
-        .. (#lines > 0 and ":\n" .. table.concat(lines, "\n") or " no request at all")
+    return nil, "asked: filter " .. next_one .. ", " .. core.encode(filters[next_one])
+        .. ": no such request came after those for the filters before it; requests:"
+        .. (#lines > 0 and "\n" .. table.concat(lines, "\n") or " none")
 end
 
 ---Forgets the requests so far.

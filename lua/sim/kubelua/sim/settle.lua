@@ -35,7 +35,7 @@ local function check_handlers(informer)
     for registration in pairs(informer_parts.registrations(informer)) do
         if not registrations.is_at_rest(registration) then
             return "a handler of " .. registrations.name(registration)
-                .. " has not done with its events"
+                .. " has not handled all its events"
         end
     end
 end
@@ -52,7 +52,8 @@ local function check_client(client, version)
             return left, lags ~= nil
         end
     end
-    return state.recorder and not state.recorder:is_at_rest() and "events are being written" or nil
+    return state.recorder and not state.recorder:is_at_rest()
+        and "Events (of run:event or client:event) are being written" or nil
 end
 
 -- The first thing that is not at rest; the second result is true if a cache may wait for a
@@ -71,7 +72,7 @@ local function find_left(self)
             return left
         end
     end
-    return scheduler.has_ready() and "a task goes on" or nil
+    return scheduler.has_ready() and "a task is ready to run" or nil
 end
 
 local function check_all(self)
@@ -100,7 +101,7 @@ function methods:settle(seconds)
         if quiet == 2 then
             return true
         elseif left and core.now() >= till then
-            return nil, "not at rest after " .. seconds .. " s: " .. left, "timeout"
+            return nil, "still busy after " .. seconds .. " s: " .. left, "timeout"
         end
         loop.wait("cluster:settle", PAUSE, function() return false end)
     end

@@ -12,7 +12,7 @@ local methods = {}
 ---@param seconds number
 function methods:advance(seconds)
     if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
-        error("advance: how many seconds? Time goes forward only", 2)
+        error("advance: write a number of seconds from 0: time only goes forward", 2)
     end
     local clock = simcore.state(self).clock
     local ok, message

@@ -28,7 +28,7 @@ function methods.eventually(_, condition, seconds)
     local value = condition()
     while not value do
         if core.now() >= till then
-            return nil, "not after " .. (seconds or 10) .. " s", "timeout"
+            return nil, "it did not happen within " .. (seconds or 10) .. " s", "timeout"
         end
         loop.sleep(PAUSE)
         value = condition()
