@@ -7,8 +7,8 @@
 
 #include "sim/write/sim_write.h"
 
-/* The port of this Service leads nowhere: a cluster in a process has no
- * address. */
+/* Nothing listens on the port of this Service, because a cluster in a process
+ * has no address. */
 static const kl__sim_made objects[] = {
     {"", "services", "/api/v1/namespaces/default/services", "kube-apiserver",
      "{\"metadata\":{\"name\":\"kubernetes\",\"labels\":{\"component\":"
@@ -33,9 +33,9 @@ static const kl__sim_made objects[] = {
      "\"preemptionPolicy\":\"PreemptLowerPriority\"}"},
 };
 
-/* A pod needs its ServiceAccount, so these are made. The ConfigMap with the
- * cluster's certificate is not made here: a list of ConfigMaps in a new cluster
- * stays empty. */
+/* A pod needs the ServiceAccount of its namespace, so these are made. The
+ * ConfigMap with the cluster's certificate is not made here: a list of
+ * ConfigMaps in a new cluster stays empty. */
 static const kl__sim_made accounts[] = {
     {"", "serviceaccounts", "/api/v1/namespaces/default/serviceaccounts",
      "kube-controller-manager", "{\"metadata\":{\"name\":\"default\"}}"},

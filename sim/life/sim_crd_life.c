@@ -1,7 +1,8 @@
 /*
  * sim_crd_life.c - the controller of CustomResourceDefinitions: a definition is
  * accepted, established and served; when it is deleted, its objects are deleted
- * first. Each step is a change of its own, as watches of a real server see it.
+ * first. Each step is a separate change, so a watch sees the same events as
+ * from a real server.
  */
 #include "sim/custom/sim_crd.h"
 
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-enum { MAX_STEPS = 8 }; /* for one definition at once; it needs three */
+enum { MAX_STEPS = 8 }; /* for one definition in one call; three are needed */
 
 static bool is_ending(const kl__node *root)
 {
@@ -45,7 +46,7 @@ kl_code kl__sim_crd_withdraw(kl_sim *sim, const char *name, kl_error *err)
     kl__sim_resource *resource = find_custom(sim, name);
 
     sim->definitions_due = true;
-    sim->definitions_all = true; /* the names that it held are free again */
+    sim->definitions_all = true; /* the definition's names are free again */
     if (resource == NULL) {
         return KL_OK;
     }
@@ -110,7 +111,7 @@ static kl_code commit_definition(kl_sim *sim, kl__sim_resource *definitions,
 
 /* --- Serving. ------------------------------------------------------------- */
 
-/* True if what is served is what the definition says now. */
+/* True if the served kind is up to date with the definition. */
 static bool is_served(const kl__sim_resource *resource, const kl__edit *edit)
 {
     static const char *const status[] = {"status", "acceptedNames", NULL};
@@ -179,8 +180,8 @@ static kl_code empty_resource(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* One step of a definition that is being deleted. *over: it is gone, or waits
- * for finalizers of its objects. */
+/* One step of a definition that is being deleted. *over: nothing is left to do,
+ * or the definition waits for finalizers of its objects. */
 static kl_code end_definition_step(kl_sim *sim, kl__sim_resource *definitions,
                                    const kl__sim_state *old, kl__edit *edit,
                                    bool *over, kl_error *err)

@@ -17,12 +17,12 @@
 
 static const char ORPHAN[] = "orphan", FOREGROUND[] = "foregroundDeletion";
 
-/* What became of an owner. */
+/* The state of an owner that a reference names. */
 typedef enum owner_sort {
     SOLID,
-    WAITING, /* deleted in the foreground: its dependents go first */
+    WAITING, /* deleted in the foreground: waits for its dependents */
     DANGLING,
-    UNKNOWN /* its kind is not served: nothing may be decided */
+    UNKNOWN /* its kind is not served: the dependent must stay */
 } owner_sort;
 
 static kl__sim_state *find_state(const kl__sim_resource *resource,
@@ -63,8 +63,8 @@ static kl_code is_in_foreground(const kl__sim_state *owner, bool *waits,
     return KL_OK;
 }
 
-/* Sorts the owner that a reference names. `name_space` is the dependent's: an
- * owner in another namespace counts as absent. */
+/* Finds the sort of the owner that a reference names. `name_space` is the
+ * dependent's: an owner in another namespace counts as absent. */
 static kl_code sort_owner(kl_sim *sim, const kl__node *reference,
                           const char *name_space, owner_sort *sort,
                           kl_error *err)
@@ -106,8 +106,8 @@ typedef struct owner_count {
     size_t of[UNKNOWN + 1];
 } owner_count;
 
-/* Counts the owners of an object by sort. With `drop`, references to owners
- * that are gone or wait are removed. */
+/* Counts the owners of an object by sort. With `drop`, removes references to
+ * owners that are DANGLING or WAITING. */
 static kl_code count_owners(kl_sim *sim, kl__edit *edit, bool drop,
                             owner_count *counts, kl_error *err)
 {
@@ -148,7 +148,8 @@ static kl_code delete_dependent(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* The policy for deleting an object without owners: its finalizers say it. */
+/* The policy for deleting an object that has no solid owner. If an owner waits
+ * for it, and it has dependents: foreground. Else its finalizers decide. */
 static kl__sim_policy policy_of(const kl_sim *sim, const kl__sim_state *state,
                                 const kl__node *metadata,
                                 const owner_count *counts)
@@ -161,8 +162,8 @@ static kl__sim_policy policy_of(const kl_sim *sim, const kl__sim_state *state,
                                                          : KL__SIM_BACKGROUND;
 }
 
-/* True if a dependent is itself deleted in the foreground: it may wait for this
- * very object. */
+/* Sets *circle if a dependent is being deleted in the foreground: this
+ * dependent may wait for the object. */
 static kl_code is_in_circle(kl_sim *sim, const kl__sim_state *state,
                             bool *circle, kl_error *err)
 {
@@ -185,8 +186,9 @@ static kl_code is_in_circle(kl_sim *sim, const kl__sim_state *state,
     return code;
 }
 
-/* Resolves a deadlock: this object waits for a dependent, and that one may wait
- * for it. It stops blocking its owners' deletion. */
+/* Resolves a deadlock: the object waits for a dependent, and the dependent may
+ * wait for the object. From now on the object does not block the deletion of
+ * its owners. */
 static kl_code break_circle(kl_sim *sim, kl__sim_resource *resource,
                             const kl__sim_state *state, kl__edit *edit,
                             kl_error *err)
@@ -347,8 +349,8 @@ static kl_code release_dependent(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* Releases all dependents one after the other. Each leaves the index, and
- * another may move to its place there. */
+/* Releases all dependents one after the other. A released dependent leaves the
+ * index, and another may move to its place there. */
 static kl_code release_all(kl_sim *sim, const char *uid, kl_error *err)
 {
     const kl__sim_owned *owned;
@@ -393,7 +395,7 @@ static kl_code await_dependents(kl_sim *sim, kl__sim_resource *resource,
         return finalize_owner(sim, resource, state, edit, FOREGROUND, err);
     }
     if (owned->resource != NULL) {
-        return KL_OK; /* each was queued when its owner began to wait */
+        return KL_OK; /* dependents were queued when the owner began to wait */
     }
     code = look_at_all(sim, owned, err);
     return code == KL_OK ? kl__sim_owners_hold(owned, resource, state->key, err)

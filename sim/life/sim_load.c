@@ -119,10 +119,10 @@ static kl_code take_document(void *context, const char *json, size_t length,
     return code;
 }
 
-/* Where an object stands in the API. */
+/* The API paths of an object. */
 typedef struct api_place {
     char *collection;
-    char *object; /* NULL: it has generateName */
+    char *object; /* NULL: the server makes the name (generateName) */
 } api_place;
 
 static void clear_place(api_place *place)
@@ -131,7 +131,8 @@ static void clear_place(api_place *place)
     kl__free(place->object);
 }
 
-/* KL_EINVAL for a kind that is not served; names another version that is. */
+/* KL_EINVAL for a kind that is not served. The message names `served`, a
+ * version that has this kind; "": there is none. */
 static kl_code refuse_kind(const char *version, const char *kind,
                            const char *served, kl_error *err)
 {
@@ -239,8 +240,8 @@ static void label_object(const kl_value *root, char out[LABEL_SIZE])
              name != NULL ? name : "without name");
 }
 
-/* Logs the server's warnings, as the caller sees no answer. An unknown field,
- * which the server drops, is mostly a misspelt one. */
+/* Logs the server's warnings, because the caller gets no answer. An unknown
+ * field, which the server drops, is mostly a spelling mistake. */
 static void log_warnings(const kl_value *root, const char *lines)
 {
     char about[LABEL_SIZE];
@@ -315,8 +316,8 @@ static kl_code is_other(kl_sim *sim, const api_place *place,
     return code;
 }
 
-/* Creates the object, or replaces one of that name; one with another UID is
- * deleted first. */
+/* Creates the object, or replaces the object of the same name; if that has
+ * another UID, it is deleted first. */
 static kl_code load_object(kl_sim *sim, const api_place *place,
                            const kl_value *root, const kl_call *create,
                            kl_error *err)

@@ -1,7 +1,7 @@
 /*
  * sim_namespace_life.c - the controllers of namespaces: a new namespace gets
- * its ServiceAccount and the cluster's certificate; a deleted one loses its
- * objects first, and goes last.
+ * its ServiceAccount and the cluster's certificate; in a deleted namespace
+ * first all objects are deleted, then the namespace.
  */
 #include "sim/life/sim_settle.h"
 
@@ -22,7 +22,7 @@ typedef struct content_left {
     size_t count;
     size_t finalized; /* how many of these a finalizer keeps */
     char resources[1024];
-    char finalizer[256]; /* one of them */
+    char finalizer[256]; /* one of these finalizers */
 } content_left;
 
 /* --- New namespaces. ------------------------------------------------------ */
@@ -265,7 +265,7 @@ static bool put_conditions(kl_sim *sim, kl__edit *edit,
     return kl__node_put(edit, status, "conditions", list);
 }
 
-/* True if the conditions describe it already. */
+/* True if the conditions describe already what is left. */
 static bool is_told(const kl__edit *edit, const content_left *left)
 {
     const kl__node *list =

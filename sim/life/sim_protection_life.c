@@ -118,7 +118,7 @@ static kl_code is_used(kl_sim *sim, const kl__sim_kind *kind,
     return KL_OK;
 }
 
-/* Removes the finalizer of one object that is not used. */
+/* Removes the finalizer of one object if nothing uses the object. */
 static kl_code let_go(kl_sim *sim, kl__sim_resource *resource,
                       const kl__sim_state *state, kl_error *err)
 {
@@ -139,7 +139,7 @@ static kl_code let_go(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* Does that for all deleted objects of a kind. */
+/* Calls let_go for all deleted objects of a kind. */
 static kl_code settle_kind(kl_sim *sim, const char *group, const char *plural,
                            kl_error *err)
 {

@@ -16,7 +16,7 @@
 typedef struct counting {
     const char *name_space;
     kl__edit *edit;       /* the tree of the quota */
-    const kl__node *spec; /* in it */
+    const kl__node *spec; /* a node of that tree */
     kl__node *used;       /* what was counted */
 } counting;
 
@@ -84,8 +84,8 @@ static kl_code count_kind(counting *self, const kl__sim_resource *resource,
     return code;
 }
 
-/* Writes the new status. Only resources with a limit are counted; a figure that
- * no part of the simulator counts stays as it was. */
+/* Writes the new status. Only resources with a limit are counted; an amount
+ * that the simulator cannot count stays as it was. */
 static bool put_status(counting *self)
 {
     kl__edit *edit = self->edit;

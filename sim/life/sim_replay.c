@@ -1,7 +1,7 @@
 /*
- * sim_replay.c - kl_sim_replay: puts recorded objects of another server, and
- * the changes of them in their order, into a cluster, with their UIDs, times
- * and versions.
+ * sim_replay.c - kl_sim_replay: puts objects that were recorded from another
+ * server, and then their changes in order, into a cluster. UIDs, times and
+ * versions stay as they were recorded.
  */
 #include "base/mem.h"
 #include "sim/store/sim_compose.h"
@@ -47,7 +47,7 @@ static kl_code put_locked(kl_sim *sim, kl__sim_resource *resource,
     }
     code = kl__sim_commit(sim, resource, state, err);
     if (sim->version < before) {
-        sim->version = before; /* another object of the first state */
+        sim->version = before; /* objects of the first list in any order */
     }
     return code;
 }

@@ -1,6 +1,5 @@
 /*
- * sim_settle.c - see sim_settle.h. Takes each chore and calls the controller
- * that it is for.
+ * sim_settle.c - see sim_settle.h. Takes each chore and calls its controller.
  */
 #include "sim/life/sim_settle.h"
 
@@ -45,7 +44,7 @@ kl_code kl__sim_settle(kl_sim *sim, kl_error *err)
         code = carry_out_chore(sim, chore, err);
         if (code == KL_OK) {
             kl__sim_chore_free(chore);
-        } else { /* out of memory: it is the first again next time */
+        } else { /* out of memory: the next call begins with this chore */
             kl__list_append(sim->chores.next, &chore->node);
         }
     }

@@ -153,7 +153,8 @@ kl_code kl_sim_snapshot(kl_sim *sim, int64_t *version, kl_error *err)
     }
     kl__mutex_lock(&sim->mutex);
     snapshot = find_locked(sim, sim->version);
-    /* made before a restore went back past it: replace it */
+    /* Replace a snapshot of the same version: after a restore to an earlier
+     * version it may be out of date. */
     if (snapshot != NULL) {
         kl__list_remove(&snapshot->node);
         free_snapshot(snapshot);
@@ -227,7 +228,7 @@ static const snapshot_part *find_part(const kl__sim_snapshot *snapshot,
     return NULL;
 }
 
-/* Puts the trees in place. Cannot fail. */
+/* Makes the trees of the snapshot those of the resources. It cannot fail. */
 static void put_back(kl_sim *sim, kl__sim_snapshot *snapshot)
 {
     kl__list *next;
@@ -256,8 +257,8 @@ static void put_back(kl_sim *sim, kl__sim_snapshot *snapshot)
     kl__sim_wake_all(sim);
 }
 
-/* Rebuilds the index of owners, and queues for the controllers what is being
- * deleted. */
+/* Rebuilds the index of owners, and queues the objects that are being deleted
+ * for the controllers. */
 static kl_code tell_controllers(kl_sim *sim, kl_error *err)
 {
     kl_code code = KL_OK;

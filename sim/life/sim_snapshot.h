@@ -7,7 +7,7 @@
 
 #include "sim/store/sim_core.h"
 
-/* Frees all of them. */
+/* Frees all snapshots. */
 void kl__sim_snapshots_deinit(kl_sim *sim);
 
 #endif
