@@ -1,7 +1,8 @@
 /*
  * edit.h - a JSON document that can be changed: a tree of nodes. A write edits
  * such a tree on the way from its request to an immutable kl_doc. A node
- * belongs to its kl__edit and lives as long. One thread at a time.
+ * belongs to its kl__edit and lives as long as that. Only one thread at a time
+ * may use a kl__edit.
  */
 #ifndef KL_JSON_EDIT_H
 #define KL_JSON_EDIT_H
@@ -13,7 +14,7 @@ typedef struct kl__edit kl__edit;
 typedef struct kl__node kl__node;
 
 /* An empty document (its root is NULL), or a copy of a value. The caller owns
- * it: kl__edit_free. NULL: KL_ENOMEM. */
+ * it, and frees it with kl__edit_free. NULL: KL_ENOMEM. */
 kl__edit *kl__edit_new(kl_error *err);
 kl__edit *kl__edit_of(const kl_value *value, kl_error *err);
 void kl__edit_free(kl__edit *edit); /* NULL is fine */
@@ -22,9 +23,9 @@ kl__node *kl__edit_root(const kl__edit *edit);
 void kl__edit_set_root(kl__edit *edit, kl__node *root);
 
 /* The document as it is now: an immutable copy (one reference for the caller),
- * or its compact JSON, NUL terminated (owned by the caller: kl__free; `length`
- * may be NULL). NULL: KL_ENOMEM, or KL_EPARSE (nested deeper than
- * KL_MAX_DEPTH). */
+ * or its compact JSON, NUL terminated (owned by the caller, freed with
+ * kl__free; `length` may be NULL). NULL: KL_ENOMEM, or KL_EPARSE (nested deeper
+ * than KL_MAX_DEPTH). */
 kl_doc *kl__edit_doc(const kl__edit *edit, kl_error *err);
 char *kl__edit_json(const kl__edit *edit, size_t *length, kl_error *err);
 /* The compact JSON of one node; as above. */
@@ -81,8 +82,9 @@ bool kl__node_equal_but(const kl__node *a, const kl__node *b,
  * KL_MAX_DEPTH + 1 for anything deeper than KL_MAX_DEPTH. */
 size_t kl__node_depth(const kl__node *node);
 
-/* Walks through an array or object in order; start it zeroed. During the walk
- * only the last node that it gave may be removed (kl__node_drop). */
+/* A walk through an array or object in order; the caller zeroes it first.
+ * During the walk only the node that kl__node_next gave last may be removed
+ * (kl__node_drop). */
 typedef struct kl__node_iter {
     size_t index;
     size_t count;
@@ -98,8 +100,8 @@ kl__node *kl__node_next(const kl__node *node, kl__node_iter *iter,
 /* Removes the node that kl__node_next gave last. */
 void kl__node_drop(kl__node_iter *iter);
 
-/* --- Changing. False: out of memory, or the node to put in is NULL (so a call
- * that makes a node may stand as the argument); nothing is changed then.  */
+/* --- Changing. False: out of memory, or the node to put in is NULL (so the
+ * argument may be a call that makes a node); then nothing is changed. */
 
 /* Sets a member: replaces its value in place, or appends it. */
 bool kl__node_put(kl__edit *edit, kl__node *object, const char *name,
@@ -135,9 +137,9 @@ int kl__name_compare(const char *a, size_t a_length, const char *b,
                      size_t b_length);
 /* Sorts the members of an object by their names. */
 bool kl__node_sort(kl__edit *edit, kl__node *object, kl__name_order order);
-/* Replaces the value of a node, wherever it stands, by that of another node of
- * the same document, in constant time. Takes `other`, which is in no container
- * and must not be used again. */
+/* Replaces the value of a node by that of another node of the same document, in
+ * constant time; the node stays in its container. Takes `other`, which is in no
+ * container and must not be used again. */
 void kl__node_become(kl__node *node, kl__node *other);
 
 #endif

@@ -255,8 +255,8 @@ static bool equal_elements(const kl__node *a, const kl__node *b)
     return true;
 }
 
-/* Makes a map of members by name for large objects. It stays empty for small
- * ones, or if memory runs out. */
+/* Makes a map of members by name for large objects. The map stays empty for
+ * small objects, or if memory runs out. */
 static void index_members(kl__map *map, const kl__node *object)
 {
     kl__node_iter iter = {0};

@@ -1,7 +1,8 @@
 /*
- * fault.c - see fault.h. A state machine like Go's scanner, fed byte by byte,
- * with one state for each place in the grammar. The state that cannot go on
- * gives the message. At the end of the text it is fed a blank.
+ * fault.c - see fault.h. A state machine like Go's scanner: it reads byte by
+ * byte, and has one state for each place in the grammar. The state that does
+ * not allow the next byte decides the message. After the text the machine reads
+ * one blank.
  */
 #include "sim/json/fault.h"
 
@@ -45,7 +46,7 @@ typedef struct scan {
     char *out;
 } scan;
 
-/* Shows a byte as Go shows a character: Go takes the byte for a code point. */
+/* Shows a byte as Go shows a character: Go treats the byte as a code point. */
 static void show_byte(char *to, size_t size, unsigned char byte)
 {
     static const char escaped[] = "\a\b\t\n\v\f\r\\'";

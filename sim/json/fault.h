@@ -1,7 +1,7 @@
 /*
  * fault.h - the error message for a text that is not JSON, in the words of Go's
- * encoding/json: kube-apiserver answers with them, and tests of controllers
- * look for them.
+ * encoding/json: kube-apiserver answers with these words, and tests of
+ * controllers look for them.
  */
 #ifndef KL_JSON_FAULT_H
 #define KL_JSON_FAULT_H

@@ -1,6 +1,6 @@
 /*
- * indent.c - see indent.h. Strings are copied as they are; everything else is
- * decided by single characters.
+ * indent.c - see indent.h. Strings are copied as they are; all other characters
+ * are handled one by one.
  */
 #include "sim/json/indent.h"
 

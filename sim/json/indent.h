@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-/* Appends a compact JSON text, indented by two blanks a level. When memory runs
- * out, `out` keeps the failure. */
+/* Appends a compact JSON text, indented by two blanks for each level. When
+ * memory runs out, `out` keeps the failure. */
 void kl__indent(kl__buf *out, const char *json, size_t length);
 
 #endif
