@@ -1,6 +1,6 @@
 /*
- * sim_below.c - see sim_below.h: finds the function for a subresource, and
- * helpers that several of them use.
+ * sim_below.c - see sim_below.h: finds the function that serves a subresource.
+ * Also has functions that several subresources use.
  */
 #include "sim/subresources/sim_below.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The Go package in which kube-apiserver has the kind, for messages. */
+/* The Go package that has the kind in kube-apiserver, for messages. */
 static const char *package_of(const char *kind)
 {
     static const char *const rows[][2] = {{"Scale", "autoscaling"},
@@ -230,7 +230,8 @@ void kl__sim_below_route(kl__sim_ask *ask)
     }
 }
 
-/* Refuses what only a kubelet could answer (logs, exec ...). */
+/* Answers requests that a kubelet would answer (log, exec ...). There is none,
+ * so they are refused; only the log of a pod without a node is empty. */
 static kl_code ask_kubelet(kl__sim_answer *answer, kl__sim_resource *resource,
                            kl_error *err)
 {
@@ -262,7 +263,7 @@ static kl_code ask_kubelet(kl__sim_answer *answer, kl__sim_resource *resource,
                           "no preferred addresses found; known addresses: []");
 }
 
-/* Answers a subresource that is a read or write of the object itself. */
+/* Answers a subresource that reads or writes the object itself. */
 static kl_code ask_object(kl__sim_answer *answer, kl__sim_resource *resource,
                           const kl__sim_version *served, kl_error *err)
 {
@@ -282,7 +283,7 @@ static kl_code ask_object(kl__sim_answer *answer, kl__sim_resource *resource,
                          : code;
 }
 
-/* The row of the subresource, or NULL. */
+/* The row of the table of subresources for a built-in kind, or NULL. */
 static const kl__sim_subresource *find_subresource(const kl__sim_kind *kind,
                                                    const char *name)
 {
@@ -297,7 +298,7 @@ static const kl__sim_subresource *find_subresource(const kl__sim_kind *kind,
     return row->name != NULL ? row : NULL;
 }
 
-/* True if the row has the method's verb. */
+/* True if the subresource has the verb of the method. */
 static bool takes_method_of(const kl__sim_subresource *row, const char *method)
 {
     static const char *const verbs[][2] = {{"GET", "get"},

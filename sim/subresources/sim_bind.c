@@ -40,7 +40,8 @@ static kl_code check_binding_body(kl__sim_answer *answer,
                                 "target.name: Required value");
 }
 
-/* Answers 409 unless the Binding's UID and version are the pod's. */
+/* Answers 409 if the Binding has a UID or resourceVersion that is not the
+ * pod's. */
 static kl_code check_precondition(kl__sim_answer *answer,
                                   const kl__sim_state *pod,
                                   const kl__node *binding, kl_error *err)
@@ -65,7 +66,8 @@ static kl_code check_precondition(kl__sim_answer *answer,
     return kl__sim_refuse_conflict(answer, answer->kind, pod->name, why, err);
 }
 
-/* Answers 409 unless the pod waits for a node. */
+/* Answers 409 if the pod cannot get a node: it has one, is being deleted, or
+ * has scheduling gates. */
 static kl_code check_pod(kl__sim_answer *answer, const kl__sim_state *pod,
                          const kl__node *root, kl_error *err)
 {

@@ -1,6 +1,7 @@
 /*
- * sim_budgets.c - see sim_budgets.h. The status of a budget is recounted when
- * its pods change; an eviction takes one pod from it.
+ * sim_budgets.c - see sim_budgets.h. The status of a budget says how many more
+ * pods may be evicted. It is recounted when a pod changes; an eviction lowers
+ * the number by 1 at once.
  */
 #include "sim/subresources/sim_budgets.h"
 
@@ -23,8 +24,8 @@ static kl__sim_resource *budgets_of(kl_sim *sim)
     return kl__sim_find(sim, "policy", "poddisruptionbudgets");
 }
 
-/* The selector of a budget. NULL: it selects nothing, or out of memory
- * (*code). */
+/* The selector of a budget; the caller frees it. NULL: the budget selects
+ * nothing, or out of memory (*code). */
 static kl_selector *selector_of(const kl__node *budget, kl_code *code,
                                 kl_error *err)
 {
@@ -69,8 +70,9 @@ typedef struct pod_count {
     int64_t healthy;
 } pod_count;
 
-/* Counts the selected pods of a namespace. It runs at every change of a pod, so
- * nothing is parsed. */
+/* Counts the selected pods of a namespace; `disrupted` are the pods that are
+ * being evicted. It runs at every change of a pod, so it parses no object.
+ * False: out of memory. */
 static bool count_pods(kl_sim *sim, const kl_selector *selector,
                        const char *name_space, const kl__node *disrupted,
                        pod_count *count)
@@ -96,7 +98,7 @@ static bool count_pods(kl_sim *sim, const kl_selector *selector,
     return true;
 }
 
-/* Reads a number, or a percentage of `all`, rounded up: "50%". */
+/* Reads a number, or a percentage such as "50%" of `all`, rounded up. */
 static int64_t share_of(const kl__node *node, int64_t all)
 {
     const char *text = kl__node_string(node, NULL);
@@ -159,7 +161,8 @@ static bool put_allowed(kl_sim *sim, kl__edit *edit, kl__node *status,
                      number_in(status, "observedGeneration"));
 }
 
-/* Removes pods that are gone from status.disruptedPods. */
+/* Removes pods that are gone or being deleted from status.disruptedPods. False:
+ * out of memory. */
 static bool forget_gone(kl_sim *sim, kl__node *status, const char *name_space)
 {
     const kl__sim_resource *pods = kl__sim_find(sim, "", "pods");
@@ -306,7 +309,8 @@ static void explain_budget(const kl__node *budget, const char *name,
     }
 }
 
-/* Takes one pod from the budget; `edit` is its tree. */
+/* Counts the eviction of a pod in the budget, whose tree is `edit`; or answers
+ * 429. `tries`: does not count. */
 static kl_code take_disruption(kl__sim_answer *answer, kl__sim_state *budget,
                                kl__edit *edit, const char *pod, bool tries,
                                kl_error *err)
@@ -343,16 +347,17 @@ static kl_code take_disruption(kl__sim_answer *answer, kl__sim_state *budget,
                           &kl__sim_server, err);
 }
 
-/* True if a pod has not started, or has ended: its eviction disrupts
- * nothing. */
+/* True if a pod does not run: it has not started, has ended, or is being
+ * deleted. Its eviction disrupts nothing. */
 static bool is_idle(const kl__sim_state *pod, const char *phase)
 {
     return pod->deleting || phase == NULL || strcmp(phase, "Pending") == 0 ||
            strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
-/* True if a pod may be evicted whatever its budget allows: it is idle, or it is
- * not ready while enough others are. */
+/* True if a pod may be evicted without asking its budget: it does not run; or
+ * it is not ready, and its budget allows that always or has enough other
+ * healthy pods. */
 static bool is_free(const kl__sim_state *pod, const kl__node *tree,
                     const kl__node *budget)
 {
@@ -392,7 +397,7 @@ static kl_code take_from(kl__sim_answer *answer, kl__sim_state *budget,
     return code;
 }
 
-/* Finds the first budget of a pod, and how many it has. */
+/* Finds a budget of a pod, and counts all its budgets. */
 static kl_code find_budgets(kl_sim *sim, const kl__sim_state *pod,
                             kl__sim_state **budget, size_t *count,
                             kl_error *err)

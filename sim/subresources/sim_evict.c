@@ -60,7 +60,8 @@ static void read_options(const kl__sim_answer *answer, const kl__node *options,
                kl__node_size(kl__node_get(options, "dryRun")) != 0};
 }
 
-/* Answers 409 unless the UID and version in the options are the pod's. */
+/* Answers 409 if the options have a UID or resourceVersion that is not the
+ * pod's. A dry run does not check this. */
 static kl_code check_precondition(kl__sim_answer *answer,
                                   const kl__sim_state *pod,
                                   const kl__sim_deletion *deletion,
@@ -91,7 +92,8 @@ static kl_code check_precondition(kl__sim_answer *answer,
     return kl__sim_answer_status(answer, &status, err);
 }
 
-/* Sets the condition that says that an eviction ended the pod. */
+/* Sets the condition DisruptionTarget, which says that the pod ends because of
+ * an eviction. */
 static kl_code mark_evicted(kl_sim *sim, kl__sim_resource *resource,
                             kl__sim_state *state, kl_error *err)
 {

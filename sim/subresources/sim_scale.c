@@ -1,7 +1,7 @@
 /*
- * sim_scale.c - the subresource scale: GET shows the replicas of an object as
- * an object of kind Scale; PUT and PATCH of that become an update of the
- * object.
+ * sim_scale.c - the subresource scale. GET answers with an object of kind
+ * Scale, which has the number of replicas of the object. PUT and PATCH of this
+ * Scale update the object.
  */
 #include "sim/subresources/sim_below.h"
 
@@ -16,11 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The paths in an object of what its Scale shows. NULL: none. */
+/* The paths of the fields of an object that its Scale shows; NULL: there is no
+ * such field. */
 typedef struct scale_paths {
     const char *spec;
     const char *status;
-    const char *selector; /* of a text; of built-in kinds a label selector */
+    const char *selector; /* of a text; NULL for built-in kinds */
 } scale_paths;
 
 static scale_paths paths_of(const kl__sim_version *served)
@@ -44,8 +45,8 @@ static int64_t number_at(const kl__node *root, const char *path)
                : 0;
 }
 
-/* Appends the selector as a text. When memory runs out, `out` keeps the
- * failure. */
+/* Appends the selector of the object's pods as a text. When memory runs out,
+ * `out` keeps the failure. */
 static void selector_of(const kl__node *root, const kl__sim_version *served,
                         kl__buf *out)
 {
@@ -134,7 +135,7 @@ static kl_code present_scale(kl__sim_write *write, int status,
     return code;
 }
 
-/* Refuses a patch whose UID is another object's. */
+/* Answers 409 to a patch with the UID of another object. */
 static kl_code refuse_uid(kl__sim_write *write, const char *uid, kl_error *err)
 {
     const kl__sim_kind *kind = write->kind;
@@ -169,7 +170,7 @@ static kl_code check_scale(kl__sim_write *write, const kl__sim_write *scale,
     kl__sim_status status = {
         .name = write->old->name, .group = "autoscaling", .kind = "Scale"};
 
-    /* A custom object's own schema may refuse it too. */
+    /* The schema of a custom object decides what its replicas may be. */
     if (kl__sim_write_is_custom(write)) {
         return KL_OK;
     }
@@ -221,8 +222,8 @@ static kl_code set_replicas(kl__sim_write *write, const kl__edit *scale,
     return taken ? KL_OK : kl__sim_no_memory(err);
 }
 
-/* --- managedFields: those of the Scale are made from the object's, and after
- * the write the object's from the Scale's.  */
+/* --- managedFields. Before the write, those of the Scale are made from those
+ * of the object; after it, those of the object are made from the Scale's. */
 
 static void free_paths(kl__scale_path *paths)
 {
@@ -232,8 +233,8 @@ static void free_paths(kl__scale_path *paths)
     kl__free(paths);
 }
 
-/* The versions of the kind, and the path of replicas in each; to be freed by
- * free_paths. NULL: out of memory. */
+/* The versions of the kind, and the path of replicas in each. free_paths frees
+ * the list. NULL: out of memory. */
 static kl__scale_path *list_paths(const kl__sim_kind *kind)
 {
     kl__scale_path *paths = kl__calloc(kind->version_count + 1, sizeof(*paths));
@@ -263,7 +264,7 @@ static const kl__node *entries_of(const kl__edit *edit)
     return kl__node_find(kl__edit_root(edit), path);
 }
 
-/* The current Scale, with the managers of its replicas. */
+/* Sets scale->before to the current Scale, with the managers of replicas. */
 static kl_code make_scale_before(kl__sim_write *write,
                                  const kl__scale_path *paths,
                                  kl__sim_write *scale, kl_error *err)
@@ -286,7 +287,7 @@ static kl_code make_scale_before(kl__sim_write *write,
                : kl__sim_no_memory(err);
 }
 
-/* Sets the object's managedFields after the Scale was written. */
+/* Computes the object's managedFields from those of the written Scale. */
 static kl_code return_managers(kl__sim_write *write, const kl__sim_write *scale,
                                const kl__scale_path *paths, kl_error *err)
 {
@@ -306,7 +307,8 @@ static kl_code return_managers(kl__sim_write *write, const kl__sim_write *scale,
     return code;
 }
 
-/* Refuses a patch that gives no replicas to a custom object without any. */
+/* Refuses a patch of a custom object if neither the object nor the patched
+ * Scale has replicas. */
 static kl_code check_found(kl__sim_write *write, const kl__sim_write *scale,
                            kl_error *err)
 {
@@ -323,7 +325,8 @@ static kl_code check_found(kl__sim_write *write, const kl__sim_write *scale,
                           "the spec replicas field \"%s\" cannot be empty", in);
 }
 
-/* Makes the Scale that the request asks for. */
+/* Makes the new Scale: applies a patch to the current one (a PUT has it in its
+ * body), then decodes and tracks it like an object. */
 static kl_code change_scale(kl__sim_write *write, kl__sim_write *scale,
                             kl_error *err)
 {
@@ -345,8 +348,8 @@ static kl_code change_scale(kl__sim_write *write, kl__sim_write *scale,
     return code;
 }
 
-/* Makes the object's Scale, changes it, and carries the change over to the
- * object. */
+/* Makes the current Scale of the object, changes it as the request asks, and
+ * copies the new replicas to the object. */
 static kl_code change_through(kl__sim_write *write, kl__sim_write *scale,
                               kl_error *err)
 {

@@ -191,7 +191,7 @@ static void write_scalar(const kl__sim_row *row, bool as_text,
     }
 }
 
-/* Writes cells of the form TYPE PATH; `absent` is the text after '='. */
+/* Writes the cell for a word of the form TYPE PATH[=absent]. */
 static void write_typed(const kl__sim_row *row, char type, char *path,
                         const char *absent)
 {

@@ -1,6 +1,6 @@
 /*
- * sim_table_cells.c - the table of cells of built-in kinds, in the order of
- * their columns (sim_columns_table.c). sim_table_row.h describes its notation.
+ * sim_table_cells.c - the table of the cells of built-in kinds, in the order of
+ * their columns (sim_columns_table.c). sim_table_row.h explains the notation.
  */
 #include "sim/table/sim_table_row.h"
 

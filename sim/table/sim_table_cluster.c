@@ -124,7 +124,8 @@ static void write_access_modes(const kl__sim_row *row)
     kl__sim_cell_take(row, &text);
 }
 
-/* Capacity and access modes of a bound claim. */
+/* Two cells: capacity and access modes of a claim; empty if it has no
+ * volume. */
 static void write_claim(const kl__sim_row *row)
 {
     bool is_bound = *kl__sim_text_at(row->root, "spec.volumeName", "") != '\0';
@@ -249,7 +250,8 @@ static void write_param_ref(const kl__sim_row *row)
     }
 }
 
-/* Service and availability of an aggregated API. */
+/* Two cells: the Service that serves an aggregated API, and if it is
+ * available. */
 static void write_api_service(const kl__sim_row *row)
 {
     const kl_value *service = kl__sim_at(row->root, "spec.service");
@@ -271,7 +273,8 @@ static void write_api_service(const kl__sim_row *row)
     }
 }
 
-/* The requested duration of a certificate, and the request's state. */
+/* Two cells: the requested duration of a certificate, and the state of the
+ * request. */
 static void write_csr(const kl__sim_row *row)
 {
     const kl_value *seconds = kl__sim_at(row->root, "spec.expirationSeconds");

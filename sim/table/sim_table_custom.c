@@ -1,6 +1,6 @@
 /*
  * sim_table_custom.c - cells of custom resources: the value at the JSON path of
- * each column, if it has the column's type.
+ * each column; null if the value does not fit the type of the column.
  */
 #include "sim/table/sim_table_row.h"
 

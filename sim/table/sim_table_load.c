@@ -1,5 +1,5 @@
 /*
- * sim_table_load.c - cells of workloads and kinds around them: jobs,
+ * sim_table_load.c - cells of workloads and of kinds that belong to them: jobs,
  * autoscalers, revisions, quotas, events. See sim_table_row.h.
  */
 #include "sim/table/sim_table_row.h"
@@ -99,7 +99,7 @@ static void write_job(const kl__sim_row *row)
     kl__sim_cell_text(row, job_duration(row, age));
 }
 
-/* "kind.group/name" of the controlling owner. */
+/* Writes the owner that is marked as controller: "kind.group/name". */
 static void write_controller(const kl__sim_row *row)
 {
     const kl_value *owners = kl__sim_at(row->root, "metadata.ownerReferences");
@@ -133,7 +133,8 @@ static void write_scale_target(const kl__sim_row *row)
         kl__sim_text_at(row->root, "spec.scaleTargetRef.name", ""));
 }
 
-/* The member that holds a metric's own part: "Resource" -> "resource". */
+/* The name of the member that belongs to a type of metric: "resource" for
+ * "Resource". */
 static void part_name(const char *type, char *part, size_t size)
 {
     snprintf(part, size, "%s", type);
@@ -142,7 +143,8 @@ static void part_name(const char *type, char *part, size_t size)
     }
 }
 
-/* Writes "cpu: 10%/80%" for a metric that is a percentage of the request. */
+/* Writes "cpu: 10%/80%": current and target percentage of the requested
+ * amount. */
 static void write_share(const kl_value *spec, const kl_value *status,
                         char *text)
 {
@@ -218,7 +220,8 @@ static void write_metrics(const kl__sim_row *row)
     kl__sim_cell_take(row, &all);
 }
 
-/* Writes "pods: 1/10, ...": the limits of a quota, or its requests. */
+/* Writes "pods: 1/10, ...": used and allowed amounts of a quota. `limits`: of
+ * the resources "limits.*"; else of all others. */
 static void write_quota_part(const kl__sim_row *row, bool limits)
 {
     const kl_value *hard = kl__sim_at(row->root, "status.hard");
@@ -248,7 +251,7 @@ static void write_quota(const kl__sim_row *row)
     write_quota_part(row, true);
 }
 
-/* The component that reported an event, and its host. */
+/* Writes the component that reported an event, and its host. */
 static void write_source(const kl__sim_row *row)
 {
     const char *component = kl__sim_text_at(row->root, "source.component", "");

@@ -9,7 +9,7 @@
 
 enum { MAX_LISTED = 3, ADDRESS_SIZE = 300 };
 
-/* A list of which only the first elements are shown. */
+/* A list in a cell, which shows only the first MAX_LISTED elements. */
 typedef struct listed {
     kl__buf text;
     size_t shown;
@@ -84,7 +84,7 @@ static void write_endpoints(const kl__sim_row *row)
     }
 }
 
-/* Ports and endpoints of a slice. */
+/* Two cells: the ports and the endpoints of a slice. */
 static void write_slice(const kl__sim_row *row)
 {
     const kl_value *ports = kl_value_get(row->root, "ports");
@@ -130,7 +130,7 @@ static void join_strings(kl__buf *out, const kl_value *array)
     }
 }
 
-/* Addresses of a load balancer. */
+/* Appends the addresses in status.loadBalancer. */
 static void join_balancer(kl__buf *out, const kl__sim_row *row)
 {
     const kl_value *ingress =

@@ -1,6 +1,7 @@
 /*
- * sim_table_pod.c - a pod's cells. STATUS is the phase, unless a container, the
- * deletion or a scheduling gate says something more precise, as in kubectl.
+ * sim_table_pod.c - a pod's cells. As in kubectl, the cell STATUS shows a
+ * reason of a container, a deletion or a scheduling gate if there is one, else
+ * the phase.
  */
 #include "sim/table/sim_table_row.h"
 
@@ -25,7 +26,7 @@ typedef struct pod_view {
     bool initializing;
 } pod_view;
 
-/* What a walk through the containers has found. */
+/* What a loop over the containers has found. */
 typedef struct running {
     bool has_running;
     char error[REASON_SIZE];
@@ -77,7 +78,7 @@ static const char *later(const char *a, const kl_value *container)
     return a == NULL || !kl__timestamp_parse(a, &a_ms) || a_ms < b_ms ? b : a;
 }
 
-/* Sets the reason of a container that has ended. */
+/* Sets the reason in STATUS to that of a container that has ended. */
 static void set_terminated(pod_view *pod, const char *prefix,
                            const kl_value *terminated)
 {
@@ -97,7 +98,8 @@ static void set_terminated(pod_view *pod, const char *prefix,
              (long long)number);
 }
 
-/* True if the pod is still initializing, or stuck, at this container. */
+/* True if this init container has not finished, or has failed; then sets the
+ * reason in STATUS. */
 static bool is_initializing(pod_view *pod, const kl_value *container,
                             size_t index)
 {
@@ -255,7 +257,7 @@ static void write_gates(const kl__sim_row *row, const pod_view *pod)
     kl__sim_cell_printf(row, "%zu/%zu", open, kl_value_size(gates));
 }
 
-/* Writes a text; "<none>" if it is NULL or empty. */
+/* Writes a text, which is not NULL; "<none>" if it is "". */
 static void write_or_none(const kl__sim_row *row, const char *text)
 {
     kl__sim_cell_text(row, *text != '\0' ? text : "<none>");

@@ -1,6 +1,6 @@
 /*
- * sim_table_row.h - writes the cells of one row. Used by the files that know
- * the cells of a kind (sim_table_pod.c and others).
+ * sim_table_row.h - writes the cells of one row, for the files that have the
+ * cells of some kinds (sim_table_pod.c and others).
  */
 #ifndef KL_SIM_TABLE_ROW_H
 #define KL_SIM_TABLE_ROW_H
@@ -17,19 +17,20 @@ typedef struct kl__sim_row {
     kl__buf *out;
 } kl__sim_row;
 
-/* The cells of a kind, separated by '|'; a path is names with dots between.
- * Each is one cell, except &, which writes any number:
+/* The cells of a kind, separated by '|'. A PATH is names with dots between
+ * them. Each word writes one cell, except &WORD, which may write several:
  *
  *   name            metadata.name
- *   age             since metadata.creationTimestamp
- *   s PATH[=WORD]   a text, or WORD where there is none
- *   i PATH          a number, 0 where there is none
- *   n PATH=WORD     a number, or WORD where there is none
- *   N PATH=WORD     a number or text as text, or WORD
- *   b PATH[=true]   a boolean, false where there is none
- *   a PATH=WORD     since that moment
- *   # PATH[,PATH]   how many elements there are
- *   c PATH, m PATH  names of the containers of a pod's spec, or images
+ *   age             the time since metadata.creationTimestamp
+ *   s PATH[=WORD]   a text; if absent, WORD or ""
+ *   i PATH          a number; if absent, 0
+ *   n PATH=WORD     a number; if absent, WORD
+ *   N PATH=WORD     a number or text, written as text; if absent, WORD
+ *   b PATH[=true]   a boolean; if absent, false (or true)
+ *   a PATH[=WORD]   the time since a timestamp; if absent, WORD
+ *   # PATH[,PATH]   how many elements or members the values have
+ *   c PATH          names of the containers in the pod spec at PATH
+ *   m PATH          images of these containers
  *   l PATH          labels
  *   L PATH          a label selector
  *   &WORD           the kl__sim_special of that name
@@ -53,7 +54,8 @@ extern const kl__sim_special kl__sim_specials_network[];
 /* nodes, volumes, roles, ... */
 extern const kl__sim_special kl__sim_specials_cluster[];
 
-/* Each writes one cell. When memory runs out, row->out keeps the failure. */
+/* Each function writes one cell. When memory runs out, row->out keeps the
+ * failure. */
 void kl__sim_cell_text(const kl__sim_row *row, const char *text);
 void kl__sim_cell_printf(const kl__sim_row *row, const char *format, ...)
     KL_PRINTF(2, 3);
@@ -72,13 +74,15 @@ const char *kl__sim_text_at(const kl_value *value, const char *path,
                             const char *otherwise);
 
 enum { KL__SIM_AGE_SIZE = 48 };
-/* Writes how long something took, in kubectl's words: "3m2s". */
+/* A duration in kubectl's form: "3m2s". Written to `age` (KL__SIM_AGE_SIZE
+ * bytes); the result is `age` or a static text. */
 const char *kl__sim_duration(int64_t ms, char *age);
-/* Writes how long ago a timestamp was; "<unknown>" if there is none. */
+/* The same for the time since a timestamp; "<unknown>" if it is NULL or
+ * malformed. */
 const char *kl__sim_age(const kl__sim_row *row, const char *timestamp,
                         char *age);
 
-/* Appends an element of a list, after a separator unless it is the first. */
+/* Appends a text, after a separator if `out` is not empty. */
 void kl__sim_join(kl__buf *out, const char *separator, const char *text);
 /* Appends labels, or the requirements of a label selector, sorted by key;
  * `nothing` if there are none. */
@@ -93,13 +97,13 @@ const char *kl__sim_scalar(const kl_value *value, char *room);
 /* Turns ASCII letters into lower case. */
 void kl__sim_lower(char *text);
 
-/* The first object in an array whose `member` is `text`. */
+/* The first object in an array whose `member` is `text`; NULL: none. */
 const kl_value *kl__sim_with(const kl_value *array, const char *member,
                              const char *text);
 
-/* A pod's cells. */
+/* Writes the cells of a pod. */
 void kl__sim_cells_pod(const kl__sim_row *row);
-/* The cells of a custom resource, except the first (its name). */
+/* Writes the cells of a custom object, except for the first, its name. */
 void kl__sim_cells_custom(const kl__sim_row *row,
                           const kl__sim_version *version);
 

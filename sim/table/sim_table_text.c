@@ -98,8 +98,9 @@ const char *kl__sim_text_at(const kl_value *value, const char *path,
 
 const char *kl__sim_duration(int64_t ms, char *age)
 {
-    /* The rows, by size: a time of less than `below` seconds is written in
-     * `unit` seconds ("5h"), and with `minor` if there is one ("5h12m"). */
+    /* Each row is for times below `below` seconds, and not below that of the
+     * row before. They are written in units of `unit` seconds ("5h"); the rest
+     * in units of `minor` seconds, if it is not 0 ("5h12m"). */
     static const struct {
         int64_t below;
         int64_t unit;
@@ -160,7 +161,7 @@ void kl__sim_join(kl__buf *out, const char *separator, const char *text)
     kl__buf_puts(out, text);
 }
 
-/* Compares by key only, not by what is required of it. */
+/* Compares the keys of two requirements of a selector. */
 static int compare_label_keys(const void *a, const void *b)
 {
     const char *left = *(char *const *)a, *right = *(char *const *)b;
@@ -168,8 +169,8 @@ static int compare_label_keys(const void *a, const void *b)
     return strcmp(left + (*left == '!'), right + (*right == '!'));
 }
 
-/* Texts that are sorted before they are written. Those beyond the limit are
- * left out. */
+/* Texts that are sorted before they are written; at most MAX_SORTED of them,
+ * the others are left out. */
 typedef struct sorted {
     char *texts[MAX_SORTED];
     size_t count;
