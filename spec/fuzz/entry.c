@@ -1,6 +1,7 @@
 /*
- * entry.c - libFuzzer's entry into one target: built once for each, with
- * FUZZ_TARGET its function and FUZZ_MUTATOR where its inputs are documents.
+ * entry.c - libFuzzer's entry into one target. It is built once for each
+ * target: FUZZ_TARGET is the target's function; FUZZ_MUTATOR is set if its
+ * inputs are documents.
  */
 #include "fuzz.h"
 #include "mutate.h"
@@ -16,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* Every other time bytes, as libFuzzer would; else whole values and lines. */
+/* Half of the mutations are libFuzzer's own, of bytes; the others move whole
+ * values and lines. */
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t capacity,
                                unsigned seed)
 {

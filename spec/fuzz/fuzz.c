@@ -1,6 +1,6 @@
 /*
- * fuzz.c - see fuzz.h. Takes its memory from the C library: what a target needs
- * is not what the library allocates.
+ * fuzz.c - see fuzz.h. It allocates from the C library directly, so that its
+ * memory does not count as the library's.
  */
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 /*
- * fuzz.h - what all fuzz targets share: claims about what was read, inputs cut
- * into parts that stay readable text, and documents compared.
+ * fuzz.h - shared by all fuzz targets: claims about what was read, inputs that
+ * are cut into parts, and the comparison of documents.
  */
 #ifndef KL_FUZZ_FUZZ_H
 #define KL_FUZZ_FUZZ_H
@@ -12,14 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A property that every input must have; tells which one has not, and aborts:
- * libFuzzer keeps the input. */
+/* Asserts a property that every input must have. A broken one is printed, and
+ * the process aborts: libFuzzer keeps the input. */
 #define FUZZ_EXPECT(claim) \
     ((claim) ? (void)0 : fuzz_broken(__FILE__, __LINE__, #claim))
 
 _Noreturn void fuzz_broken(const char *file, int line, const char *claim);
 
-/* Runs one input and claims that nothing of the library lives afterwards. */
+/* Runs one input, and asserts that no object of the library is left
+ * afterwards. */
 void fuzz_run(void (*target)(const char *bytes, size_t length),
               const char *bytes, size_t length);
 
@@ -29,11 +30,12 @@ typedef struct fuzz_text {
     size_t length;
 } fuzz_text;
 
-/* Takes the first line off `rest`, without its newline; all of it if there is
- * none. */
+/* Takes the first line off `rest`, without its newline; the whole text if it
+ * has no newline. */
 fuzz_text fuzz_line(fuzz_text *rest);
 
-/* Takes what comes before the next line that is `separator`, and that line. */
+/* Takes the text before the next line that equals `separator`, and drops that
+ * line. */
 fuzz_text fuzz_part(fuzz_text *rest, const char *separator);
 
 /* Copies the bytes into a block of exactly their size, so that a sanitizer
@@ -44,8 +46,9 @@ char *fuzz_string(fuzz_text text);
 
 bool fuzz_is(fuzz_text text, const char *word);
 
-/* Sizes of chunks out of a line of text, again and again: one more than the
- * distance of each byte from a blank; without any, whole texts. */
+/* A pattern of chunk sizes, from a line of text that is used again and again:
+ * each byte gives a size, its distance from a blank plus one. Without a
+ * pattern, each chunk is a whole text. */
 typedef struct fuzz_chunks {
     fuzz_text pattern;
     size_t at;

@@ -1,7 +1,7 @@
 /*
  * mutate.c - see mutate.h. A span is a JSON value, a quoted text, a word or a
- * line; spans are doubled, dropped, swapped, put into each other's place, put
- * into brackets, and repeated.
+ * line. Spans are doubled, dropped, swapped, copied over one another, put into
+ * brackets, and repeated.
  */
 #include "mutate.h"
 
@@ -58,7 +58,7 @@ static size_t bracket_end(const text *self, size_t at)
     return at;
 }
 
-/* Without what separates values. */
+/* The end of the word at a place; separators end a word. */
 static size_t word_end(const text *self, size_t at)
 {
     static const char separators[] = " \t\r\n,:{}[]\"'=&?/()";
@@ -85,7 +85,7 @@ static span line_at(const text *self, size_t at)
     return (span){begin, end - begin};
 }
 
-/* A span that begins at a value near some place. */
+/* Picks a line, or a span that begins at a value near some place. */
 static span pick(text *self)
 {
     size_t at = choose(self, self->length);
@@ -115,7 +115,7 @@ static span pick(text *self)
     return (span){at, end - at};
 }
 
-/* Puts some bytes in a span's place; nothing happens if they do not fit. */
+/* Replaces a span by some bytes; does nothing if they do not fit. */
 static void replace(text *self, span old, const char *bytes, size_t length)
 {
     size_t tail = old.at + old.length;
@@ -129,7 +129,8 @@ static void replace(text *self, span old, const char *bytes, size_t length)
     self->length = self->length - old.length + length;
 }
 
-/* A span's bytes, with room for as much again and two more. */
+/* A copy of a span's bytes, in a block of twice their size and two bytes
+ * more. */
 static char *copy_of(const text *self, span from)
 {
     char *copy = malloc(2 * from.length + 2);
@@ -154,7 +155,7 @@ static void wrap(text *self, span what)
     free(copy);
 }
 
-/* After itself, perhaps with a comma between. */
+/* Repeats a span after itself, perhaps with a comma between. */
 static void repeat(text *self, span what)
 {
     char *copy = copy_of(self, what);
@@ -179,7 +180,7 @@ static void swap(text *self, span a, span b)
         b = other;
     }
     if (a.at + a.length > b.at) {
-        return; /* one is in the other */
+        return; /* the spans overlap */
     }
     first = copy_of(self, a);
     second = copy_of(self, b);

@@ -1,6 +1,7 @@
 /*
- * replay_spec.c - every input of every corpus through its target, without
- * libFuzzer and with any compiler: what was once found stays found.
+ * replay_spec.c - runs every input of every corpus through its target, without
+ * libFuzzer and with any compiler. So a fault that was found once is found
+ * again.
  */
 #include "fuzz.h"
 
@@ -35,7 +36,7 @@ static void replay_file(const target *self, const char *path)
     text.bytes = room;
     block = fuzz_block(text);
     free(room);
-    /* Should it crash, this is the last line. */
+    /* If the input crashes the process, this is the last line. */
     fprintf(stderr, "%s\n", path);
     fuzz_run(self->run, block, text.length);
     free(block);

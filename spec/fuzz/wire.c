@@ -1,5 +1,5 @@
 /*
- * wire.c - see wire.h. One thread; nothing blocks, and no clock is read.
+ * wire.c - see wire.h. It uses one thread, never blocks, and reads no clock.
  */
 #include "wire.h"
 

@@ -1,7 +1,8 @@
 /*
- * wire.h - a transport whose answers are a text: parts between lines of "--",
- * each with "/target status" on its first line ("break" after it: the body
- * breaks off) and a body on the others. Bodies come in chunks of a pattern.
+ * wire.h - a transport whose answers come from a text: parts between lines of
+ * "--", each with "/target status" on its first line ("break" after it: the
+ * body breaks off) and a body on the others. Bodies come in chunks of a
+ * pattern.
  */
 #ifndef KL_FUZZ_WIRE_H
 #define KL_FUZZ_WIRE_H
@@ -23,12 +24,12 @@ typedef struct fuzz_wire {
     fuzz_text pattern;
 } fuzz_wire;
 
-/* The first answer to a path is the first part of that target that was not
- * taken yet; there being none, 404. Texts are borrowed. The wire must outlive
- * what uses it, and has nothing to free. */
+/* The answer to a path is the first part with that target that was not used
+ * yet; if there is none, a 404. Texts are borrowed. The wire must outlive its
+ * users, and has nothing to free. */
 void fuzz_wire_init(fuzz_wire *wire, fuzz_text answers, fuzz_text pattern);
 
-/* More answers, after those that are there. */
+/* Adds answers after those that are there. */
 void fuzz_wire_add(fuzz_wire *wire, fuzz_text answers);
 
 #endif

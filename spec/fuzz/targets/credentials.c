@@ -1,7 +1,8 @@
 /*
- * credentials.c - what lets a request in, by its first line: "exec" the answer
- * of a plugin, "time" moments, "base64" bytes, "proxy" a server's URL and the
- * environment's proxy and exceptions, a line each.
+ * credentials.c - what gives a request its credentials and its proxy. The first
+ * line names the input: "exec" the answer of a plugin, "time" timestamps,
+ * "base64" bytes, "proxy" a server's URL and the environment's proxy and
+ * exceptions, a line each.
  */
 #include "fuzz.h"
 
@@ -27,7 +28,7 @@ static bool is_printable(const char *text)
     return true;
 }
 
-/* What was read is what the answer's tree says. */
+/* The token that was read is the one in the answer's tree. */
 static void expect_status(const kl__exec_credential *credential,
                           const kl_doc *doc)
 {
@@ -74,7 +75,8 @@ static void fuzz_exec(fuzz_text text)
     kl__buf_deinit(&output);
 }
 
-/* True if the day in the text is that in UTC: no zone, no leap second. */
+/* True if the day in the text is the day in UTC: no time zone, no leap
+ * second. */
 static bool is_plain_day(const char *text)
 {
     char last = text[strlen(text) - 1];
@@ -82,7 +84,8 @@ static bool is_plain_day(const char *text)
     return (last == 'Z' || last == 'z') && strncmp(text + 17, "60", 2) != 0;
 }
 
-/* A moment that is written again is the same moment, on the same day. */
+/* A timestamp that is read, written and read again is the same moment, on the
+ * same day. */
 static void fuzz_time(fuzz_text text)
 {
     while (text.length > 0) {
@@ -101,7 +104,7 @@ static void fuzz_time(fuzz_text text)
                      tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
                      tm.tm_sec, (int)part);
             FUZZ_EXPECT(!is_plain_day(line) || strncmp(line, written, 10) == 0);
-            /* Half a day before the year 1 or after 9999 there is no form. */
+            /* Times outside of the years 1 to 9999 cannot be written. */
             FUZZ_EXPECT(kl__timestamp_parse(written, &again)
                             ? again == ms
                             : tm.tm_year < 1 - 1900 ||

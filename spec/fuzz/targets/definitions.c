@@ -1,8 +1,8 @@
 /*
  * definitions.c - definitions of custom resources: the schema on the first
- * line, objects on the others. A schema that is found valid prunes and
- * completes objects so that doing it once more changes nothing, and an object
- * that fits still does.
+ * line, objects on the others. If a schema is valid, an object that was pruned
+ * and given its defaults does not change when that is done once more; and an
+ * object that fits the schema still fits as an update of itself.
  */
 #include "fuzz.h"
 
@@ -20,7 +20,7 @@ static const char before[] =
     "\"openAPIV3Schema\":";
 static const char after[] = "}}]},\"status\":{\"storedVersions\":[\"v1\"]}}";
 
-/* The definition with that schema, or NULL: it is no JSON. */
+/* The definition with that schema; NULL: it is not JSON. */
 static kl_doc *define(fuzz_text schema)
 {
     kl__buf text = {0};

@@ -1,7 +1,8 @@
 /*
- * discovery.c - what a server says it serves: names to look up on the first
- * line, a pattern of chunks on the second, answers (wire.h) on the others, of
- * both forms. What was listed is found by its name, and by nothing else.
+ * discovery.c - answers of discovery: names to look up on the first line, a
+ * pattern of chunks on the second, answers of both forms (wire.h) on the
+ * others. A resource that was listed is found by its name; no other name finds
+ * one.
  */
 #include "fuzz.h"
 
@@ -37,7 +38,7 @@ static const char *text_of(const kl__catalogue *catalogue, kl__text_at at)
     return kl__catalogue_text(catalogue, at);
 }
 
-/* An entry's full name, which leads to an entry of that name. */
+/* An entry's full name finds an entry of that name. */
 static void expect_entry(const kl__catalogue *catalogue, const kl__entry *entry)
 {
     const char *group = text_of(catalogue, entry->group);
@@ -114,7 +115,7 @@ static size_t count_resources(const kl_value *root)
     return count;
 }
 
-/* One answer alone, in the aggregated form. */
+/* The catalogue has no more entries than all answers list. */
 static void expect_no_more(const kl__catalogue *catalogue, fuzz_text answers)
 {
     size_t most = 0;

@@ -1,8 +1,8 @@
 /*
  * fields.c - an object of a built-in kind, which the first line names ("apps v1
- * Deployment"): what decodes without an error has its canonical form, in which
- * nothing is wrong any more, and which stays as it is when it is decoded again.
- * What has no field too much comes back from protobuf as it was.
+ * Deployment"). An object that decodes without an error has a canonical form,
+ * which has no error, and does not change when it is decoded again. An object
+ * without unknown fields is the same after protobuf and back.
  */
 #include "fuzz.h"
 
@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-/* "group version kind", the group "-" for the core. NULL: there is no such. */
+/* The schema of "group version kind", the group "-" for the core; NULL: there
+ * is no such kind. */
 static const kl__schema *schema_of(fuzz_text line)
 {
     char text[128] = "";
@@ -58,7 +59,8 @@ static void check_stored(kl__edit *edit, kl__node *object,
 
 static bool strip(kl__node *node, const kl__schema *schema);
 
-/* Strips all that is in an object, and takes out what is nothing then. */
+/* Strips all members of an object, and removes those that protobuf cannot tell
+ * from absent ones. */
 static void strip_members(kl__node *object, const kl__schema *schema)
 {
     kl__node_iter iter = {0};
@@ -70,7 +72,8 @@ static void strip_members(kl__node *object, const kl__schema *schema)
         const kl__schema_field *field = kl__schema_get(schema, name, length);
         bool is_map = schema->type == KL__SCHEMA_MAP;
         const kl__schema *inner = is_map ? schema->items : field->schema;
-        /* It is not checked yet that these are one or the other. */
+        /* The decoder does not check yet that such a value has one of its two
+         * types. */
         bool is_either = (inner->flags & KL__PROTOBUF_EITHER) != 0;
         bool is_nothing = strip(value, inner);
 
@@ -80,8 +83,8 @@ static void strip_members(kl__node *object, const kl__schema *schema)
     }
 }
 
-/* Takes out what protobuf does not tell from what is not there. True: the value
- * itself is of that sort. */
+/* Removes values that protobuf cannot tell from absent ones. True: the value
+ * itself is such a value. */
 static bool strip(kl__node *node, const kl__schema *schema)
 {
     kl__node_iter iter = {0};
@@ -114,8 +117,8 @@ static bool strip(kl__node *node, const kl__schema *schema)
     }
 }
 
-/* True if a value has a part of one of two types: it is not checked yet that
- * the part is of either, and a part of neither is read as nothing. */
+/* True if a value has a part of one of two types. The decoder does not check
+ * yet that the part has either type, and reads any other part as nothing. */
 static bool has_either(const kl__node *node, const kl__schema *schema)
 {
     bool is_map = schema->type == KL__SCHEMA_MAP;

@@ -1,7 +1,7 @@
 /*
  * frames.c - the frame cutter: "L" or "W" and a pattern of chunks on the first
- * line, a list's or a watch's bytes on the others. However the bytes come, the
- * frames are the same, and they are what yyjson reads of the whole.
+ * line, a list's or a watch's bytes on the others. The frames do not depend on
+ * the chunks, and are what yyjson reads from the whole text.
  */
 #include "fuzz.h"
 
@@ -17,7 +17,7 @@
 
 enum { MOST_FRAMES = 128 };
 
-/* All that a scan came to. */
+/* The result of a scan. */
 typedef struct outcome {
     kl__buf log; /* every frame, and where the stream broke */
     kl_code code;
@@ -27,7 +27,7 @@ typedef struct outcome {
     fuzz_text names[MOST_FRAMES];
     bool has_end;
     bool has_items;
-    char *rest; /* of a list */
+    char *rest; /* the rest of a list */
 } outcome;
 
 static fuzz_text keep(const char *bytes, size_t length)
@@ -38,7 +38,7 @@ static fuzz_text keep(const char *bytes, size_t length)
     return text;
 }
 
-/* What was noted of a frame while it was cut is what its text says. */
+/* The outline that the cutter noted of a frame agrees with the frame's text. */
 static void expect_outline(const kl__frame *frame)
 {
     static const kl_object_options options = {.kind = "Pod",
@@ -103,7 +103,7 @@ static void end_log(outcome *out, const kl_error *err)
 {
     const char *found = strstr(err->message, "; found: ");
 
-    /* What follows is as much as there was of the chunk. */
+    /* The text after "; found: " depends on the chunk. */
     kl__buf_append(&out->log, err->message,
                    found != NULL ? (size_t)(found - err->message)
                                  : strlen(err->message));
@@ -176,7 +176,8 @@ static bool is_value(fuzz_text frame, const yyjson_val *value)
     return same;
 }
 
-/* The only member of a name that is spelled without escapes, or NULL. */
+/* The member of that name, spelled without escapes; NULL: none. `repeats` gets
+ * how many there are. */
 static yyjson_val *only_member(yyjson_val *object, const char *name,
                                size_t *repeats)
 {
@@ -193,14 +194,15 @@ static yyjson_val *only_member(yyjson_val *object, const char *name,
     return found;
 }
 
-/* How deep a tree is that yyjson has read. */
+/* True if a text is nested as deeply as the library allows, or deeper. */
 static bool is_deep(fuzz_text text)
 {
     return kl__text_measure(text.bytes, text.length).depth >= KL_MAX_DEPTH;
 }
 
-/* What yyjson reads as a row of events is cut into just these. A name or type
- * with an escape in it is read by its bytes here: no server escapes them. */
+/* Events that yyjson reads one after the other are cut into the same frames.
+ * Texts with escapes are left out: the cutter reads names and types by their
+ * bytes, and no server escapes them. */
 static void expect_events(const outcome *out, fuzz_text text)
 {
     bool sound = memchr(text.bytes, '\\', text.length) == NULL;
@@ -222,7 +224,7 @@ static void expect_events(const outcome *out, fuzz_text text)
         }
         yyjson_doc_free(doc);
     }
-    /* The cutter stopped where yyjson would have, or later. */
+    /* The cutter stopped at the same event as yyjson, or later. */
     FUZZ_EXPECT(!sound || count == out->count);
     if (sound && out->code != KL_OK && text.length > 0 && count < MOST_FRAMES &&
         !is_deep(text)) {

@@ -1,8 +1,9 @@
 /*
- * gzip.c - compressed bodies: "t" or "z", a pattern of chunks that come in, a
- * blank, one of the room there is. After "t" text that is compressed here, a
- * member for each part between lines of "--"; after "z" bytes that say that
- * they are gzip. However they come, the same text comes out.
+ * gzip.c - compressed bodies. The first line: "t" or "z", a pattern of input
+ * chunks, a blank, a pattern of sizes for the output. After "t" comes text,
+ * which is compressed here, a gzip member for each part between lines of "--";
+ * after "z" bytes that claim to be gzip. The text that comes out does not
+ * depend on the patterns.
  */
 #include "fuzz.h"
 
@@ -20,7 +21,7 @@ typedef struct outcome {
     kl__buf text;
     kl_code code;
     bool is_whole;
-    bool is_cut; /* it is longer than is looked at */
+    bool is_cut; /* longer than is compared */
 } outcome;
 
 static void compress_member(fuzz_text part, kl__buf *out)
@@ -42,7 +43,7 @@ static void compress_member(fuzz_text part, kl__buf *out)
     deflateEnd(&z);
 }
 
-/* One chunk in, in as many steps as the room takes. */
+/* Decompresses one chunk, in as many steps as the room for output needs. */
 static void inflate_chunk(kl__inflate *gzip, fuzz_text in, fuzz_chunks *rooms,
                           outcome *out)
 {
@@ -84,7 +85,7 @@ static outcome inflate_all(fuzz_text in, fuzz_chunks chunks, fuzz_chunks rooms)
     return out;
 }
 
-/* What was compressed, and the text that it is. */
+/* Compresses the parts of a text; `plain` gets the text that must come out. */
 static void compress_parts(fuzz_text text, kl__buf *packed, kl__buf *plain)
 {
     do {
@@ -107,7 +108,7 @@ static void expect_same(const outcome *a, const outcome *b)
     }
     FUZZ_EXPECT(a->code == b->code);
     FUZZ_EXPECT(a->is_whole == b->is_whole);
-    /* What zlib made before it found the damage depends on the room. */
+    /* How much zlib decompressed before it found damage depends on the room. */
     FUZZ_EXPECT(a->code != KL_OK || a->text.length == b->text.length);
 }
 

@@ -1,6 +1,7 @@
 /*
  * http.c - heads of responses, line by line; and after a line of "--" texts
- * that go through a URL and come back, and versions that have an order.
+ * that are encoded into a URL and decoded again, and versions that have an
+ * order.
  */
 #include "fuzz.h"
 
@@ -36,7 +37,7 @@ static void expect_head(fuzz_text lines)
         }
         FUZZ_EXPECT(!ended ||
                     (!complete && length == 0 && head.response.status >= 200));
-        if (complete) { /* trailers leave it as it was */
+        if (complete) { /* trailers change nothing */
             FUZZ_EXPECT(memcmp(&head, &done, sizeof(head)) == 0);
         }
         complete = complete || ended;
@@ -49,7 +50,8 @@ static void expect_head(fuzz_text lines)
     }
 }
 
-/* Encoded text is plain and comes back; decoding never makes longer. */
+/* Encoded text is plain and decodes to the same text; decoding never makes a
+ * text longer. */
 static void expect_url(const char *text)
 {
     kl__buf url = {0};

@@ -1,7 +1,7 @@
 /*
- * kubeconfig.c - a kubeconfig file, whose first line may be "# context NAME".
- * What is read can be used, twice the same; what is refused is told with the
- * file's name. No other file is read, nothing is run.
+ * kubeconfig.c - a kubeconfig file, whose first line may be "# context NAME". A
+ * file that loads can be used, and loads the same twice; the error of any other
+ * names the file. No other file is read, and no program is run.
  */
 #include "fuzz.h"
 
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The file, in memory; its path is the same in every run. */
+/* Writes the file to memory; its path is the same in every run. */
 static const char *path_of(fuzz_text text, char *path, size_t size)
 {
     static int file = -1;

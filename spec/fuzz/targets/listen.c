@@ -1,7 +1,8 @@
 /*
  * listen.c - raw bytes to a simulator's port: a pattern of chunks on the first
- * line, what is sent on the others. Whatever it is, what comes back is HTTP or
- * nothing, the connection ends, and the cluster answers afterwards.
+ * line, the bytes on the others. Whatever they are, the server answers with
+ * HTTP or nothing, the connection ends, and the cluster still answers
+ * afterwards.
  */
 #include "fuzz.h"
 
@@ -18,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A connection that is silent for so long has a stream: it is closed then. */
+/* A connection that is silent for so long is taken for a watch, and closed. */
 enum { SILENCE_MS = 50, MOST_BYTES = 1 << 20 };
 
 static int connect_to(const kl_sim *sim)
@@ -36,7 +37,7 @@ static int connect_to(const kl_sim *sim)
     return peer;
 }
 
-/* The server may have hung up: then the rest is not sent. */
+/* Sends all bytes, unless the server closes the connection before. */
 static void send_all(int peer, fuzz_text text, fuzz_chunks chunks)
 {
     while (text.length > 0) {
@@ -51,8 +52,8 @@ static void send_all(int peer, fuzz_text text, fuzz_chunks chunks)
     }
 }
 
-/* To the end of the connection, which comes at the latest when the simulator
- * listens no more. */
+/* Reads to the end of the connection; if the connection stays silent, the port
+ * is closed to end it. */
 static void receive_all(int peer, kl_sim *sim, kl__buf *out)
 {
     struct pollfd ready = {.fd = peer, .events = POLLIN};

@@ -1,8 +1,8 @@
 /*
  * objects.c - the object reader: options on the first line ("k" a kind and "a"
- * an apiVersion to put in, "m" keeps managedFields, "p" keeps metadata only),
- * the object's text on the others. What it reads is what yyjson's tree says;
- * its text is that tree.
+ * an apiVersion to add, "m" keeps managedFields, "p" keeps metadata only), the
+ * object's text on the others. The object has the identity that yyjson's tree
+ * has, and its text is that tree.
  */
 #include "fuzz.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How often a name is in an object; *first is the first of them. */
+/* How often a name is in an object; *first gets the first value. */
 static size_t count_of(const kl_value *object, const char *name,
                        const kl_value **first)
 {
@@ -37,7 +37,7 @@ static size_t count_of(const kl_value *object, const char *name,
     return count;
 }
 
-/* True if a member can be a part of the identity; `text` gets the member, "" if
+/* True if a member can be part of the identity. `text` gets the member, "" if
  * it is absent or null. */
 static bool text_of(const kl_value *object, const char *name, const char **text)
 {
@@ -58,7 +58,7 @@ static bool text_of(const kl_value *object, const char *name, const char **text)
     return strlen(*text) == length;
 }
 
-/* What the object should be, by its tree. */
+/* What the object should be, according to the tree. */
 typedef struct expected {
     const char *kind, *api_version, *name, *name_space, *uid, *version;
     bool adds_kind, adds_api_version;
@@ -75,8 +75,8 @@ static bool type_of(const kl_value *root, const char *name,
     return sound;
 }
 
-/* A text that is not kept is put in again; one of a part has the kind of the
- * whole. */
+/* With metadata alone, kind and apiVersion are not kept but added again; a
+ * PartialObjectMetadata gets those of the whole object. */
 static bool keep_metadata(const kl_object_options *options, expected *out)
 {
     if (!options->metadata_only) {
@@ -94,7 +94,7 @@ static bool keep_metadata(const kl_object_options *options, expected *out)
     return true;
 }
 
-/* False: it is no object that can be kept. */
+/* False: the text is not an object that can be kept. */
 static bool expect_of(const kl_value *root, const kl_object_options *options,
                       expected *out)
 {
@@ -117,7 +117,7 @@ static bool expect_of(const kl_value *root, const kl_object_options *options,
 }
 
 /* True if two objects have the same members, except one name of the first; with
- * `inner` except that name in the member "metadata". */
+ * `inner` except that name in its member "metadata". */
 static bool same_without(const kl_value *a, const kl_value *b,
                          kl_value_iter at_b, const char *without, bool inner)
 {
@@ -128,7 +128,7 @@ static bool same_without(const kl_value *a, const kl_value *b,
         size_t length;
         const char *name = kl_value_string(a_key, &length);
 
-        /* A NUL byte in a name makes it another one. */
+        /* A name with a NUL byte is another name. */
         if (without != NULL && !inner && strlen(without) == length &&
             memcmp(name, without, length) == 0) {
             continue;
@@ -150,7 +150,7 @@ static bool same_without(const kl_value *a, const kl_value *b,
     return kl_value_next(b, &at_b, NULL) == NULL;
 }
 
-/* Goes over a member that was put in, which must be there. */
+/* Skips a member that was added, which must be there. */
 static void skip_added(const kl_value *root, kl_value_iter *iter, bool adds,
                        const char *name, const char *text)
 {
@@ -217,7 +217,8 @@ static void expect_text(kl_object *object, const kl_value *root,
     kl_object_close(object);
     again = kl_object_parse(json, length, options, NULL);
     FUZZ_EXPECT(again != NULL);
-    /* Of metadata alone an empty kind is left out, and added the next time. */
+    /* With metadata alone, an empty kind is left out, and added the next
+     * time. */
     FUZZ_EXPECT((options->metadata_only &&
                  (*want->kind == '\0' || *want->api_version == '\0')) ||
                 strcmp(kl_object_json(again, NULL, NULL), json) == 0);
@@ -249,7 +250,7 @@ static void expect_object(fuzz_text text, const kl_doc *doc,
     kl_object_unref(object);
 }
 
-/* What is pruned of JSON is JSON; of other bytes, nothing outside is read. */
+/* Pruned JSON is JSON; of any other bytes, nothing beyond the text is read. */
 static void expect_pruned(fuzz_text text, const kl_doc *doc)
 {
     static const char *const drop[] = {"spec[*].a", "metadata.annotations",

@@ -1,9 +1,9 @@
 /*
- * patches.c - patches of every sort: "json", "merge", "strategic" or "apply"
+ * patches.c - patches of every kind: "json", "merge", "strategic" or "apply"
  * and a kind on the first line ("strategic Deployment"; none: not known), the
- * object on the second, the patch on the others. What comes out is no deeper
- * than JSON may be; a merge (but for nulls) or an apply once more changes
- * nothing; whose the fields are is a set that reads back the same.
+ * object on the second, the patch on the others. The result is no deeper than
+ * JSON may be; a merge (except of nulls) or an apply changes nothing the second
+ * time; a set of owned fields reads back the same.
  */
 #include "fuzz.h"
 
@@ -52,7 +52,7 @@ static const kl__schema *schema_of(fuzz_text *line)
     return NULL;
 }
 
-/* A refusal has a status and a reason. */
+/* True if it succeeded; an error must have a status and a message. */
 static bool is_done(kl_code code, const kl_error *err)
 {
     FUZZ_EXPECT(code == KL_OK ||
@@ -65,7 +65,7 @@ static void expect_bounded(const kl__node *node)
     FUZZ_EXPECT(kl__node_depth(node) <= KL_MAX_DEPTH);
 }
 
-/* A set of fields is what it is once it was made canonical. */
+/* A canonical set of fields stays the same when it is made canonical again. */
 static void expect_set(kl__edit *edit, const kl__node *fields)
 {
     kl__node *copy = kl__edit_copy(edit, fields);
@@ -88,7 +88,7 @@ static void expect_sets(kl__edit *edit, const kl__node *managed)
     }
 }
 
-/* Applies a configuration; gives the object with its managedFields. */
+/* Applies a configuration; returns the object with its managedFields. */
 static kl__node *apply(trial *self, const kl__node *live, bool *is_changed)
 {
     const kl__author author = {.edit = self->edit,
@@ -119,7 +119,7 @@ static kl__node *apply(trial *self, const kl__node *live, bool *is_changed)
     return applied.object;
 }
 
-/* What comes to an apply: others are refused before. */
+/* True for values that reach an apply: the server refuses others before. */
 static bool is_resource(const kl__node *node)
 {
     const kl__node *metadata = kl__node_get(node, "metadata");
@@ -150,9 +150,9 @@ static void expect_applied(trial *self)
     FUZZ_EXPECT(kl__node_equal(once, twice));
 }
 
-/* A merge patch once more changes nothing but for nulls: as in kube-apiserver,
- * an array that takes the place of an object keeps the nulls of its elements,
- * one that takes the place of anything else does not. */
+/* A second merge patch changes nothing but nulls: as in kube-apiserver, an
+ * array that replaces an object keeps the nulls of its elements, an array that
+ * replaces anything else does not. */
 static void expect_merged(trial *self, kl__node *again)
 {
     kl__node *once = kl__edit_copy(self->edit, self->object);
@@ -170,7 +170,7 @@ static void expect_patched(trial *self, fuzz_text sort)
     kl_error err = {0};
     kl__node *again = kl__edit_copy(self->edit, self->patch);
 
-    /* What is patched is an object: others are not stored. */
+    /* Only objects are stored, so only they are patched. */
     if (!kl__node_is(self->object, KL_OBJECT)) {
         return;
     }

@@ -1,7 +1,7 @@
 /*
  * selectors.c - a label selector on the first line, a field selector on the
- * second, labels as JSON on the others. A selector that is printed parses to
- * the same, and matches as one that is evaluated by hand.
+ * second, labels as JSON on the others. A printed selector parses to the same
+ * one, and matches like one that is evaluated by hand.
  */
 #include "fuzz.h"
 
@@ -59,7 +59,8 @@ static char *print(const kl_selector *selector)
     return kl__buf_take(&out, NULL);
 }
 
-/* One requirement by itself, and another one that is its opposite. */
+/* Evaluates one requirement as a selector of its own; one with the opposite
+ * operator must give the opposite result. */
 static bool matches_alone(const kl_selector *selector,
                           const kl__requirement *requirement,
                           const kl_value *labels)
@@ -89,7 +90,7 @@ static bool matches_alone(const kl_selector *selector,
     return matches;
 }
 
-/* By hand: what the label's value is, and what the requirement says of it. */
+/* Evaluates a requirement by hand, from the label's value. */
 static bool is_met(const kl_selector *selector,
                    const kl__requirement *requirement, const kl_value *labels)
 {
@@ -151,7 +152,8 @@ static void expect_labels(fuzz_text line, const kl_value *labels)
     free(text);
 }
 
-/* A selector with another term behind a comma is sound if both are. */
+/* A field selector is valid if and only if it is valid with a valid term before
+ * or after it. */
 static void expect_fields(fuzz_text line)
 {
     char *text = fuzz_string(line);

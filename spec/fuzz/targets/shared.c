@@ -1,9 +1,10 @@
 /*
- * shared.c - a slot of a shared map that anything may have written. A line for
- * each word that differs from a whole map's: its place and its new value, in
- * hexadecimal ("1f ffff0000"); "+" in front of the value adds it. Reads answer
- * within the slot, which ends where its block of memory ends; a next owner
- * reads it, and what it then publishes can be read by name.
+ * shared.c - a slot of a shared map into which another process may have written
+ * anything. A line for each word that differs from the original map: its place
+ * and its new value, in hexadecimal ("1f ffff0000"); "+" before the value adds
+ * it. Reads stay within the slot, which ends at the end of its block of memory;
+ * a next owner reads the slot, and the entries that it then publishes are found
+ * by name.
  */
 #include "fuzz.h"
 
@@ -19,7 +20,8 @@ enum { SERVICES = 3, ENTRIES = 5, MOST_WORDS = 1024, MOST_ENDPOINTS = 8 };
 typedef struct world {
     kl_shared map;
     kl__shared_head head;
-    kl__word *block; /* three slots; the last is read, and ends with it */
+    /* three slots; the last one is read, and ends where the block ends */
+    kl__word *block;
     uint32_t used;
     kl_shared_key keys[ENTRIES];
 } world;
@@ -46,8 +48,8 @@ static void put_entries(kl__entries *entries, world *self)
     }
 }
 
-/* A map without a file, whose second generation is in the last slot; that has
- * no word more than it needs. */
+/* Makes a map without a file. Its second generation is in the last slot, which
+ * has exactly the words that it needs. */
 static void begin(world *self)
 {
     kl__entries *entries = calloc(1, sizeof(*entries));
@@ -133,7 +135,7 @@ static void read_entry(world *self, kl_shared_key *key)
     free(picks);
 }
 
-/* What a next owner takes for whole is found by its name. */
+/* The entries that a next owner accepts are found by their names. */
 static void expect_taken(world *self)
 {
     kl__entries *entries = calloc(1, sizeof(*entries));
@@ -176,7 +178,7 @@ void fuzz_shared(const char *bytes, size_t length)
         change_word(self, fuzz_line(&text));
     }
     for (int i = 0; i < ENTRIES; i++) {
-        /* Where it was found, and looked for again. */
+        /* Once by the place found before, once by a new search. */
         read_entry(self, &found[i]);
         self->keys[i].at = 0;
         read_entry(self, &self->keys[i]);

@@ -1,9 +1,9 @@
 /*
  * sim.c - requests to a simulated cluster: parts between lines of "--", each a
- * method and target, headers until an empty line, a body. LOAD takes a
- * manifest, COMPACT forgets history, FAULT reads a rule. Every answer is JSON
- * or protobuf, every refusal a Status; what a watch tells is what a list shows,
- * after each request.
+ * method and target, headers until an empty line, a body. LOAD loads a
+ * manifest, COMPACT forgets the history, FAULT parses a rule. Every answer is
+ * JSON or protobuf, every refusal a Status; after each request, watches have
+ * reported the objects that a list shows.
  */
 #include "fuzz.h"
 
@@ -24,14 +24,14 @@
 
 enum { MOST_REQUESTS = 40, MOST_OBJECTS = 200, ROOM = 4096 };
 
-/* What a watch has told so far of one resource. */
+/* What a watch has reported of one resource. */
 typedef struct watcher {
     const char *target;
     kl__stream *stream;
     kl__buf bytes;
     kl_object *known[MOST_OBJECTS];
     size_t count;
-    bool is_full; /* there are more: it looks no further */
+    bool is_full; /* there are more objects: the rest is not compared */
 } watcher;
 
 typedef struct cluster {
@@ -85,7 +85,7 @@ static size_t find(const watcher *watch, const char *key)
     return i;
 }
 
-/* An event must be possible after what was told before it. */
+/* Checks that an event is possible after the events before it. */
 static void take_event(watcher *watch, const kl_value *event)
 {
     const char *type = kl_value_string(kl_value_get(event, "type"), NULL);
@@ -141,7 +141,7 @@ static void take_lines(watcher *watch)
     kl__buf_consume(&watch->bytes, done);
 }
 
-/* Reads what there is; a deadline that is gone waits for nothing. */
+/* Reads all bytes that are there, without waiting. */
 static void catch_up(watcher *watch)
 {
     kl_code code;
@@ -159,7 +159,7 @@ static void catch_up(watcher *watch)
     FUZZ_EXPECT(watch->is_full || watch->bytes.length == 0);
 }
 
-/* A list: in order, each once, as the watch told. */
+/* Checks that a list has each object once, as the watch reported it. */
 static void expect_listed(cluster *self, const watcher *watch)
 {
     kl_reply list = ask(self, watch->target);
@@ -200,7 +200,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* An answer in protobuf is an object of a kind that is known. */
+/* An answer in protobuf is an object of a known kind. */
 static void expect_message(const kl_reply *reply)
 {
     kl__edit *edit = kl__edit_new(NULL);
@@ -231,7 +231,7 @@ static void expect_reply(const kl_reply *reply)
     FUZZ_EXPECT(strlen(reply->body) == reply->body_length);
     FUZZ_EXPECT(doc != NULL ||
                 !begins(reply->content_type, "application/json"));
-    if (reply->status >= 400 && doc == NULL) { /* of no API at all */
+    if (reply->status >= 400 && doc == NULL) { /* no path of an API */
         FUZZ_EXPECT(reply->status == 404 &&
                     strcmp(reply->body, "404 page not found\n") == 0);
     } else if (reply->status >= 400) {
@@ -244,7 +244,7 @@ static void expect_reply(const kl_reply *reply)
     kl_doc_unref(doc);
 }
 
-/* What was created is there. */
+/* An object that was created can be read. */
 static void expect_created(cluster *self, const char *target,
                            const kl_reply *reply)
 {
@@ -267,7 +267,8 @@ static void expect_created(cluster *self, const char *target,
     kl_doc_unref(doc);
 }
 
-/* The data of a merge patch (RFC 7396) are in the object, its nulls are not. */
+/* The values of a merge patch (RFC 7396) are in the object; its nulls are
+ * not. */
 static void expect_merged(const kl_reply *reply, fuzz_text patch)
 {
     kl_doc *doc = kl_doc_parse(reply->body, reply->body_length, NULL);
@@ -302,7 +303,7 @@ static bool is_collection(const char *target)
             (length > 11 && strcmp(target + length - 11, "/configmaps") == 0));
 }
 
-/* The value of a header line, which is cut off. */
+/* The value of a header line; the line is cut off. */
 static const char *header(char *lines, const char *name)
 {
     char *found = strstr(lines, name);
@@ -330,7 +331,8 @@ static void send(cluster *self, fuzz_text part)
     call.accept = header(accept, "Accept: ");
     type[strcspn(type, "\r\n")] = '\0';
     accept[strcspn(accept, "\r\n")] = '\0';
-    /* Below /kubelua, a cluster may be set back: watches are not told. */
+    /* Paths below /kubelua may restore an earlier state without telling
+     * watches. */
     code = strstr(call.target, "kubelua") == NULL
                ? kl_sim_call(self->sim, &call, &reply, NULL)
                : KL_EINVAL;
@@ -371,8 +373,8 @@ static void load(cluster *self, fuzz_text part)
     free(text);
 }
 
-/* A rule is one, or says why not. It is not put in force: what a watch tells
- * would not be so. */
+/* A text is a rule, or the error says why not. The rule is not used, because
+ * watches would then no longer report the truth. */
 static void read_rule(fuzz_text part)
 {
     kl_error err = {.message = ""};

@@ -1,7 +1,7 @@
 /*
- * status.c - answers that say no: an HTTP status and seconds on the first line,
- * a body on the others. Whatever it is, there is a code, a message that can be
- * shown, and what a Status says is taken over.
+ * status.c - refusals: an HTTP status and seconds on the first line, a body on
+ * the others. Whatever the body is, there is a code and a printable message,
+ * and the error repeats what a Status says.
  */
 #include "fuzz.h"
 
@@ -41,7 +41,7 @@ static void expect_message(const kl_error *err)
     }
 }
 
-/* The words of a Status that the error must repeat. */
+/* Checks the words of a Status that the error must repeat. */
 static void expect_words(const kl_error *err, const kl_value *root)
 {
     const char *message = text_of(root, "message");

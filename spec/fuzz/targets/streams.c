@@ -1,7 +1,7 @@
 /*
  * streams.c - lists and watches as an informer reads them: "L" or "W" and a
  * pattern of chunks on the first line, the answers to /api/v1/pods (wire.h) on
- * the others. The items are the same however they come; nothing is skipped.
+ * the others. The items do not depend on the chunks; none is skipped.
  */
 #include "fuzz.h"
 
@@ -20,11 +20,11 @@ enum { MOST_PAGES = 20 };
     "\"pods\",\"responseKind\":{\"kind\":\"Pod\"},\"scope\":\"Namespaced\","  \
     "\"verbs\":[\"list\",\"watch\"]}]}]}]}\n--\n/apis 404\n--\n"
 
-/* All that came of it. */
+/* The result of a read. */
 typedef struct outcome {
     kl__buf log;
     kl_code code;
-    size_t items; /* of the page or watch in hand */
+    size_t items; /* of the current page or watch */
     char *token;
 } outcome;
 
@@ -48,7 +48,7 @@ static void log_item(outcome *out, const kl__item *item)
     out->items++;
 }
 
-/* To the page's or the watch's end. */
+/* Reads to the end of a page or watch. */
 static void read_items(kl__list_watch *source, outcome *out, kl_error *err)
 {
     kl__item item = {.type = KL__ITEM_OBJECT};
@@ -93,7 +93,8 @@ static void read_pages(kl__list_watch *source, outcome *out, kl_error *err)
     out->token = NULL;
 }
 
-/* But for what is shown of the bytes: that is as much as there was. */
+/* Logs a message, except the bytes that it quotes: how many there are depends
+ * on the chunks. */
 static void log_message(outcome *out, const char *message)
 {
     const char *found = strstr(message, "; found: ");
@@ -138,7 +139,7 @@ static outcome read_all(bool is_watch, fuzz_text answers, fuzz_text pattern)
     return out;
 }
 
-/* A list of one page that was read has the items of its text. */
+/* A list of one page has as many items as its text. */
 static void expect_page(const outcome *out, fuzz_text answers)
 {
     fuzz_text body = fuzz_part(&answers, "--");

@@ -1,7 +1,7 @@
 /*
  * values.c - documents and paths into them: a path on the first line, a
- * document on the others. What the path gives is what walking the tree gives;
- * a document that is written reads back the same.
+ * document on the others. A path finds the value that a walk over the tree
+ * finds; a document that is written reads back the same.
  */
 #include "fuzz.h"
 
@@ -15,7 +15,7 @@
 
 enum { MOST_VALUES = 300 };
 
-/* The values of a document that was walked, and a path to each. */
+/* A walk over all values of a document, with the path to the current one. */
 typedef struct walk {
     const kl_value *root;
     kl__buf path;
@@ -72,7 +72,7 @@ static void write_scalar(kl_writer *writer, const kl_value *value)
     }
 }
 
-/* The path so far leads to the value that is first under its names. */
+/* The path of the walk finds this value. */
 static void expect_found(walk *self, const kl_value *value)
 {
     kl_error err;
@@ -102,8 +102,8 @@ static void put_name(kl__buf *path, const char *name, size_t length)
     kl__buf_puts(path, "\"]");
 }
 
-/* `found`: the path leads here; not where a name is hidden by an earlier one or
- * holds a NUL. */
+/* `found`: the path finds this value; not so if an earlier member has the same
+ * name, or a name has a NUL byte. */
 static void walk_value(walk *self, const kl_value *value, bool found)
 {
     bool is_object = kl_value_type(value) == KL_OBJECT;
@@ -156,11 +156,11 @@ static void expect_reads_back(const kl_value *root, const char *json,
     kl_doc_unref(again);
 }
 
-/* What a path of its own text finds. */
+/* What a path finds. */
 typedef struct found {
     const kl_value *first;
     size_t count;
-    size_t stop; /* after so many */
+    size_t stop; /* stop after so many */
 } found;
 
 static kl_code take(void *context, const kl_value *value)

@@ -1,7 +1,7 @@
 /*
  * writer.c - the JSON writer: each byte of the first line is a call, its text
- * the next line. What makes one value is written and reads back as it was
- * asked for; anything else is refused.
+ * the next line. Calls that make one value are written, and read back as they
+ * were asked for; any others are refused.
  */
 #include "fuzz.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The model: what is open, and whether all calls so far made sense. */
+/* The model: what is open, and `sound` while all calls so far were allowed. */
 typedef struct model {
     char open[KL_MAX_DEPTH];
     size_t depth;
@@ -88,7 +88,7 @@ static void write_container(kl_writer *writer, model *self, char call)
     }
 }
 
-/* Eight bytes of the text as a number. */
+/* The first eight bytes of the text as a number. */
 static double number_of(fuzz_text text)
 {
     double number = 0;
@@ -155,7 +155,7 @@ static void expect_text(const char *json, size_t length)
     kl_doc *doc = kl_doc_parse(json, length, NULL), *again;
     char *text;
 
-    if (doc == NULL) { /* a value that was itself as deep as can be */
+    if (doc == NULL) { /* its deepest value is as deep as is allowed */
         FUZZ_EXPECT(length > KL_MAX_DEPTH);
         return;
     }

@@ -1,7 +1,7 @@
 /*
  * yaml.c - manifests: YAML or JSON text. Every document that comes out is JSON
- * with each name once, which means the same when it is read again, as JSON and
- * as YAML; a text that is one JSON value comes out as that value.
+ * that has each name once, and means the same when it is read again, as JSON
+ * and as YAML; a text that is one JSON value comes out as that value.
  */
 #include "fuzz.h"
 
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys of YAML have at most 1,024 bytes unless they are marked, and ours are
- * not; escapes double them. */
+/* Keys of YAML have at most 1,024 bytes unless they are marked, and JSON's are
+ * not; escapes may double their length. */
 enum {
     LONGEST_KEY = 500,
     MOST_DOCUMENTS = 64,
@@ -25,7 +25,7 @@ enum {
 
 typedef struct documents {
     fuzz_text source;
-    bool is_json; /* they are parts of the source, not written anew */
+    bool is_json; /* each is a part of the source, not written anew */
     kl_doc *docs[MOST_DOCUMENTS];
     size_t count;
 } documents;
@@ -79,8 +79,8 @@ static bool is_yaml_too(const kl_value *value)
     return true;
 }
 
-/* True if YAML reads the same number: it makes 1.0 an integer, and it makes a
- * very long number, or one beyond a double, a text. */
+/* True if YAML reads the same number. It reads 1.0 as an integer, and a number
+ * that is very long or beyond a double as a text. */
 static bool is_exact(const kl_value *value)
 {
     size_t length;
@@ -91,7 +91,7 @@ static bool is_exact(const kl_value *value)
             (length < LONGEST_NUMBER && strpbrk(text, ".eE") == NULL));
 }
 
-/* True if a JSON value means the same in YAML, with everything in it. */
+/* True if a JSON value, with all its parts, means the same in YAML. */
 static bool is_same_in_yaml(const kl_value *value)
 {
     kl_value_iter iter = {0};
@@ -129,7 +129,7 @@ static void expect_names_once(const kl_value *value)
     }
 }
 
-/* A document's JSON as YAML. */
+/* Reads a document's JSON as YAML: it is the same value. */
 static void expect_yaml(const char *json, size_t length, const kl_doc *doc)
 {
     kl__yaml *yaml = kl__yaml_new(json, length);
@@ -187,7 +187,8 @@ static void expect_line(fuzz_text text, const kl_doc *doc)
 {
     kl_value_iter iter = {0};
     const kl_value *key;
-    size_t lines = 2; /* what is absent at the end is on a line after it */
+    /* an absent path at the end counts as the line after it */
+    size_t lines = 2;
 
     for (size_t i = 0; i < text.length; i++) {
         lines += text.bytes[i] == '\n';
@@ -198,7 +199,7 @@ static void expect_line(fuzz_text text, const kl_doc *doc)
         const char *path[] = {name, "name", "1", NULL};
         size_t line = kl__yaml_line(text.bytes, text.length, path);
 
-        /* YAML has more line ends than we count: CR, NEL, LS, PS. */
+        /* YAML has more line ends than this counts: CR, NEL, LS, PS. */
         FUZZ_EXPECT(!fuzz_is_plain(text.bytes, text.length) ||
                     memchr(text.bytes, '\r', text.length) != NULL ||
                     line <= lines);
