@@ -45,7 +45,8 @@ static void core_free(void *block)
     free(block);
 }
 
-/* failing.install(path of core.so): while nothing of the core lives. */
+/* failing.install(path of core.so): call it while no object of the core
+ * lives. */
 static int install(lua_State *L)
 {
     static const kl_allocator allocator = {core_malloc, core_realloc,
@@ -61,7 +62,7 @@ static int install(lua_State *L)
     return 0;
 }
 
-/* failing.live(): the core's blocks that are allocated. */
+/* failing.live(): how many blocks of the core are allocated. */
 static int live(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)atomic_load(&live_blocks));
@@ -75,14 +76,15 @@ static failing_plan check_plan(lua_State *L, int index)
                           .only_here = true};
 }
 
-/* failing.follow(nth, forever): the core's allocations on this thread. */
+/* failing.follow(nth, forever): from now on allocations of the core fail on
+ * this thread. */
 static int follow(lua_State *L)
 {
     failing_plan_follow(check_plan(L, 1));
     return 0;
 }
 
-/* failing.pause(): how many failed. */
+/* failing.pause(): no allocation fails any more; returns how many failed. */
 static int pause_plan(lua_State *L)
 {
     failing_plan_pause();
@@ -94,16 +96,16 @@ static int pause_plan(lua_State *L)
 
 typedef struct state_box {
     lua_State *state;
-    long bytes; /* that it holds */
+    long bytes; /* bytes that the state holds */
 } state_box;
 
-/* As lua_Alloc: what does not grow cannot fail. */
+/* A lua_Alloc. A block that does not grow cannot fail. */
 static void *state_alloc(void *context, void *block, size_t before, size_t size)
 {
     state_box *box = context;
     void *moved;
 
-    before = block != NULL ? before : 0; /* else it tells a type */
+    before = block != NULL ? before : 0; /* otherwise `before` is a type */
     if (size == 0) {
         box->bytes -= (long)before;
         free(block);
@@ -133,8 +135,8 @@ static int state_gc(lua_State *L)
     return 0;
 }
 
-/* failing.state(chunk): a state that has run the chunk; nil where the
- * interpreter takes no allocator. */
+/* failing.state(chunk): a new state that has run the chunk; nil if the
+ * interpreter does not let a state have its own allocator. */
 static int new_state(lua_State *L)
 {
     const char *chunk = luaL_checkstring(L, 1);
@@ -156,9 +158,9 @@ static int new_state(lua_State *L)
     return 1;
 }
 
-/* state:call(name, nth, forever): calls a global function with an allocation
- * failing; nil, or the error's text and whether it is one of memory; and how
- * many allocations failed. */
+/* state:call(name, nth, forever): calls a global function while an allocation
+ * fails. Returns nil, or the error's text and true if it is an error of memory;
+ * and how many allocations failed. */
 static int state_call(lua_State *L)
 {
     state_box *box = luaL_checkudata(L, 1, TYPE_STATE);
@@ -181,7 +183,7 @@ static int state_call(lua_State *L)
     return 3;
 }
 
-/* state:close(): how many bytes it has left behind. */
+/* state:close(): returns how many bytes the state has not freed. */
 static int state_close(lua_State *L)
 {
     state_box *box = luaL_checkudata(L, 1, TYPE_STATE);

@@ -1,6 +1,7 @@
 /*
- * builtin_names_spec.c - the table of built-in names means what the discovery
- * of a server says. The simulator's discovery was read off a kube-apiserver.
+ * builtin_names_spec.c - each name in the table of built-in names means the
+ * same as in a server's discovery. The simulator's discovery was copied from a
+ * kube-apiserver.
  */
 #include "api/builtin_names.h"
 
@@ -43,7 +44,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Asks discovery, and the table, what a name means. */
+/* Compares what discovery and the table say of a name. */
 static void check_name(const char *typed)
 {
     const kl_kind *row = kl_kind_builtin(typed);
@@ -70,7 +71,7 @@ static void check_name(const char *typed)
     kl__resource_clear(&resource);
 }
 
-/* "plural.group", or "plural" of the core group. */
+/* Checks "plural.group", or "plural" in the core group. */
 static void check_in_group(const kl_kind *row, const char *name)
 {
     char typed[160];

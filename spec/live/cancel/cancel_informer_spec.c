@@ -35,7 +35,8 @@ typedef struct scene {
     kl_informer *informer;
     kl_event_queue *queue;
     kl_registration *registration;
-    atomic_int waiter; /* its thread, while it waits; GONE */
+    /* id of the thread that waits; 0: it has not begun; GONE */
+    atomic_int waiter;
 } scene;
 
 static void *set_up(const trial *what)
@@ -139,7 +140,8 @@ static void begin_handler(void *scene_)
     assert_non_null(self->registration);
 }
 
-/* One that never pulls, and wants every change: the informer waits. */
+/* Adds a subscriber that never pulls and wants every change, so that the
+ * informer has to wait for it. */
 static void begin_stuck(void *scene_)
 {
     scene *self = scene_;
@@ -297,7 +299,7 @@ static void informers(void **state)
     trials_run(trials, sizeof(trials) / sizeof(trials[0]));
 }
 
-/* ---- the simulator's own ---- */
+/* ---- calls of the simulator ---- */
 
 static void begin_stream(void *scene_)
 {
@@ -334,7 +336,7 @@ static void cut(void *scene_)
     kl_sim_cut(((scene *)scene_)->sim);
 }
 
-/* A port of it, with a watch on its way. */
+/* Opens a port, and begins a watch over it. */
 static void begin_port(void *scene_)
 {
     scene *self = scene_;
@@ -393,7 +395,8 @@ static void end_port(void *scene_)
         .end = end_port, .tear_down = free, .divisor = 2          \
     }
 
-/* kl__sim_answer_begin and _read are the bodies of the simulator's streams. */
+/* kl__sim_answer_begin and kl__sim_answer_read are the bodies of the
+ * simulator's streams. */
 static void the_simulator(void **state)
 {
     static const trial trials[] = {

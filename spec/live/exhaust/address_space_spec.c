@@ -1,7 +1,8 @@
 /*
- * address_space_spec.c - no more memory can be mapped: big objects, lists and
- * threads fail with an error that names the limit, the rest goes on, and all
- * works again when the limit is gone. Sanitizers map too much for such a limit.
+ * address_space_spec.c - no more memory can be mapped: calls with big objects,
+ * lists and threads fail with an error that names the limit, other calls
+ * succeed, and everything works again without the limit. A sanitizer maps too
+ * much memory for such a limit.
  */
 #include "live_world.h"
 #include "scarce.h"
@@ -21,8 +22,8 @@
 #define IS_SANITIZED false
 #endif
 
-/* What is left is enough for small things, not for these: half of a big object,
- * or the stack of a thread. */
+/* LEFT_MB is enough for small things, but not for half of a big object or the
+ * stack of a thread. */
 enum { LEFT_MB = 2, BIG_MB = 32 };
 
 static char *big_manifest(size_t *length)

@@ -21,7 +21,7 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
-/* With an unknown field, of which the server warns. */
+/* It has an unknown field, of which the server warns. */
 #define YAML                                                           \
     "apiVersion: v1\nkind: ConfigMap\n"                                \
     "metadata: {name: c, namespace: web}\ndata: {k: v}\nno: 1\n---\n"  \
@@ -34,7 +34,8 @@
     "    schema:\n      openAPIV3Schema:\n        type: object\n"      \
     "        x-kubernetes-preserve-unknown-fields: true\n"
 
-/* A cluster with a client inside and, for what travels, a kubeconfig. */
+/* A cluster with an in-process client, and a kubeconfig for clients over the
+ * network. */
 typedef struct cluster {
     kl_sim *sim;
     kl_sim *spare; /* a cluster for one run, which may change it */
@@ -198,7 +199,8 @@ static kl_code call_cluster(void *world, kl_error *err)
     return code;
 }
 
-/* A write that fails has changed nothing: it can be made again. */
+/* Makes a write. If it fails, it has changed nothing, so it succeeds when it is
+ * made again. */
 static kl_code write_once(cluster *self, const char *method, const char *target,
                           const char *body, kl_error *err)
 {
@@ -438,12 +440,13 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_client_close, close_client),
 };
 
-/* The cluster answers, and so does the client. */
+/* Asserts that the cluster and a client of it still answer. */
 static void assert_usable(void *world)
 {
     cluster *self = world;
     const kl_call call = {.method = "GET", .target = CONFIGMAPS};
-    kl_client *client = connect(self->sim, NULL); /* its threads end here */
+    /* so that its threads end here */
+    kl_client *client = connect(self->sim, NULL);
     kl_reply reply;
 
     sim_expect(self->sim, "GET", CONFIGMAPS, NULL, 200);

@@ -53,8 +53,8 @@ static void a_kubeconfig_names_the_limit(void **state)
     expect_remedy(&err, KL_ECONFIG);
 }
 
-/* The answer to one call of a client with such a config, which it takes, while
- * `left` descriptors are left. */
+/* Makes one call of a client with a config, which it takes, while `left`
+ * descriptors are left. Returns the call's error. */
 static kl_error call_with(kl_config *config, int left)
 {
     const kl_call call = {.method = "GET", .target = "/version"};
@@ -93,8 +93,8 @@ static void a_connection_names_the_limit(void **state)
     expect_remedy(&err, KL_EUNAVAILABLE);
 }
 
-/* However far it comes before there are none: pipes, files of the child, the
- * descriptor that tells of its end. */
+/* Runs the plugin with 0, 1, 2 ... descriptors left, so that a pipe, a file of
+ * the child process or the descriptor that reports its end is missing. */
 static void a_plugin_names_the_limit(void **state)
 {
     int left;
@@ -105,7 +105,7 @@ static void a_plugin_names_the_limit(void **state)
 
         if (strstr(err.message, "127.0.0.1") != NULL ||
             strstr(err.message, "s:6443") != NULL) {
-            break; /* it ran, and the connection comes next */
+            break; /* the plugin ran: the connection failed next */
         }
         expect_remedy(&err, err.code);
     }
@@ -133,7 +133,8 @@ static void a_port_names_the_limit(void **state)
     kl_sim_unref(sim);
 }
 
-/* One that is made while there are none says so, or works. */
+/* A client that is opened without descriptors fails with the limit, or works
+ * afterwards. */
 static void a_client_names_the_limit_or_works(void **state)
 {
     const kl_call call = {.method = "GET", .target = "/version"};
@@ -166,7 +167,8 @@ static void a_client_names_the_limit_or_works(void **state)
     kl_sim_unref(sim);
 }
 
-/* Waits until its handler was told of an error, and its status says that. */
+/* Waits until the handler of `live` got an error, and the status has an error
+ * that contains `part`. */
 static void await_complaint(live_world *live, const char *part)
 {
     int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
@@ -199,8 +201,8 @@ static void expect_calm(live_world *live)
     assert_in_range(scarce_cpu_ms() - spent, 0, CALM_CPU_MS);
 }
 
-/* Once its connection is broken: that sets descriptors free, its own and, in
- * one process, the server's. */
+/* Breaks the informer's connection before taking the descriptors: that frees
+ * the client's and, as both are in one process, the server's. */
 static void suffer(live_world_way way)
 {
     static live_world live;
@@ -234,7 +236,8 @@ static void an_informer_over_tls_waits_for_descriptors(void **state)
     suffer(LIVE_WORLD_TLS);
 }
 
-/* The client has one to connect with, and the server none to accept with. */
+/* One descriptor is left: the client connects with it, and the server has none
+ * to accept with. */
 static void a_simulator_without_descriptors_does_not_spin(void **state)
 {
     const kl_call call = {

@@ -1,7 +1,7 @@
 /*
  * informer_calls_spec.c - every public call on informers, registrations and
- * event queues with each of its allocations failing, beside an informer at work
- * that must not notice.
+ * event queues with each of its allocations failing. An informer that runs
+ * beside them must not be disturbed.
  */
 #include "every_call.h"
 #include "failing_alloc.h"
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* An informer at work, and what a run is tried on. */
+/* The informer that runs beside, and the objects of one run. */
 typedef struct workshop {
     live_world live;
     kl_informer *spare; /* made for one run, which closes it */
@@ -24,7 +24,7 @@ typedef struct workshop {
     kl_event_queue *queue;
     kl_object_list objects;
     kl_string_list strings;
-    int dropped; /* contexts */
+    int dropped; /* how many contexts were dropped */
 } workshop;
 
 static kl_code open_informer(void *world, kl_error *err)
@@ -59,7 +59,8 @@ static kl_code open_spare(void *world, kl_error *err)
                                : err->code;
 }
 
-/* One with a cache of its own: indexes cannot be taken away again. */
+/* Opens an informer with a cache of its own, as an index cannot be removed
+ * again. */
 static kl_code open_own(void *world, kl_error *err)
 {
     workshop *self = world;
@@ -181,7 +182,8 @@ static void drop(void *context)
     ((workshop *)context)->dropped++;
 }
 
-/* A context is dropped by its owner, not by a call that failed. */
+/* Asserts that a call that failed has not dropped the context: its owner does
+ * that. */
 static kl_code dropped_once(workshop *self, kl_code code)
 {
     assert_int_equal(self->dropped, code == KL_OK ? 1 : 0);
@@ -257,7 +259,7 @@ static kl_code subscribe(void *world, kl_error *err)
     return err->code;
 }
 
-/* A queue, and a subscriber that has not pulled yet. */
+/* A queue, and a subscriber that has not pulled an event yet. */
 static kl_code join_spare(void *world, kl_error *err)
 {
     workshop *self = world;

@@ -1,7 +1,8 @@
 /*
  * libraries_spec.c - malloc itself fails, for libcurl, its TLS library,
- * libyaml, zlib, libmicrohttpd, GnuTLS and the C library: a clean error, and
- * all works afterwards. malloc and its kin are this program's own.
+ * libyaml, zlib, libmicrohttpd, GnuTLS and the C library: each call returns an
+ * error, and works afterwards. This program replaces malloc, calloc and
+ * realloc.
  */
 #include "failing_plan.h"
 #include "kubeconfigs.h"
@@ -22,11 +23,12 @@
 
 #include <cmocka.h>
 
-/* ---- in the way of the C library's ---- */
+/* ---- instead of the C library's functions ---- */
 
-/* True with OpenSSL 3.2 or newer: SSL_set_connect_state ignores that it found
- * no memory for a record layer, and SSL_set0_wbio then follows NULL. Seen with
- * 3.5.1 of Debian 13. */
+/* True with OpenSSL 3.2 or newer, whose allocations must not fail:
+ * SSL_set_connect_state ignores that there was no memory for a record layer,
+ * and SSL_set0_wbio then follows a NULL pointer. Seen with 3.5.1 of Debian
+ * 13. */
 static bool is_openssl_spared;
 
 static void look_at_openssl(void)
@@ -40,7 +42,7 @@ static void look_at_openssl(void)
     is_openssl_spared = version != NULL && version() >= 0x30200000UL;
 }
 
-/* A sanitizer has put its own there, and is not to be got round. */
+/* A sanitizer has its own malloc, which must not be replaced. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #else
@@ -54,9 +56,9 @@ KL_API void *malloc(size_t size);
 KL_API void *calloc(size_t count, size_t size);
 KL_API void *realloc(void *block, size_t size);
 
-/* GnuTLS, whose certificates and connections the simulator offers, and what it
- * stands on: GMP ends the process where a number finds no memory, libtasn1
- * writes through NULL. Nothing here can help that. */
+/* True for libraries that end the process without memory: GMP, below GnuTLS,
+ * aborts if there is no memory for a number, and libtasn1 writes through a NULL
+ * pointer. KubeLua cannot help that. */
 static bool ends_the_process(const void *caller)
 {
     static const char *const family[] = {"libgnutls", "libgmp", "libtasn1",
@@ -110,7 +112,8 @@ KL_API void *realloc(void *block, size_t size)
 
 typedef kl_code (*try_fn)(void *context, kl_error *err);
 
-/* True if the call needed less than `nth` allocations. */
+/* Makes the call with its nth allocation failing, then again without; true if
+ * the call needed fewer than `nth`. */
 static bool try_once(try_fn run, void *context, long nth)
 {
     kl_error err = {0};
@@ -133,8 +136,9 @@ static bool try_once(try_fn run, void *context, long nth)
     return !failed;
 }
 
-/* Each of the first allocations, then ever fewer: a TLS handshake makes some
- * thousands. At least `least` of them. */
+/* Lets each of the first allocations fail, then fewer and fewer of them: a TLS
+ * handshake makes some thousands. Asserts that the call makes more than
+ * `least`. */
 static void try_all(try_fn run, void *context, long least)
 {
     long nth = 1;
@@ -204,8 +208,8 @@ static void a_port_is_opened_without_memory(void **state)
     kl_sim_unref(sim);
 }
 
-/* A client and one call: resolving, connecting, a handshake, an answer that is
- * compressed where it is long. */
+/* Opens a client and makes one call: name resolution, connect, handshake, and a
+ * compressed answer if it is long. */
 static kl_code call_once(void *context, kl_error *err)
 {
     const kl_call call = {
@@ -252,7 +256,8 @@ static void a_call_over_tls_is_made_without_memory(void **state)
     call_over(true, is_openssl_spared ? 50 : 500);
 }
 
-/* All of it at random, on every thread but the one that changes the cluster. */
+/* Allocations fail at random, on all threads but the one that changes the
+ * cluster. */
 static void an_informer_over_tls_survives_failing_malloc(void **state)
 {
     static live_world live;

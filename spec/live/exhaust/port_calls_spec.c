@@ -1,7 +1,7 @@
 /*
- * port_calls_spec.c - faults of a port that is in use, ordered by calls and by
- * requests, with each allocation failing: a request is then served as before,
- * or as ordered.
+ * port_calls_spec.c - orders faults of a port that is in use, by calls and by
+ * requests, with each allocation failing. After each failure a request is
+ * served as before, or as ordered.
  */
 #include "every_call.h"
 #include "failing_alloc.h"
@@ -19,7 +19,7 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
-/* A cluster on a port, and one without for what stays. */
+/* A cluster on a port, and a spare one, whose port is opened in a run. */
 typedef struct port {
     kl_sim *sim;
     kl_sim *spare;

@@ -1,7 +1,7 @@
 /*
  * request_calls_spec.c - every public call on requests, with each allocation
- * failing on the thread that makes it: the caller's, or one of the request
- * sender.
+ * failing on the thread that makes it: the caller's thread, or a thread of the
+ * request sender.
  */
 #include "every_call.h"
 #include "failing_alloc.h"
@@ -46,7 +46,8 @@ static void end(world *self)
     kl_request_free(self->request);
     kl_event_queue_free(self->queue);
     kl_client_unref(self->client);
-    kl_sim_requests_clear(self->sim); /* what is remembered is no leak */
+    /* requests that it remembers are no leak */
+    kl_sim_requests_clear(self->sim);
 }
 
 static kl_code send_call(world *self, bool streams, kl_error *err)
@@ -61,7 +62,7 @@ static kl_code send_call(world *self, bool streams, kl_error *err)
     return self->request != NULL ? KL_OK : err->code;
 }
 
-/* Waits as a loop does. */
+/* Waits for the request as an event loop does. */
 static void await_tag(world *self)
 {
     while (kl_event_queue_next(self->queue) != self) {

@@ -17,11 +17,11 @@
 
 #include <cmocka.h>
 
-/* A storm is short also where the machine is slow: what fails for long is tried
- * again after long. */
+/* The time of a storm is limited, also on a slow machine: after many failures
+ * the backoff is long. */
 enum { CHANGES = 120, STORM_MS = 500, KEYS = 8 };
 
-/* A user of the informer meanwhile, with a thread of its own. */
+/* A thread that uses the informer during the storm. */
 typedef struct guest {
     live_world *live;
     uint64_t random;
@@ -42,8 +42,8 @@ static unsigned draw(uint64_t *random, unsigned sides)
     return (unsigned)(*random >> 40) % sides;
 }
 
-/* Every failure is said to be one of memory, but for a server's that had none:
- * it breaks connections off. */
+/* Checks that a failure has a code for memory, or for a connection that the
+ * server broke because it had no memory. */
 static void note(guest *self, kl_code code, const kl_error *err)
 {
     if (code == KL_OK) {
@@ -152,7 +152,7 @@ static void *visit(void *arg)
     return NULL;
 }
 
-/* What happens on the server meanwhile. */
+/* Makes a random change on the server. */
 static void change(live_world *live, uint64_t *random)
 {
     char name = (char)('b' + draw(random, KEYS));
@@ -175,8 +175,8 @@ static void change(live_world *live, uint64_t *random)
     }
 }
 
-/* One storm: one allocation of so many fails, on all threads but the server's
- * user; then calm. */
+/* One storm: one allocation in `one_in` fails, on all threads but the one that
+ * changes the server. After it nothing may be lost. */
 static void blow(live_world *live, unsigned one_in, uint64_t seed)
 {
     guest visitor = {.live = live, .random = seed};

@@ -25,7 +25,7 @@ typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *),
 /* How many threads may still start; < 0: any number. */
 static atomic_int allowed = -1;
 
-/* In the way of the C library's, or of a sanitizer's. */
+/* Replaces the function of the C library, or of a sanitizer. */
 KL_API int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*entry)(void *), void *arg)
 {
@@ -120,7 +120,8 @@ static void on_add(void *context, kl_object *object, bool initial)
     fail();
 }
 
-/* Neither called back nor dropped: the context is still the caller's. */
+/* The call fails: the handler is not called, and its context is not dropped, as
+ * it is still the caller's. */
 static void a_handler_names_the_limit(void **state)
 {
     static live_world live;
@@ -140,7 +141,8 @@ static void a_handler_names_the_limit(void **state)
     assert_int_equal(drops, 0);
 }
 
-/* It needs two; the first is ended again where the second does not start. */
+/* An informer needs two threads; if the second one does not start, the first
+ * one ends. */
 static void an_informer_names_the_limit(void **state)
 {
     const kl_informer_options options = {.resource = "secrets"};
@@ -171,7 +173,8 @@ static void an_informer_names_the_limit(void **state)
     live_world_close(&live);
 }
 
-/* Its server cannot serve it: a connection is a thread there. */
+/* The server needs a thread for each connection, so it cannot serve this
+ * informer. */
 static void an_informer_outlives_a_server_without_threads(void **state)
 {
     static live_world live;

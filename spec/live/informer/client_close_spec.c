@@ -1,6 +1,6 @@
 /*
- * client_close_spec.c - the informers of a client that is closed: they end,
- * whatever they wait for, and deliver no more events.
+ * client_close_spec.c - when a client is closed, its informers end, whatever
+ * they wait for, and deliver no more events.
  */
 #include "sim_client.h"
 
@@ -78,7 +78,8 @@ static void subscribe(world *self, size_t backlog)
     assert_non_null(self->registration);
 }
 
-/* Waits until the thread cannot be joined any more; false after ten seconds. */
+/* Waits until the informer refuses subscribers with KL_ECLOSED; false after ten
+ * seconds. */
 static bool await_end(world *self)
 {
     int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
@@ -137,7 +138,7 @@ static void closing_the_client_ends_an_informer_that_is_blocked(void **state)
 {
     world *self = *state;
 
-    subscribe(self, 1); /* it is full from the start */
+    subscribe(self, 1); /* its backlog is full from the start */
     for (int i = 0; i < 10; i++) {
         sim_touch(self->sim, "c1", i % 2 == 0 ? "even" : "odd");
     }

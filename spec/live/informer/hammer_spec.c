@@ -22,16 +22,16 @@
 
 enum { THREADS = 4, ROUNDS = 60, PODS = 20, HANDLERS = 3 };
 
-/* What handlers may be up to. */
+/* What handlers may do. */
 enum { NOTHING, READS, LEAVES, CLOSES };
 
-/* One handle and its handlers. The thread that takes a member out of here first
- * closes it. */
+/* One handle and its handlers. A thread takes `informer` or a registration out
+ * of its variable before it closes it, so each is closed once. */
 typedef struct actor {
     _Atomic(kl_informer *) informer;
-    unsigned random;    /* of its thread */
+    unsigned random;    /* random state of its thread */
     atomic_int wish;    /* what its handlers do */
-    atomic_int dropped; /* of its handlers' contexts */
+    atomic_int dropped; /* dropped contexts of its handlers */
 } actor;
 
 typedef struct part {
@@ -148,7 +148,8 @@ static void pull_a_little(actor *self, part *puller)
     kl_event_queue_free(puller->queue);
 }
 
-/* Handlers' threads end a moment after they have dropped their contexts. */
+/* Waits until no object is left. Threads of handlers end a moment after they
+ * have dropped their contexts. */
 static void await_nothing_lives(void)
 {
     int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
@@ -174,7 +175,7 @@ static void await_dropped(actor *self)
     }
 }
 
-/* One life of a handle. */
+/* Opens a handle, uses it and closes it. */
 static void live_once(actor *self)
 {
     static const char *const resources[] = {"pods", "configmaps", "Pod"};
@@ -202,7 +203,7 @@ static void live_once(actor *self)
     pull_a_little(self, &parts[HANDLERS]);
     remove_own(&parts[0]);
     if (draw(self, 2) == 0) {
-        /* From here on the handle is whose handler takes it first. */
+        /* From here on a handler may close the handle first. */
         atomic_store(&self->wish, CLOSES);
     }
     close_own(self);

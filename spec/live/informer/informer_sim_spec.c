@@ -143,7 +143,8 @@ static void watch_configmaps(served *self, bool paged)
         kl_informer_add_handler(self->informer, &handler, NULL, NULL));
 }
 
-/* Waits for so many words; whether all these are among them, in this order. */
+/* Waits for `count` words, and asserts that the expected ones are among them,
+ * in this order. */
 static void expect(served *self, int count, int words, const char *const *word)
 {
     char *text;

@@ -21,7 +21,7 @@
 
 enum { LOST = 20, IDLE_MS = 300, PATIENCE_MS = 60000 };
 
-/* A simulator with so many ConfigMaps; port 0: a free one. */
+/* A simulator with `maps` ConfigMaps; port 0: a free port. */
 static kl_sim *serve(int maps, int port)
 {
     kl_sim *sim = kl_sim_new(&(kl_sim_options){.bookmark_ms = 50}, NULL);
@@ -80,7 +80,7 @@ static void objects_lost_by_a_restore_are_deleted_by_a_relist(void **state)
     kl_sim_unref(sim);
     sim = serve(1, port);
     await_count(informer, 1);
-    sim_add(sim, "later"); /* far below the version that was known */
+    sim_add(sim, "later"); /* far below the version that the informer knows */
     await_count(informer, 2);
     kl_informer_close(informer);
     kl_client_unref(client);
@@ -117,7 +117,7 @@ static void await_version(const kl_informer *informer, int64_t version)
     }
 }
 
-/* The same object at the same version, but with something else in it. */
+/* The same object has the same version, but other content. */
 static void a_resource_version_used_twice_hides_no_change(void **state)
 {
     kl_sim *sim = kl_sim_new(&(kl_sim_options){.bookmark_ms = 50}, NULL);

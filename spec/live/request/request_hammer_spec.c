@@ -37,7 +37,7 @@ typedef struct actor {
     slot slots[SLOTS];
     unsigned random;
     unsigned answers, failures;
-    bool failed; /* what must not be, was */
+    bool failed; /* a rule was broken */
 } actor;
 
 static unsigned draw(actor *self, unsigned sides)
@@ -76,7 +76,7 @@ static void free_one(slot *at)
     at->request = NULL;
 }
 
-/* One whose tag came. */
+/* Takes the result of a request whose tag came. */
 static void take_one(actor *self, slot *at)
 {
     char bytes[512];
@@ -85,14 +85,15 @@ static void take_one(actor *self, slot *at)
     kl_error err;
 
     if (at->request == NULL) {
-        self->failed = true; /* it was freed: its tag must not come */
+        self->failed = true; /* it was freed, so its tag must not come */
         return;
     }
     if (kl_request_result(at->request, &reply, &err) == KL_OK) {
         self->answers++;
         atomic_store(&is_answered, true);
     } else if (err.code == KL_EINVAL) {
-        self->failed = self->failed || !at->streams; /* told twice */
+        /* its result was taken before */
+        self->failed = self->failed || !at->streams;
     } else {
         self->failures++;
     }
@@ -159,7 +160,7 @@ static void order(const char *fault)
                      KL_OK);
 }
 
-/* The cluster's part, on the thread of the spec. */
+/* Makes trouble on the cluster, on the spec's own thread. */
 static void disturb(void)
 {
     order("{\"action\":\"delay\",\"before\":0.005,\"count\":0}");
@@ -170,12 +171,13 @@ static void disturb(void)
             kl_sim_refuse(sim, true);
             kl_sim_refuse(sim, false);
         }
-        nanosleep(&(struct timespec){0, 5000000}, NULL); /* their turn */
+        /* gives the actors time */
+        nanosleep(&(struct timespec){0, 5000000}, NULL);
     }
 }
 
-/* On a slow machine a handshake may take longer than the time between two
- * cuts. */
+/* Waits until some actor has an answer: on a slow machine a handshake may take
+ * longer than the time between two cuts. */
 static void await_answer(void)
 {
     for (int ms = 0; ms < PATIENCE_MS && !atomic_load(&is_answered); ms += 5) {

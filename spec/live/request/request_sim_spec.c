@@ -117,7 +117,7 @@ static kl_code end_of(world *self, kl_request *request, int *status)
     return code;
 }
 
-/* A ConfigMap; the text holds until the next. */
+/* A call that creates a ConfigMap; its body is valid until the next call. */
 static kl_call create(const char *name)
 {
     static char body[128];
@@ -138,7 +138,7 @@ static void order(world *self, const char *fault)
         kl_sim_fault(self->sim, fault, strlen(fault), NULL, &self->err), KL_OK);
 }
 
-/* How often the cluster was asked so. */
+/* How many requests with this method the cluster got. */
 static int asked(world *self, const char *method)
 {
     char *all = kl_sim_requests(self->sim, NULL);
@@ -237,7 +237,7 @@ static void a_frozen_server_is_a_timeout_or_unknown(world *self)
     kl_request *one, *two;
     int status;
 
-    /* There is a connection before it freezes. */
+    /* Open a connection before the server freezes. */
     get.timeout_ms = 0;
     assert_int_equal(end_of(self, send_call(self, &get, self), &status), KL_OK);
     kl_sim_freeze(self->sim, true);
@@ -262,7 +262,7 @@ static void a_server_that_refuses_is_unavailable(world *self)
     kl_sim_refuse(self->sim, false);
 }
 
-/* A watch is the stream that a simulator has. */
+/* A watch is the only stream of a simulator. */
 static void a_watch_is_read_as_its_events_come(world *self)
 {
     const kl_call watch = {

@@ -1,7 +1,7 @@
 /*
  * owner_spec.c - the owner of a shared map and a simulated cluster in one
- * process: what is published when, and what is kept when the server fails. How
- * several processes share a map is in workers_spec.c.
+ * process: when the owner publishes, and what it keeps when the server fails.
+ * workers_spec.c has several processes that share a map.
  */
 #include "base/clock.h"
 #include "base/thread.h"
@@ -56,7 +56,7 @@ static int tear_down(void **state)
 {
     world *self = *state;
 
-    kl_shared_close(self->map); /* leaves as well */
+    kl_shared_close(self->map); /* also gives up the ownership */
     kl_client_unref(self->client);
     kl_sim_unref(self->sim);
     sim_expect_nothing_lives();
@@ -120,7 +120,7 @@ static void changes_of_the_cluster_are_published(void **state)
     owner_await(self->map, "shop", "unknown");
 }
 
-/* An update that changes no endpoint is no news to readers. */
+/* An update that changes no endpoint is not published. */
 static void an_unchanged_route_is_not_published_again(void **state)
 {
     world *self = *state;
@@ -130,7 +130,8 @@ static void an_unchanged_route_is_not_published_again(void **state)
     serve(self, NULL);
     owner_await_claim(is_synced, self->map, "synced");
     generation = status_of(self).generation;
-    /* Slices come in this order; the first one says nothing new. */
+    /* The owner sees the slices in this order; the first one changes no
+     * endpoint. */
     owner_slice(self->sim, "shop-a", "shop", "10.0.0.2 10.0.0.1");
     owner_slice(self->sim, "cart-a", "cart", "10.0.0.9");
     owner_await(self->map, "cart", "10.0.0.9");
@@ -167,8 +168,9 @@ static void a_list_that_becomes_empty_is_cleared_on_request(void **state)
     owner_await(self->map, "shop", "");
 }
 
-/* Changes while no owner watched: deleted Services are removed once the new
- * owner has synced; a list that became empty is kept as always. */
+/* Changes while there is no owner: deleted Services are removed once the new
+ * owner has synced; the endpoints of a Service whose list became empty are
+ * kept, as always. */
 static void a_new_owner_publishes_once_it_has_synced(void **state)
 {
     world *self = *state;
@@ -215,7 +217,7 @@ static bool has_met_faults(const void *sim)
     return has_none;
 }
 
-/* A cluster that pages its lists: each list is a request that can break. */
+/* A cluster without streaming lists: each list is a request that can fail. */
 static void serve_lists(world *self)
 {
     kl_sim_options options = {.no_streaming_list = true};
@@ -229,7 +231,8 @@ static void serve_lists(world *self)
     owner_slice(self->sim, "shop-a", "shop", "10.0.0.1 10.0.0.2");
 }
 
-/* APISIX takes the pages that it got for all: services of the others vanish. */
+/* APISIX publishes the pages that it has read: Services on the other pages
+ * vanish. */
 static void a_list_that_fails_half_way_replaces_nothing(void **state)
 {
     world *self = *state;
@@ -310,7 +313,7 @@ static void a_script_can_put_keys_beside_the_services(void **state)
 
     assert_true(kl_shared_key_init(self->map, "mine", "n", 1, &key));
     assert_int_equal(kl_shared_put(self->map, &key, "", 0, NULL), KL_ECLOSED);
-    kl_sim_freeze(self->sim, true); /* its own entries wait for no list */
+    kl_sim_freeze(self->sim, true); /* keys of a script need no list */
     serve(self, NULL);
     owner_await_claim(is_owner, self->map, "the owner");
     put_number(self, "n", 7);

@@ -1,8 +1,9 @@
 /*
- * workers_spec.c - processes that share a map, like nginx's workers: one of
- * them owns it, and is killed, stopped, told to exit, or replaced by a reload.
- * Readers, here the master, always have the last published state. The master
- * and its forks have no thread when they fork; the cluster is another process.
+ * workers_spec.c - processes that share a map, like nginx's workers. One of
+ * them owns the map, and is killed, stopped, told to exit, or replaced by a
+ * reload. Readers (here the master process) always have the last published
+ * state. The master and its forks have no threads when they fork; the cluster
+ * is another process.
  */
 #include "base/clock.h"
 #include "kubelua/config.h"
@@ -24,10 +25,11 @@
 
 #include <cmocka.h>
 
-/* A process that does what it is told, a line each, and says when it has. */
+/* A process that gets commands, a line each, and answers when it has carried
+ * one out. */
 typedef struct process {
     pid_t pid;
-    int line; /* a socket; -1: it has ended */
+    int line; /* a socket to it; -1: the process has ended */
 } process;
 
 enum { WORKERS = 4, LINE = 256 };
@@ -67,7 +69,8 @@ static process start_process(void (*obey)(char *line))
     return self;
 }
 
-/* Tells it a line; what it answers is static until the next call. */
+/* Sends a command to a process, and returns its answer: valid until the next
+ * call. */
 static const char *tell(process *self, const char *line)
 {
     static char answer[LINE];
@@ -89,7 +92,8 @@ static void end_process(process *self, int with)
     }
 }
 
-/* What a process does that is the cluster: "slice ADDRESS", "away", "back". */
+/* Carries out a command in the process of the cluster: "slice ADDRESS", "away",
+ * "back". */
 static void obey_cluster(char *line)
 {
     static kl_sim *sim;
@@ -118,7 +122,7 @@ static void obey_cluster(char *line)
     snprintf(line, LINE, "http://127.0.0.1:%d", port);
 }
 
-/* A worker: "serve", "leave", "role". */
+/* Carries out a command in a worker: "serve", "leave", "role". */
 static void obey_worker(char *line)
 {
     kl_config_options options = {.server = world.url};
@@ -142,7 +146,7 @@ static void obey_worker(char *line)
     snprintf(line, LINE, "%d", (int)kl_shared_role(world.map));
 }
 
-/* All are forked before any of them serves, as a server does. */
+/* Forks all workers before any of them serves, as nginx does. */
 static void start_workers(int count)
 {
     int first = world.count;
@@ -163,7 +167,7 @@ static kl_shared_status status_now(void)
     return status;
 }
 
-/* The worker that owns the map; NULL: none does. */
+/* The worker that owns the map; NULL: there is no owner. */
 static process *find_owner(void)
 {
     pid_t pid = (pid_t)status_now().owner_pid;
@@ -176,8 +180,8 @@ static process *find_owner(void)
     return NULL;
 }
 
-/* Waits for that many takeovers, and asserts that readers lack nothing
- * meanwhile; returns how many milliseconds it took. */
+/* Waits for `takeovers` changes of the owner; meanwhile readers must have the
+ * endpoint. Returns the milliseconds that it took. */
 static int64_t await_takeover(uint64_t takeovers)
 {
     int64_t begin = kl__clock_now(kl__clock_real());
@@ -259,7 +263,8 @@ static void a_stopped_owner_keeps_the_map(void **state)
 
     (void)state;
     kill(owner->pid, SIGSTOP);
-    /* Its threads go on for a moment: wait until all of them have stopped. */
+    /* The process runs on for a moment: wait until all of its threads have
+     * stopped. */
     assert_int_equal(waitid(P_PID, (id_t)owner->pid, &stopped, WSTOPPED), 0);
     tell(&world.cluster, "slice 10.0.0.2");
     owner_await_age(world.map, 300, "shop", "10.0.0.1");
@@ -288,8 +293,8 @@ static void an_owner_that_exits_is_not_the_owner_again(void **state)
     assert_string_equal(tell(former, "role"), "0");
 }
 
-/* A reload: new workers begin while the old ones are still there. From then on
- * none of the old ones becomes the owner. */
+/* A reload: new workers start while the old ones still run. From then on no old
+ * worker becomes the owner. */
 static void after_a_reload_a_new_worker_is_the_owner(void **state)
 {
     kl_shared *again = kl_shared_open(NULL, NULL);
@@ -312,8 +317,8 @@ static void after_a_reload_a_new_worker_is_the_owner(void **state)
     kl_shared_close(again);
 }
 
-/* Workers come and go while the server is away: none publishes, and nothing is
- * lost. */
+/* The owner is killed while the server is away: the new owner publishes
+ * nothing, and nothing is lost. */
 static void a_takeover_without_a_server_publishes_nothing(void **state)
 {
     uint64_t generation;
