@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the kinds differ. */
+/* What differs between the kinds. */
 typedef struct workload {
     const char *name;  /* its name in the message about an empty selector */
     const char *title; /* its name in the message about deadlines of pods */
@@ -87,7 +87,8 @@ static void check_rolling(kl__vet *vet, const kl__node *rolling)
     }
 }
 
-/* Refuses a strategy, shown as Go prints it, with Go's own names. */
+/* Refuses a strategy. The message shows it as Go prints it, with the names of
+ * Go's fields. */
 static void refuse_strategy(kl__vet *vet, const char *type)
 {
     static const char detail[] =

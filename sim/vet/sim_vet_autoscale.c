@@ -102,14 +102,14 @@ static void check_described_object(kl__vet *vet, const kl__node *source)
     check_metric_name(vet, source);
 }
 
-/* A type of metric, and the rules for its target: it must have the member
- * `one`, or `other`; some types may not have both. */
+/* A type of metric, and the rules for its target: it must have the member `one`
+ * or the member `other`; for some types not both. */
 typedef struct metric_sort {
     const char *type;
     const char *member;
     void (*check)(kl__vet *vet, const kl__node *source);
     const char *one;
-    const char *other;   /* NULL: only the first is possible */
+    const char *other;   /* NULL: only `one` is possible */
     const char *missing; /* the message if neither is set */
     /* the message if both are set; NULL: both may be set */
     const char *extra;

@@ -27,7 +27,7 @@ static const char *const days[] = {"sun", "mon", "tue", "wed",
 static const bounds columns[FIELDS] = {
     {0, 59, NULL}, {0, 23, NULL}, {1, 31, NULL}, {1, 12, months}, {0, 6, days}};
 
-/* Reads a number or a name; -1: it is neither, and *why explains. */
+/* Reads a number or a name. -1: it is neither, and `why` explains. */
 static long read_schedule_number(const char *text, size_t length,
                                  const bounds *range, char *why, size_t size)
 {
@@ -56,7 +56,8 @@ static long read_schedule_number(const char *text, size_t length,
     return number;
 }
 
-/* Checks one range of a field: "*", "1", "1-5", each with or without "/2". */
+/* Checks one range of a field: "*", "1", "1-5", each with or without a step
+ * ("/2"). */
 static bool check_range(const char *text, const bounds *range, char *why,
                         size_t size)
 {
@@ -110,7 +111,7 @@ static bool check_column(char *text, const bounds *range, char *why,
     return true;
 }
 
-/* True for "@daily" and so on. */
+/* True for schedules with a name, such as "@daily". */
 static bool is_named(const char *schedule)
 {
     static const char *const names[] = {"@yearly", "@annually", "@monthly",
@@ -125,7 +126,7 @@ static bool is_named(const char *schedule)
     return strncmp(schedule, "@every ", 7) == 0;
 }
 
-/* True if a schedule is valid; else *why explains. */
+/* True if a schedule is valid; else `why` explains. */
 static bool is_schedule(const char *schedule, char *why, size_t size)
 {
     char copy[256], *words[FIELDS] = {0}, *at = copy;
@@ -183,8 +184,8 @@ static void check_schedule(kl__vet *vet, const kl__node *spec)
 
 /* --- Time zones. ---------------------------------------------------------- */
 
-/* The first parts of zone names. Which cities exist differs between machines,
- * so any city is accepted. */
+/* The first parts of zone names. Any city is accepted after them, because not
+ * all machines know the same cities. */
 static const char *const regions[] = {
     "Africa",    "America", "Antarctica", "Arctic", "Asia", "Atlantic",
     "Australia", "Brazil",  "Canada",     "Chile",  "Etc",  "Europe",

@@ -54,7 +54,8 @@ static void check_key(kl__vet *vet, const char *key, size_t length)
     }
 }
 
-/* Checks the keys of a member; returns how many bytes its values have. */
+/* Checks the keys of a member, which must not be in `others` (may be NULL) too.
+ * Returns how many bytes the values have. */
 static size_t check_data_keys(kl__vet *vet, const kl__node *object,
                               const char *member, const kl__node *others)
 {
@@ -116,7 +117,8 @@ static void need_key(kl__vet *vet, const char *member, const char *key)
     kl__vet_back(vet, outer);
 }
 
-/* Explains why bytes are not JSON: a wrong start, or a missing end. */
+/* Explains why bytes are no JSON object: by their first character, or else
+ * because the end is missing. */
 static void explain_json(const char *bytes, size_t length, char *why,
                          size_t size)
 {
@@ -147,7 +149,7 @@ static void explain_json(const char *bytes, size_t length, char *why,
     }
 }
 
-/* A Docker configuration must be a JSON object. */
+/* Checks that a Docker configuration is a JSON object. */
 static void check_json(kl__vet *vet, const char *key, const char *text)
 {
     kl__edit *edit = kl__edit_new(NULL);

@@ -54,7 +54,7 @@ static void check_ports(kl__vet *vet, const kl__node *container)
     kl__map_deinit(&names);
 }
 
-/* Checks a fieldRef: which fields of its pod a variable can show. */
+/* Checks a fieldRef: a variable can show only some fields of its pod. */
 static void check_field(kl__vet *vet, const kl__node *from)
 {
     static const char *const paths[] = {"metadata.name",
@@ -298,7 +298,8 @@ static void check_common(kl__vet *vet, const kl__node *container,
     check_security(vet, container);
 }
 
-/* Checks hooks and probes, which only long-running containers have. */
+/* Checks hooks and probes. An init container that ends before the main
+ * containers start may not have them. */
 static void check_life(kl__vet *vet, const kl__node *container)
 {
     static const char *const hooks[] = {"postStart", "preStop"};
@@ -341,10 +342,10 @@ static void forbid_life(kl__vet *vet, const kl__node *container)
     }
 }
 
-/* --- All of them. --------------------------------------------------------- */
+/* --- All containers. ------------------------------------------------------ */
 
-/* Adds the names of the main containers: init containers may not use them
- * again. */
+/* Adds the names of the main containers to a map: init containers must have
+ * other names. False: out of memory. */
 static bool put_names(const kl__node *list, kl__map *names)
 {
     kl__node_iter iter = {0};

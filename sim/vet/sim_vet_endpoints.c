@@ -49,7 +49,8 @@ static void check_reach(kl__vet *vet, const char *member, const char *text)
     }
 }
 
-/* Checks an address of a slice by the slice's type; it is element `index`. */
+/* Checks one address of a slice, element `index` of its list; `type` is the
+ * slice's addressType. */
 static void check_typed(kl__vet *vet, const char *type, const char *text,
                         size_t index)
 {

@@ -1,7 +1,7 @@
 /*
- * sim_vet_event.c - see sim_vet.h: validates Events. Those of the core group
- * have few rules; those of events.k8s.io have more, and are stored in the older
- * form.
+ * sim_vet_event.c - see sim_vet.h: validates Events. An Event of the core group
+ * has few rules, an Event of events.k8s.io has more. Both are checked in the
+ * stored form, which is that of the core group.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -10,8 +10,8 @@
 
 enum { LONGEST_WORD = 128, LONGEST_NOTE = 1024 };
 
-/* Refuses a member without showing its value, which may be long or of the other
- * form. */
+/* Refuses a member. The message does not show its value, which may be long, or
+ * have another form in the request. */
 static void refuse_member(kl__vet *vet, const char *member, const char *why)
 {
     kl__vet_fault(vet, KL__FIELD_INVALID, member, "", why);
@@ -28,8 +28,9 @@ static void check_length(kl__vet *vet, const kl__node *object,
     }
 }
 
-/* Checks the members about the reporter, which an event with eventTime needs.
- * `controller`: what the request's version calls reportingComponent. */
+/* Checks the members that say which component has reported the event; an event
+ * with eventTime must have them. `controller`: the name that reportingComponent
+ * has in the request's version. */
 static void check_report(kl__vet *vet, const kl__node *object,
                          const char *controller)
 {

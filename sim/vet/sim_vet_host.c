@@ -1,6 +1,6 @@
 /*
- * sim_vet_host.c - see sim_vet.h: validates what pods use of their node, and
- * their DNS settings.
+ * sim_vet_host.c - see sim_vet.h: validates a pod's security settings, its use
+ * of the node's namespaces, its DNS settings and its operating system.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -15,8 +15,8 @@ static bool is_alphanumeric(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* True for words of lower-case letters, digits, '-' and '_', separated by dots
- * or slashes. */
+/* True if a name consists of words of lower-case letters, digits, '-' and '_',
+ * separated by dots or slashes. */
 static bool is_sysctl(const char *name)
 {
     size_t length = strlen(name);

@@ -11,7 +11,7 @@
 
 enum { MOST_PARALLEL = 100000 };
 
-/* One Job that is being checked. */
+/* The Job that is being checked. */
 typedef struct job_check {
     kl__vet *vet;
     const kl__node *spec;
@@ -71,7 +71,7 @@ static void check_values(kl__vet *vet, const kl__node *codes)
             kl__vet_value(vet, KL__FIELD_INVALID, NULL, value,
                           "must not be 0 for the In operator");
         }
-        /* in a sorted list, equal numbers are neighbours */
+        /* the list must be sorted, so equal numbers are neighbours */
         if (number == before) {
             kl__vet_value(vet, KL__FIELD_DUPLICATE, NULL, value, "");
         }
@@ -149,7 +149,7 @@ static void check_failure(const job_check *self, const kl__node *rule)
 
 /* --- Success. ------------------------------------------------------------- */
 
-/* Reads an index; *why is filled if it is invalid. */
+/* Reads an index. If it is invalid, `why` gets the message. */
 static int64_t read_index(const job_check *self, const char *text, char *why,
                           size_t size)
 {
@@ -167,7 +167,8 @@ static int64_t read_index(const job_check *self, const char *text, char *why,
     return number;
 }
 
-/* Counts the indexes in "0-2,5"; `why` is filled if they are invalid. */
+/* Counts the indexes in a text such as "0-2,5". If it is invalid, `why` gets
+ * the message, and the result is 0. */
 static int64_t count_indexes(const job_check *self, const char *text, char *why,
                              size_t size)
 {
@@ -275,7 +276,7 @@ static void each_rule(const job_check *self, const char *policy,
     kl__vet_back(self->vet, outer);
 }
 
-/* Refuses a success policy, shown as Go prints it. */
+/* Refuses a success policy. The message shows it as Go prints it. */
 static void refuse_success(const job_check *self)
 {
     const kl__node *list =

@@ -39,7 +39,7 @@ static void check_service(kl__vet *vet, const kl__node *service)
     }
 }
 
-/* Checks a reference by group, kind and name. */
+/* Checks a reference to an object, by group, kind and name. */
 static void check_reference(kl__vet *vet, const kl__node *object,
                             const char *member)
 {
@@ -74,7 +74,8 @@ static void check_backend(kl__vet *vet, const kl__node *object,
     kl__vet_back(vet, mark);
 }
 
-/* Checks for parts that a normalized path cannot have ("//", ".."). */
+/* Refuses a path with parts that a normalized path does not have ("//",
+ * ".."). */
 static void check_steps(kl__vet *vet, const char *path)
 {
     static const char *const inside[] = {"//", "/./", "/../", "%2f", "%2F"};

@@ -8,8 +8,8 @@
 
 /* --- Volumes. ------------------------------------------------------------- */
 
-/* Sources of volumes, in the order in which the server looks at them, and the
- * members that they require. */
+/* The sources of volumes, in the order in which kube-apiserver checks them, and
+ * a member that each requires. */
 static const struct {
     const char *name;
     const char *needs; /* NULL: nothing is checked */
@@ -93,7 +93,8 @@ void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names)
 
 /* --- The whole spec. ------------------------------------------------------ */
 
-/* Adds the claims of a StatefulSet: each is a volume of its pods. */
+/* Adds the names of a StatefulSet's claims to the volumes: each claim is a
+ * volume of its pods. */
 static void put_claims(kl__vet *vet, const kl__node *claims, kl__map *volumes)
 {
     kl__node_iter iter = {0};

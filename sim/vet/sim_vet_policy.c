@@ -23,7 +23,8 @@ void kl__vet_lease(kl__vet *vet, const kl__node *object)
     kl__vet_back(vet, mark);
 }
 
-/* Refuses a budget with both limits, shown as Go prints it. */
+/* Refuses a budget that has both limits. The message shows its spec as Go
+ * prints it. */
 static void refuse_both(kl__vet *vet, const kl__node *spec)
 {
     static const struct {

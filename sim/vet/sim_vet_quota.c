@@ -24,8 +24,8 @@ static const char *const counted[] = {"pods",
                                       "persistentvolumeclaims",
                                       "services.nodeports",
                                       "services.loadbalancers"};
-/* Resources that pods use, with requests and limits. The first three are those
- * that a container names. */
+/* Resources that pods use, with requests and limits. The first three are the
+ * names that a container may use. */
 static const char *const taken[] = {
     "cpu",          "memory",          "ephemeral-storage",
     "requests.cpu", "requests.memory", "requests.ephemeral-storage",
@@ -37,7 +37,7 @@ static bool is_huge_page(const char *name)
            strncmp(name, "requests.hugepages-", 19) == 0;
 }
 
-/* True for names that quotas know; elsewhere "storage" is known too. */
+/* True if a quota can limit a resource of that name. */
 static bool is_of_quotas(const char *name)
 {
     return kl__stramong(counted, COUNT(counted), name) ||
@@ -55,7 +55,8 @@ static bool is_qualified(kl__vet *vet, const char *member, const char *name)
     return faults.count == 0;
 }
 
-/* Checks the name of a resource, the current value. */
+/* Checks the name of a resource, the current value. False: it does not have the
+ * form of a name. */
 static bool check_resource(kl__vet *vet, const char *name)
 {
     if (!is_qualified(vet, NULL, name)) {
@@ -124,7 +125,8 @@ static const char *const scopes[] = {
     "NotBestEffort",        "PriorityClass",  "CrossNamespacePodAffinity",
     "VolumeAttributesClass"};
 
-/* True if a scope is about objects that count for a resource. */
+/* True if a quota with this scope can limit that resource, or if the scope is
+ * unknown. */
 static bool is_for(const char *scope, const char *resource)
 {
     static const char *const compute[] = {"cpu",          "memory",
@@ -143,8 +145,8 @@ static bool is_for(const char *scope, const char *resource)
             kl__stramong(compute, COUNT(compute), resource));
 }
 
-/* Adds a fault of `member` for each resource that does not fit a scope; the
- * fault shows `shown`. */
+/* Adds an error about `member` for each resource in the quota that does not fit
+ * the scope. The message shows `shown`. */
 static void check_for(kl__vet *vet, const kl__node *spec, const char *scope,
                       const char *member, const kl__node *shown)
 {
@@ -318,7 +320,8 @@ static void check_names(kl__vet *vet, const kl__node *limit, const char *member)
     kl__vet_back(vet, outer);
 }
 
-/* Which amount must not exceed which other. The fault is of `member` and shows
+/* For each resource of a limit, the amount `low` must not exceed the amount
+ * `high`. Otherwise the error is about `member`, and shows the amount
  * `shown`. */
 static const struct {
     const char *low;
@@ -393,7 +396,7 @@ static void check_orders(kl__vet *vet, const kl__node *limit, const char *name)
 
         if (low != NULL && high != NULL &&
             kl__quantity_compare(low, high) > 0) {
-            /* The format is a constant of the table above. */
+            /* The format string is a constant in the table `orders`. */
             snprintf(why, sizeof(why), orders[i].words, low, high);
             refuse_resource(vet, orders[i].member, name,
                             amount_of(limit, orders[i].shown, name), why);

@@ -18,7 +18,7 @@ static bool is_headless(const kl__node *spec)
            strcmp(kl__vet_text(spec, "type"), "ExternalName") != 0;
 }
 
-/* Checks what depends on a Service's type. */
+/* Checks the members whose rules depend on the Service's type. */
 static void check_service_type(kl__vet *vet, const kl__node *spec)
 {
     const char *type = kl__vet_text(spec, "type");
@@ -57,8 +57,8 @@ static void check_port(kl__vet *vet, const kl__node *port, bool needs_name,
     kl__vet_port(vet, port, "targetPort");
 }
 
-/* Each pair of protocol and port number may occur once. The value is shown as
- * Go prints it. */
+/* Refuses a port whose protocol and number another port has had. The message
+ * shows it as Go prints it. */
 static void check_duplicate(kl__vet *vet, const kl__node *port, kl__map *seen)
 {
     char what[80], shown[200];

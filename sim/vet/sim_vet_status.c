@@ -1,6 +1,6 @@
 /*
- * sim_vet_status.c - see sim_vet.h: validates writes of status: counts, and
- * which count must not exceed which.
+ * sim_vet_status.c - see sim_vet.h: validates writes of status. Counts must not
+ * be negative, and a count of some pods must not exceed the count of all.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -10,16 +10,17 @@
 
 enum { MOST_COUNTS = 10 };
 
-/* The counts in a kind's status, and those that must not exceed `replicas`;
- * each list ends with NULL. */
+/* The members of a kind's status that are counts (`counts`), and the counts
+ * that must not exceed `replicas` (`parts`). NULL ends each list. */
 typedef struct counted {
     const char *counts[MOST_COUNTS];
     const char *parts[MOST_COUNTS];
-    /* message if fewer are ready than available; NULL: not checked */
+    /* the message if readyReplicas is less than availableReplicas; NULL: this
+     * is not checked */
     const char *ready;
 } counted;
 
-/* Refuses a count that exceeds another; an absent one is 0. */
+/* Refuses a count. An absent count is shown as 0. */
 static void refuse_count(kl__vet *vet, const char *member, int64_t count,
                          const char *detail)
 {
@@ -137,7 +138,8 @@ void kl__vet_autoscaler_status(kl__vet *vet, const kl__node *object)
     check_counts(vet, object, &kind);
 }
 
-/* The phase Terminating goes with a deletionTimestamp, and only with it. */
+/* The phase must be Terminating if there is a deletionTimestamp, else
+ * Active. */
 void kl__vet_namespace_status(kl__vet *vet, const kl__node *object)
 {
     bool ends = kl__node_text(kl__node_get(object, "metadata"),

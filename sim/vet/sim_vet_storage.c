@@ -137,7 +137,7 @@ static void check_nfs(kl__vet *vet, const kl__node *source)
     }
 }
 
-/* Checks a driver's name, in any letter case. */
+/* Checks a driver's name. It may have capital letters. */
 static void check_driver(kl__vet *vet, const kl__node *object,
                          const char *member)
 {
@@ -159,7 +159,7 @@ static void check_csi(kl__vet *vet, const kl__node *source)
     kl__vet_required(vet, source, "volumeHandle");
 }
 
-/* Sources of volumes, in the order in which the server looks at them. */
+/* The sources of volumes, in the order in which kube-apiserver checks them. */
 static const struct {
     const char *name;
     /* NULL: nothing to check */
@@ -293,7 +293,8 @@ void kl__vet_volume(kl__vet *vet, const kl__node *object)
 
 /* --- Classes. ------------------------------------------------------------- */
 
-/* Checks a provisioner's name, with or without a prefix, in any letter case. */
+/* Checks a provisioner's name, with or without a prefix. It may have capital
+ * letters. */
 static void check_provider(kl__vet *vet, const kl__node *object,
                            const char *member)
 {

@@ -1,6 +1,6 @@
 /*
- * sim_vet_where.c - see sim_vet.h: validates where pods may run: affinity,
- * spread, tolerations, gates.
+ * sim_vet_where.c - see sim_vet.h: validates the parts of a PodSpec that decide
+ * on which nodes pods may run: affinity, spread, tolerations, gates.
  */
 #include "sim/vet/sim_vet.h"
 
@@ -75,7 +75,7 @@ void kl__vet_node_terms(kl__vet *vet, const kl__node *object,
     kl__vet_back(vet, mark);
 }
 
-/* A weight must be 1 to 100; an absent one is 0. */
+/* A weight must be 1 to 100. An absent weight counts as 0. */
 static void check_weight(kl__vet *vet, const kl__node *term)
 {
     const kl__node *weight = kl__node_get(term, "weight");
@@ -129,7 +129,7 @@ static void check_keys(kl__vet *vet, const kl__node *term, const char *member)
     kl__vet_back(vet, outer);
 }
 
-/* Checks matchLabelKeys and mismatchLabelKeys. */
+/* Checks matchLabelKeys and mismatchLabelKeys; no key may be in both. */
 static void check_both_keys(kl__vet *vet, const kl__node *term)
 {
     const kl__node *same = kl__node_get(term, "matchLabelKeys"), *key;
@@ -208,7 +208,7 @@ void kl__vet_affinity(kl__vet *vet, const kl__node *spec)
 
 /* --- Spread. -------------------------------------------------------------- */
 
-/* The number must be more than 0; an absent one is 0. */
+/* The number must be more than 0. An absent number counts as 0. */
 static void check_positive(kl__vet *vet, const kl__node *object,
                            const char *member)
 {
@@ -346,8 +346,8 @@ static void check_value(kl__vet *vet, const char *way, const char *value)
                           "value must be empty when `operator` is 'Exists'");
         }
     } else if (strcmp(way, all[2]) == 0 || strcmp(way, all[3]) == 0) {
-        /* Its feature gate is off: the message lists it, but it is not
-         * supported. */
+        /* kube-apiserver supports Lt and Gt only with a feature gate, which is
+         * off by default; its message names them all the same. */
         kl__vet_fault(vet, KL__FIELD_UNSUPPORTED, "operator", way,
                       "supported values: \"Equal\", \"Exists\", \"Lt\", "
                       "\"Gt\"");
