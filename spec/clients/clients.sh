@@ -4,8 +4,8 @@
 # controller of Foos twice, sample-controller and ours (foo/), and the others
 # of examples/. Prints TAP. Usage, in the root of a tree that is built:
 #     spec/clients/clients.sh go|python|foo|examples
-# Exit status 77 where the toolchain or its packages are not to be had. With
-# KUBECONFIG set, another server is asked.
+# Exit status 77 if the toolchain or its packages cannot be fetched. With
+# KUBECONFIG set, the clients use that server instead of the simulator.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 build=${KUBELUA_BUILD:-build}
@@ -48,8 +48,8 @@ start_simulator() {
     done
 }
 
-# Makes TAP of the output of `go test -v`; $1 names the program. A test in the
-# file `known`, which has reasons, has to fail: then it counts as passed.
+# Makes TAP of the output of `go test -v`; $1 names the program. A test that the
+# file `known` lists, with the reason, must fail: then it counts as passed.
 as_tap() {
     sed -nE -e "s/^ *--- PASS: ([^ ]*).*/ok - $1: \\1/p" \
         -e "s/^ *--- FAIL: ([^ ]*).*/not ok - $1: \\1/p" \
@@ -74,8 +74,8 @@ run_go() {
     timeout 120 "$test" -test.v >"$work/output" 2>&1
     as_tap client-go
     json=$?
-    [ -n "$simulator" ] || return "$json" # names are taken there now
-    # The same tests in protobuf, which /version does not have.
+    [ -n "$simulator" ] || return "$json" # the names of its objects are taken
+    # The same tests in protobuf; /version is JSON only.
     stop_simulator
     start_simulator
     KUBELUA_CONTENT_TYPE=application/vnd.kubernetes.protobuf \
@@ -84,7 +84,7 @@ run_go() {
     as_tap 'client-go in protobuf' && return "$json"
 }
 
-# In an environment of its own, made once for each list of packages.
+# Python runs in a virtual environment, made once for each list of packages.
 run_python() {
     command -v python3 >/dev/null || skip "there is no Python"
     home=$build/clients/python
@@ -105,8 +105,8 @@ run_python() {
     return $status
 }
 
-# Without Go, ours alone. KUBELUA_BACKEND=real asks a real API server, here and
-# below.
+# Without Go, only our controller runs. KUBELUA_BACKEND=real uses a real API
+# server, here and below.
 run_foo() {
     if command -v go >/dev/null; then
         program=$build/clients/sample-controller

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Private copies of Debian's nginx with its Lua module, of luajit2 and of what
-# they need and this machine lacks: nothing is installed, so that luajit and
-# luajit2 can both be there. Usage: spec/nginx/packages.sh [FOLDER]; default:
-# build/nginx. Unpacks once, and prints the folder: FOLDER/root is the copies'
-# root, FOLDER/env what to run nginx with. Exit status 77, with the reason,
-# where they are not to be had.
+# Fetches private copies of Debian's nginx with its Lua module, of luajit2 and of
+# the libraries that they need and this machine lacks. Nothing is installed, so
+# luajit and luajit2 do not conflict. Usage: spec/nginx/packages.sh [FOLDER];
+# default: build/nginx. Unpacks once, and prints the folder: FOLDER/root has the
+# files, FOLDER/env the variables to run nginx with. Exit status 77, with the
+# reason, if the packages cannot be fetched.
 set -u
 folder=${1:-build/nginx}
 
@@ -47,7 +47,7 @@ fetch() {
     done
 }
 
-# The first of these names that the machine's package sources have.
+# Prints the first of its arguments that the machine's package sources have.
 known() {
     for candidate in "$@"; do
         if [ -n "$(apt-cache madison "$candidate" 2>/dev/null)" ]; then
@@ -58,7 +58,8 @@ known() {
     echo "$1"
 }
 
-# Debian 12 has OpenResty's LuaJIT as luajit2, Debian 13 as its only one.
+# Debian 12 has OpenResty's LuaJIT as luajit2; in Debian 13 it is the only
+# LuaJIT.
 fetch_all() {
     fetch nginx libnginx-mod-http-lua libnginx-mod-http-ndk lua-resty-core \
         lua-resty-lrucache "$(known libluajit2-5.1-2 libluajit-5.1-2)"
@@ -79,7 +80,7 @@ library=$(dirname "$(find "$folder/root/usr/lib" -name 'libluajit-5.1.so.2' |
     [ -e "$share/resty/core.lua" ] && [ -e "$library/libluajit-5.1.so.2" ] ||
     skip "its packages are laid out otherwise"
 
-# The libraries that are not on this machine.
+# Prints the package of a library that is not on this machine.
 package_of_library() {
     case $1 in
     libpcre.so.3) echo libpcre3 ;;

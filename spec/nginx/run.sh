@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs specs of nginx in an interpreter: spec/nginx/run.sh luajit|lua5.4
 # [OPTION...] [FILE...]; default: all of them. Exit status 77, with the reason,
-# where there is no nginx.
+# if there is no nginx.
 set -u
 interpreter=$1
 shift

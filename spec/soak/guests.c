@@ -8,7 +8,7 @@
 
 /* ---- handlers ---- */
 
-/* What a handler may do, on its own thread: read what it gets. */
+/* What a handler may do on its own thread: read the object. */
 static void read_object(kl_object *object)
 {
     const kl_value *root = kl_object_open(object, NULL);
@@ -53,7 +53,7 @@ static kl_code by_app(void *context, const kl_object *object,
     return app != NULL ? kl_index_emit(sink, app, length) : KL_OK;
 }
 
-/* ---- coming ---- */
+/* ---- arrival ---- */
 
 static bool add_handler(guest *self, soak_world *world, int place)
 {
@@ -64,7 +64,7 @@ static bool add_handler(guest *self, soak_world *world, int place)
                                   .backlog = 50 + world_draw(world, 500)};
     kl_error err;
 
-    /* The last one is never drained: what waits for it is merged. */
+    /* The last registration is never drained, so its events are merged. */
     self->registrations[place] =
         place < HANDLERS - 1
             ? kl_informer_add_handler(self->informer, &handler, &options, &err)
@@ -87,7 +87,7 @@ static bool add_indexes(guest *self, soak_world *world)
 
 static void leave(guest *self)
 {
-    /* Those that are left go with the informer. */
+    /* The close of the informer removes the other registrations. */
     kl_registration_remove(self->registrations[0]);
     kl_informer_close(self->informer);
     kl_event_queue_free(self->queue);
@@ -95,7 +95,8 @@ static void leave(guest *self)
     *self = (guest){.client = NULL};
 }
 
-/* On the world's client it may share an informer, also the witness's. */
+/* A guest on the world's client may share an informer, also with the
+ * witness. */
 static bool arrive(guest *self, soak_world *world)
 {
     static const char *const labels[] = {NULL, "app=a3", "app in (a1,a2)"};
@@ -126,12 +127,12 @@ static bool arrive(guest *self, soak_world *world)
         ok = world_draw(world, 3) == 0 || add_handler(self, world, i);
     }
     if (ok && !shares && world_draw(world, 8) == 0) {
-        kl_client_close(self->client); /* and it leaves later */
+        kl_client_close(self->client); /* the guest itself leaves later */
     }
     return ok;
 }
 
-/* ---- staying ---- */
+/* ---- what a guest does ---- */
 
 static bool swap_handler(guest *self, soak_world *world)
 {
@@ -143,7 +144,7 @@ static bool swap_handler(guest *self, soak_world *world)
         self->registrations[place] = NULL;
         return true;
     }
-    /* Its client may have been closed. */
+    /* NULL if its client was closed. */
     self->registrations[0] =
         place == 0
             ? kl_informer_add_handler(self->informer,
@@ -152,7 +153,7 @@ static bool swap_handler(guest *self, soak_world *world)
     return true;
 }
 
-/* The same questions to any informer; not every one has the index. */
+/* Queries any informer in the same way; some do not have the index. */
 static void query(const kl_informer *informer)
 {
     kl_object_list list = {0};

@@ -1,6 +1,6 @@
 /*
- * guests.h - the guests of a soak, which come and go: clients, informers of all
- * kinds, handlers and indexes; and the faults: cuts, compactions, failures.
+ * guests.h - the guests of a soak, which come and go (clients, informers of all
+ * kinds, handlers and indexes), and the faults (cuts, compactions, failures).
  */
 #ifndef KL_SOAK_GUESTS_H
 #define KL_SOAK_GUESTS_H
@@ -25,10 +25,11 @@ typedef struct soak_guests {
     long queries;
 } soak_guests;
 
-/* Does one thing, whichever comes. */
+/* Does one thing at random: a guest comes, acts or leaves, or there is a
+ * fault. */
 bool guests_act(soak_guests *self, soak_world *world);
 
-/* All of them leave. */
+/* Makes all guests leave. */
 void guests_leave(soak_guests *self);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * soak.c - puts the library through as many events as it is told, and prints
- * what it uses at regular points: at each all guests have left, the witness has
- * seen everything, and memory was trimmed. judge.lua looks at that.
- * Usage: soak EVENTS|MINUTESm [in-process]; KUBELUA_SOAK_LEAK=N, _SEED=N
+ * soak.c - puts the library through a number of events, and regularly prints
+ * what it uses. Before each sample all guests leave, the witness has seen
+ * everything, and memory is trimmed. judge.lua judges the samples. Usage: soak
+ * EVENTS|MINUTESm [in-process]; KUBELUA_SOAK_LEAK=N, _SEED=N
  */
 #include "guests.h"
 #include "usage.h"
@@ -12,9 +12,9 @@
 #include <time.h>
 
 enum {
-    LAP = 1250,   /* changes after which the witness is waited for */
-    ACTION = 125, /* and after which something happens */
-    REST_MS = 500 /* for connections to end, and their threads */
+    LAP = 1250,   /* changes, after which the soak waits for the witness */
+    ACTION = 125, /* changes, after which a guest acts or a fault occurs */
+    REST_MS = 500 /* time for connections and their threads to end */
 };
 
 static long number_of(const char *name)
@@ -24,8 +24,8 @@ static long number_of(const char *name)
     return text != NULL ? strtol(text, NULL, 10) : 0;
 }
 
-/* Objects that live beside the cache's. One that a thread of the informer's is
- * still at work on goes in a moment. */
+/* Counts the objects that live beside those of the cache. An object that a
+ * thread of the informer still works on is freed in a moment. */
 static long count_extra(const soak_world *world)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
@@ -41,7 +41,7 @@ static long count_extra(const soak_world *world)
     return extra;
 }
 
-/* One lap: changes, and something happens now and then. */
+/* One lap: changes, with guests and faults in between. */
 static bool run_lap(soak_world *world, soak_guests *guests)
 {
     for (int i = 0; i < LAP; i += ACTION) {

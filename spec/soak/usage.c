@@ -95,7 +95,7 @@ static long resident_kb(void)
     return kb;
 }
 
-/* Bytes that are allocated now, whatever is resident. */
+/* KB that are allocated now, resident or not. */
 static long heap_kb(void)
 {
     struct mallinfo2 heap = mallinfo2();

@@ -11,19 +11,19 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
-/* What is compared with the cache comes in small pieces: a block beyond 128 KB
- * that is freed has glibc keep twice as much in every arena from then on, and
- * the soak is not to measure itself. */
+/* The server's list is compared with the cache in small pages. After a block of
+ * more than 128 KB is freed, glibc keeps twice as much memory in every arena:
+ * the soak would measure itself. */
 #define PAGE CONFIGMAPS "?limit=50"
 #define METADATA \
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 enum {
-    TARGET_SIZE = 512, /* of a page, with where it goes on */
+    TARGET_SIZE = 512, /* size of a page's target with its continue token */
     PAYLOAD = 3000,    /* bytes of an object that are not read */
-    BACKLOG = 200,     /* of the witness, which gets every change */
+    BACKLOG = 200,     /* backlog of the witness, which gets every change */
     PATIENCE_MS = 60000,
-    LAPS = KEYS /* the name that tells the end of a lap */
+    LAPS = KEYS /* the name of the object that marks the end of a lap */
 };
 
 unsigned world_draw(soak_world *self, unsigned sides)
@@ -46,7 +46,7 @@ bool world_fail(soak_world *self, const char *format, ...)
 
 /* ---- the cluster ---- */
 
-/* One request, which must be answered with success. */
+/* Makes one request, which must succeed. */
 static bool ask(soak_world *self, const char *method, const char *target,
                 const char *body)
 {
@@ -97,7 +97,8 @@ static bool drop(soak_world *self, int key)
     return ask(self, "DELETE", target, NULL);
 }
 
-/* Mostly updates; some objects go, and some of those are back at once. */
+/* Makes one change: mostly an update; some objects are deleted, and some of
+ * these are created again at once. */
 static bool change_one(soak_world *self)
 {
     int key = (int)world_draw(self, KEYS);
@@ -121,7 +122,7 @@ static int key_of(const kl_object *object)
     return atoi(kl_object_name(object) + 1);
 }
 
-/* Believes an event about an object, or says why it cannot be. */
+/* Takes an event about an object, or says why the event cannot be right. */
 static bool believe(soak_world *self, const kl_event *event)
 {
     int key = key_of(event->object);
@@ -143,12 +144,12 @@ static bool believe(soak_world *self, const kl_event *event)
     self->known[key] = event->type != KL_EVENT_DELETE;
     snprintf(self->uids[key], UID_SIZE, "%s", uid);
     if (self->leak > 0 && self->seen % self->leak == 0) {
-        kl_object_ref(event->object); /* never given back: a leak */
+        kl_object_ref(event->object); /* never released: a leak on purpose */
     }
     return true;
 }
 
-/* The lap that the object tells the end of; 0: another object. */
+/* The lap whose end the object marks; 0: it is another object. */
 static long lap_of(kl_object *object)
 {
     const kl_value *root = kl_object_open(object, NULL);
@@ -161,14 +162,14 @@ static long lap_of(kl_object *object)
     return lap;
 }
 
-/* Looks at up to so many events; false: one cannot be. */
+/* Takes up to `count` events; false: one of them cannot be right. */
 static bool look(soak_world *self, int count)
 {
     kl_event event;
     bool ok = kl_event_queue_next(self->queue) != NULL;
 
     if (!ok) {
-        return true; /* nothing waits */
+        return true; /* no event waits */
     }
     while (ok && kl_registration_next(self->registration, &event)) {
         if (event.object != NULL) {
@@ -235,7 +236,8 @@ bool world_settle(soak_world *self)
             return false;
         }
     }
-    /* A list is told as one, in the order of its keys. */
+    /* The last list is reported whole, in the order of its keys: the object of
+     * the lap may not be its last one. */
     while (kl_registration_backlog(self->registration) > 0) {
         if (!look(self, KEYS)) {
             return false;
@@ -259,7 +261,8 @@ bool world_settle(soak_world *self)
         }
     }
     self->lists = lists;
-    self->seen = self->changes; /* what a list has merged is forgiven */
+    /* a list may merge changes: they are not missed */
+    self->seen = self->changes;
     return true;
 }
 
@@ -283,8 +286,8 @@ static bool compare_item(soak_world *self, const kl_value *item,
     return true;
 }
 
-/* Compares a page of what the server has with the cache from `*at` on; `next`
- * becomes where to ask for the next one, or "". */
+/* Compares a page of the server's list with the cache from `*at` on; `next`
+ * gets the target of the next page, or "". */
 static bool compare_page(soak_world *self, const kl_object_list *list,
                          const kl_doc *page, size_t *at, char next[TARGET_SIZE])
 {

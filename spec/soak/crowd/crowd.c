@@ -1,8 +1,9 @@
 /*
  * crowd.c - the simulated API server under a crowd of clients that come and go:
- * thousands of connections a lap, half-open ones, slow senders, watches, deaf
- * and hasty ones. Prints what the process uses after each; judge.lua looks at
- * that. Usage: crowd CONNECTIONS|MINUTESm [A-LAP]; KUBELUA_SOAK_LEAK=N
+ * thousands of connections a lap, among them half-open ones, slow senders,
+ * watches, and clients that read nothing or reset at once. After each lap it
+ * prints what the process uses, for judge.lua. Usage: crowd
+ * CONNECTIONS|MINUTESm [A-LAP]; KUBELUA_SOAK_LEAK=N
  */
 #include "visitors.h"
 
@@ -22,18 +23,20 @@
 enum {
     A_LAP = 2000,
     CHANGES = 10,
-    MUCH = 250,         /* objects of the kind that is listed by the deaf, */
-    MUCH_BYTES = 4000,  /* each: more than a socket holds */
-    HISTORY = 200,      /* kept of each kind: full after the first lap */
-    SPARE = 100,        /* descriptors beside the connections */
-    REST_MS = 20000,    /* for the server to see that all have gone, */
-    LEAK_REST_MS = 3000 /* and where that is not to be */
+    MUCH = 250,        /* objects of the kind that DEAF visitors list */
+    MUCH_BYTES = 4000, /* size of each: more than a socket's buffer holds */
+    /* changes kept of each kind: full after the first lap */
+    HISTORY = 200,
+    SPARE = 100, /* descriptors beyond those of the connections */
+    /* time for the server to see that all clients have left */
+    REST_MS = 20000,
+    LEAK_REST_MS = 3000 /* the same if some stay on purpose */
 };
 
-/* What is judged. */
+/* The server that is judged. */
 typedef struct crowd_server {
     kl_sim *sim;
-    int told; /* the crowd's process */
+    int told; /* a socket to the process of the crowd */
     int port;
     int leak;
     long connections;
@@ -51,7 +54,8 @@ static bool fail(crowd_server *self, const char *what)
     return false;
 }
 
-/* Room for so many connections; false: there is none. */
+/* Raises the limit of descriptors for so many connections; false: it cannot be
+ * raised. */
 static bool make_room(int connections)
 {
     struct rlimit limit;
@@ -102,7 +106,7 @@ static bool begin(crowd_server *self)
     return load(self);
 }
 
-/* One request of an administrator. */
+/* Makes one request as an administrator. */
 static bool call(crowd_server *self, const char *method, const char *target,
                  const char *body)
 {

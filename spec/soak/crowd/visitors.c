@@ -22,33 +22,36 @@ enum {
     PASSES = 8,
     PATIENCE_S = 60,
     TEXT_SIZE = 1024,
-    HALF = 500 /* bytes of a body that is said to be twice as long */
+    /* bytes that are sent of a body whose Content-Length is twice as long */
+    HALF = 500
 };
 
 typedef enum {
-    SILENT,    /* connects, and that is all */
+    SILENT,    /* connects, and sends nothing */
     HALF_HEAD, /* stops in the middle of the first line */
     HALF_BODY, /* stops in the middle of a body */
     SLOW,      /* creates an object, a few bytes at a time */
-    WATCHER,   /* reads what it is told */
-    DEAF,      /* asks for all there is, and reads nothing */
-    HASTY,     /* asks, and resets the connection at once */
-    CALLER,    /* asks, reads, asks again on the same connection */
+    WATCHER,   /* reads the events of a watch */
+    DEAF,      /* lists a large collection, and reads nothing */
+    HASTY,     /* sends a request, and resets the connection at once */
+    /* sends a request, reads the answer, and asks again on the same
+     * connection */
+    CALLER,
     KINDS
 } visitor_kind;
 
 typedef struct visitor {
     int fd;
     visitor_kind kind;
-    char *text; /* of the slow: what is to be sent */
+    char *text; /* of SLOW: the request to send */
     size_t sent;
-    char last; /* byte that was read */
+    char last; /* the last byte that was read */
 } visitor;
 
 typedef struct crowd {
     visitors_lap *lap;
     visitor *visitors;
-    int writer; /* an ordinary connection */
+    int writer; /* an ordinary connection, which changes objects */
 } crowd;
 
 static bool fail(crowd *self, const char *format, ...)
@@ -93,8 +96,8 @@ static bool say(int fd, const char *text)
     return put(fd, text, strlen(text));
 }
 
-/* Reads until there was an answer's head and `length` bytes behind it, which
- * are as many as it tells of; false: that status, and no other, was wanted. */
+/* Reads a whole answer: its head, and a body of Content-Length bytes. True if
+ * it has the wanted status. */
 static bool take_answer(int fd, int wanted)
 {
     char room[8 * TEXT_SIZE];
@@ -114,7 +117,7 @@ static bool take_answer(int fd, int wanted)
         end = strstr(room, "\r\n\r\n");
         line = end != NULL ? strstr(room, "Content-Length: ") : NULL;
         if (line == NULL || sscanf(room, "HTTP/1.1 %d", &status) != 1) {
-            end = NULL; /* not all of the head yet */
+            end = NULL; /* the head is not complete */
             continue;
         }
         end += 4;
@@ -123,7 +126,7 @@ static bool take_answer(int fd, int wanted)
     return status == wanted;
 }
 
-/* One request and its answer. */
+/* Sends one request, and reads its answer. */
 static bool ask(int fd, int wanted, const char *method, const char *path,
                 const char *body)
 {
@@ -135,7 +138,7 @@ static bool ask(int fd, int wanted, const char *method, const char *path,
     return put(fd, text, (size_t)used) && take_answer(fd, wanted);
 }
 
-/* What a slow one has to say. */
+/* Makes the request of a slow visitor. */
 static char *make_text(int number)
 {
     char body[TEXT_SIZE], text[2 * TEXT_SIZE];
@@ -157,12 +160,13 @@ static bool begin_half_body(visitor *self)
                         "POST " CONFIGMAPS " HTTP/1.1\r\n" HEAD LENGTH,
                         (size_t)(2 * HALF));
 
-    memset(blanks, ' ', sizeof(blanks)); /* JSON may begin with as many */
+    /* JSON may begin with any number of blanks */
+    memset(blanks, ' ', sizeof(blanks));
     return put(self->fd, text, (size_t)used) &&
            put(self->fd, blanks, sizeof(blanks));
 }
 
-/* The first step. */
+/* Takes a visitor's first step. */
 static bool begin(visitor *self, int number)
 {
     switch (self->kind) {
@@ -197,7 +201,8 @@ static void reset(visitor *self)
     self->fd = -1;
 }
 
-/* The next bytes of a slow one; with the last pass the rest, and the answer. */
+/* Sends the next bytes of a slow visitor; in the last pass sends the rest, and
+ * reads the answer. */
 static bool dribble(crowd *self, visitor *slow, int pass)
 {
     size_t length = strlen(slow->text);
@@ -255,7 +260,8 @@ static bool connect_all(crowd *self)
     return true;
 }
 
-/* Reads lines of JSON, not those of chunks, until there were so many. */
+/* Reads lines of JSON (not those of the chunked encoding) until there were so
+ * many. */
 static bool read_events(crowd *self, visitor *watcher, int wanted)
 {
     int seen = 0;
@@ -312,7 +318,7 @@ static bool run(crowd *self)
         return false;
     }
     for (int i = WATCHER; i < count; i += KINDS) {
-        /* What was there at first is one more. */
+        /* One event more: the object that existed at first. */
         if (!read_events(self, &self->visitors[i], self->lap->changes + 1)) {
             return false;
         }
@@ -320,7 +326,8 @@ static bool run(crowd *self)
     return true;
 }
 
-/* Every other one with an RST; some stay, where that is to be found out. */
+/* Closes all connections, every other one with an RST; if a leak is to be
+ * found, some stay open. */
 static void leave(crowd *self)
 {
     for (int i = 0; i < self->lap->connections; i++) {
