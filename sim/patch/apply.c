@@ -1,7 +1,8 @@
 /*
  * apply.c - see managers.h: server-side apply. The configuration is merged into
- * the object, fields that its manager no longer lists are removed, and other
- * managers lose the fields that it changes, or are a conflict.
+ * the object, and fields that its manager applied before but does not list now
+ * are removed. Other managers lose the fields that change; without `force`,
+ * such a field is a conflict.
  */
 #include "sim/patch/managers.h"
 
@@ -32,7 +33,7 @@ static kl_code apply_out_of_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for an apply");
 }
 
-/* Gives the fields of a live object without managers to one manager,
+/* If a live object has no managers, gives its fields to a manager named
  * "before-first-apply". */
 static kl_code begin_managing(applying *self, kl_error *err)
 {
@@ -88,7 +89,7 @@ static int compare_manager_names(const void *a, const void *b)
                   ((const kl__manager *)b)->name);
 }
 
-/* Conflicts are listed in the order of names. */
+/* Sorts the managers by name: conflicts are listed in this order. */
 static void sort_managers(applying *self)
 {
     if (self->managers.count > 0) {
@@ -150,7 +151,7 @@ static kl__node *copy_without(const applying *self, const kl__node *merged,
                : NULL;
 }
 
-/* All managed fields, and the structs that contain them. */
+/* The fields of all managers, and the structs that contain them. */
 static kl__node *all_managed(const applying *self)
 {
     const kl__author *author = self->author;
@@ -168,9 +169,11 @@ static kl__node *all_managed(const applying *self)
 }
 
 /*
- * Removes what the manager applied last time, does not list now, and no other
- * manager has: first all that it applied is removed, then what is managed comes
- * back, then what the manager never had is restored.
+ * Removes the fields that the manager applied last time and that no manager has
+ * now. Pass 0 removes all fields of the last apply from a copy, and finds the
+ * missing fields that have no manager. Pass 1 removes only these from a new
+ * copy, and finds what is missing then. Of this, the object loses the fields of
+ * the last apply; all others stay.
  */
 static bool prune_fields(applying *self)
 {
@@ -204,7 +207,7 @@ static bool prune_fields(applying *self)
     return self->object != NULL;
 }
 
-/* Sets *less if the last apply had a field that this one lacks. */
+/* Sets *less if the last apply had a field that this apply lacks. */
 static bool says_less(const applying *self, bool *less)
 {
     kl__node *rest;
@@ -222,7 +225,7 @@ static bool says_less(const applying *self, bool *less)
     return true;
 }
 
-/* Merges the configuration, and removes what it lacks. */
+/* Merges the configuration, and removes the fields that it no longer has. */
 static kl_code merge_config(applying *self, kl_error *err)
 {
     const kl__author *author = self->author;
@@ -242,7 +245,7 @@ static kl_code merge_config(applying *self, kl_error *err)
     return KL_OK;
 }
 
-/* Takes the changed fields from their other managers. Without `force`, a field
+/* Removes the changed fields from all other managers. Without `force`, a field
  * that another manager has is a conflict. */
 static kl_code settle_conflicts(applying *self, bool force,
                                 kl__conflicts *conflicts, kl_error *err)
@@ -279,7 +282,7 @@ static kl_code settle_conflicts(applying *self, bool force,
     return KL_OK;
 }
 
-/* True if the object itself differs from before. */
+/* True if the apply changes the object, managedFields aside. */
 static bool is_changed(const applying *self)
 {
     kl__node *metadata;

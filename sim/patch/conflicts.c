@@ -1,6 +1,6 @@
 /*
- * conflicts.c - see conflicts.h and managers.h: puts conflicts of an apply in
- * words.
+ * conflicts.c - see conflicts.h and managers.h: writes the conflicts of an
+ * apply as text.
  */
 #include "sim/patch/conflicts.h"
 

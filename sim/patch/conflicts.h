@@ -1,6 +1,6 @@
 /*
- * conflicts.h - the fields that an apply would take from other managers, in
- * words, for the message of a 409.
+ * conflicts.h - lists the fields that an apply would take from other managers,
+ * for the message of a 409.
  */
 #ifndef KL_PATCH_CONFLICTS_H
 #define KL_PATCH_CONFLICTS_H

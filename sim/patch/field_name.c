@@ -32,8 +32,8 @@ int kl__field_compare(const char *a, size_t a_length, const char *b,
 
 typedef struct key {
     const char *name;
-    const kl__node *value;    /* the value that the element has; else */
-    const kl_value *constant; /* the default; else */
+    const kl__node *value;    /* the element's own value; NULL: see below */
+    const kl_value *constant; /* the default from the schema; NULL: see below */
     const char *zero;         /* Go's zero value, as JSON */
 } key;
 
@@ -181,8 +181,8 @@ kl_code kl__field_canonical(kl__edit *edit, const char **name, size_t *length,
 
 /* --- Elements of lists. --------------------------------------------------- */
 
-/* The value of a key that an element lacks: its default, or the zero that Go
- * writes for a member it cannot leave out, or none (NULL). */
+/* Finds the value of a key that an element lacks: its default, or the zero
+ * value that Go writes for a member without omitempty, or none (NULL). */
 static void find_default(const kl__schema *list, key *one)
 {
     const kl__schema_field *field =

@@ -9,7 +9,8 @@
 #include "sim/json/edit.h"
 #include "sim/schema/schema.h"
 
-/* Compares by bytes, as objects are stored; "." comes first. <0, 0, >0. */
+/* Compares by bytes, the order in which managedFields are stored; "." comes
+ * first. <0, 0, >0. */
 int kl__field_compare(const char *a, size_t a_length, const char *b,
                       size_t b_length);
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* One of the two sets of such a walk. */
+/* One of the two sets, and where the walk is in it. */
 typedef struct set_side {
     const kl__node *set;
     kl__node_iter iter;
@@ -40,7 +40,8 @@ static set_side side_of(const kl__node *set)
     return first;
 }
 
-/* Moves a side forward to an element of the other; true if it has that. */
+/* Moves `other` forward to the name of the element of `at`; true if `other` has
+ * an element of that name. */
 static bool catch_up(set_side *other, const set_side *at)
 {
     int order = -1;
@@ -246,8 +247,8 @@ typedef struct named {
     kl__node *element;
 } named;
 
-/* Puts an element into a set; `seen` has the names that are in it. Of two with
- * the same name the last one counts. */
+/* Puts an element into a set; `seen` has the names that are in it. Of two
+ * elements with the same name the last counts. */
 static bool adopt_element(kl__edit *edit, kl__node *set, kl__map *seen,
                           const named *one)
 {

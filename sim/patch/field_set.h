@@ -2,12 +2,11 @@
  * field_set.h - sets of fields, as managedFields store them: a tree in the form
  * FieldsV1. Each member is one element of a path: f:name, k:{"name":"a"} (by
  * merge keys), v:"x" (by value), i:0 (by index); its own members are the
- * elements that follow. A path is in the set if its element has a member "." or
- * no members.
+ * elements that follow in a path. A path is in the set if its last element has
+ * a member "." or no members.
  *
- * The empty set is an empty object; every other element leads to a field.
- * Elements are sorted, "." first, and their names canonical; kl__fields_adopt
- * makes a client's set so.
+ * The empty set is an empty object. Elements are sorted ("." first), and their
+ * names are canonical; kl__fields_adopt brings a client's set into this form.
  */
 #ifndef KL_PATCH_FIELD_SET_H
 #define KL_PATCH_FIELD_SET_H
@@ -24,22 +23,24 @@ kl_code kl__fields_adopt(kl__edit *edit, kl__node *set, kl_error *err);
 /* Begins an element; others may be put below it in any order. `is_member`: the
  * path of the element itself is in the set. NULL: out of memory. */
 kl__node *kl__fields_begin(kl__edit *edit, bool is_member);
-/* Puts the element into its parent, unless it has no field. False: out of
- * memory, or `element` is NULL. */
+/* Sorts what is below the element, and appends the element to its parent; drops
+ * it if neither it nor anything below it is in the set. False: out of memory,
+ * or `element` is NULL. */
 bool kl__fields_end(kl__edit *edit, kl__node *parent, const char *name,
                     size_t length, kl__node *element);
-/* Sorts the elements directly below; kl__fields_end does it by itself. */
+/* Sorts the elements directly below `set`, as kl__fields_end does. */
 bool kl__fields_sort(kl__edit *edit, kl__node *set);
 
-/* Removes the fields of another set from one; `deep`: also what is below
+/* Removes the fields of `other` from `set`; `deep`: also all fields below
  * them. */
 void kl__fields_subtract(kl__node *set, const kl__node *other, bool deep);
 /* Adds the fields of another set. False: out of memory. */
 bool kl__fields_unite(kl__edit *edit, kl__node *set, const kl__node *other);
-/* The fields that are in both. NULL: out of memory. */
+/* The fields that are in both sets. NULL: out of memory. */
 kl__node *kl__fields_intersect(kl__edit *edit, const kl__node *a,
                                const kl__node *b);
-/* Puts the element's own path into the set, besides those below it. */
+/* Adds the path of the element itself to the set; the paths below it stay.
+ * False: out of memory. */
 bool kl__fields_mark(kl__edit *edit, kl__node *element);
 
 /* Appends an element of a path in words: `.spec`, `[name="a"]`. */

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many members and elements all operations may step over (about half a
- * second); and what measuring a whole document counts as. */
+/* How many members and elements all operations together may step over (about
+ * half a second). Measuring the depth of a whole document counts as
+ * MEASURE_STEPS. */
 enum { MOST_STEPS = 100 * 1000 * 1000, MEASURE_STEPS = 1000 * 1000 };
 
 typedef struct patch_job {
@@ -25,7 +26,8 @@ typedef struct patch_job {
     size_t depth;    /* an upper bound of the document's depth */
     size_t copied;
     size_t steps;
-    /* a value has a name twice, and keeps it if no path goes through */
+    /* an object in a value has a name twice; both stay unless a path leads
+     * through that object */
     bool has_twins;
     kl_error *err;
 } patch_job;
@@ -125,8 +127,8 @@ static bool look_up(patch_job *job, const place *at, kl__node **found)
     return true;
 }
 
-/* Go turns an object on the way of a path into a map: of repeated names the
- * last value stays. */
+/* Go decodes each object on the way of a path into a map, in which the last
+ * value of a repeated name stays; so does this. */
 static bool enter_container(patch_job *job, kl__node *container)
 {
     if (!job->has_twins) {
@@ -185,7 +187,8 @@ static kl_code find_named(patch_job *job, const kl__node *operation,
     return find_place(job, text, length, at);
 }
 
-/* Checks that a value of that depth may be put there, and updates the bound. */
+/* Checks that the document may get a value of that depth at that place, and
+ * updates the bound of its depth. */
 static kl_code deepen_place(patch_job *job, const place *at, size_t depth)
 {
     if (at->level + depth > job->depth) {
@@ -338,7 +341,8 @@ static kl_code move_value(patch_job *job, kl__node *operation)
         code = find_named(job, operation, "path", &at);
     }
     if (code == KL_OK && at.level > level) {
-        /* The moved value may have the document's depth below its level. */
+        /* The moved value can be as deep as the document below its old level.
+         * If this bound is too high, measure. */
         size_t depth = job->depth > level ? job->depth - level : 0;
 
         if (at.level + depth > KL_MAX_DEPTH) {

@@ -1,7 +1,8 @@
 /*
  * managers.h - metadata.managedFields: which manager has set which fields of an
- * object (docs/KUBERNETES.md#managed-fields). Updates it for every write, and
- * does server-side apply, by the rules of apimachinery 1.36.
+ * object (docs/KUBERNETES.md#managed-fields). Functions that update this list
+ * for every write, and carry out server-side apply, by the rules of
+ * apimachinery 1.36.
  */
 #ifndef KL_PATCH_MANAGERS_H
 #define KL_PATCH_MANAGERS_H
@@ -28,8 +29,9 @@ typedef struct kl__managers {
 void kl__managers_deinit(kl__managers *managers);
 
 /* Reads the entries of `list`, a node of the document, which is used up.
- * `given`: sent by a client, to be made canonical. KL_EPARSE: an entry is
- * malformed, and none counts; KL_ENOMEM. The caller deinits it in any case. */
+ * `given`: a client has sent the list, so its sets are made canonical.
+ * KL_EPARSE: an entry is malformed, and `managers` stays empty; KL_ENOMEM. The
+ * caller deinits `managers`, whatever the result. */
 kl_code kl__managers_read(kl__managers *managers, kl__edit *edit,
                           kl__node *list, bool given, kl_error *err);
 /* The manager with the same name, operation, subresource and, unless its
@@ -44,13 +46,14 @@ void kl__managers_drop(kl__managers *managers, kl__manager *dropped);
 void kl__managers_drop_foreign(kl__managers *managers, const char *api_version);
 /* Less than 0 if the first is older; of equal age, by name. */
 int kl__manager_compare_age(const kl__manager *a, const kl__manager *b);
-/* managers_cap.c: merges the oldest updaters of each version into
- * "ancient-changes" until ten are left. */
+/* managers_cap.c: if more than ten managers have the operation Update, merges
+ * the oldest of each version into a manager "ancient-changes" until ten are
+ * left. False: out of memory. */
 bool kl__managers_cap(kl__managers *managers, kl__edit *edit);
-/* The entries in order; NULL: out of memory. */
+/* The list of entries, in kube-apiserver's order; NULL: out of memory. */
 kl__node *kl__managers_write(kl__managers *managers, kl__edit *edit);
 
-/* True if a list of entries asks to forget all: [] or [{}]. */
+/* True if a client's list asks the server to remove all entries: [] or [{}]. */
 bool kl__managers_are_reset(const kl__node *list);
 
 /* A write and its manager. Texts are borrowed and live as long as the
@@ -69,8 +72,8 @@ typedef struct kl__author {
     const kl__node *nothing;
 } kl__author;
 
-/* Updates managedFields for a create (`live` is NULL), update or patch: takes
- * them out of `object`; `*managed` is the new list, NULL if there is none.
+/* Updates managedFields for a create (`live` is NULL), update or patch: removes
+ * the list from `object`; *managed is the new list, NULL if there is none.
  * KL_ENOMEM. */
 kl_code kl__track_update(const kl__author *author, const kl__node *live,
                          kl__node *object, kl__node **managed, kl_error *err);
@@ -100,9 +103,10 @@ typedef struct kl__applied {
     kl__conflicts conflicts;
 } kl__applied;
 
-/* Applies a configuration to `live` (NULL: a new object). KL_ECONFLICT: see the
- * conflicts; KL_EINVAL: it cannot be applied, the message says why; KL_ENOMEM.
- * The caller deinits the conflicts. */
+/* Applies a configuration to `live` (NULL: a new object). KL_ECONFLICT:
+ * applied->conflicts lists them; KL_EINVAL: the configuration cannot be
+ * applied, the message says why; KL_ENOMEM. The caller deinits
+ * applied->conflicts. */
 kl_code kl__track_apply(const kl__author *author, const kl__node *live,
                         const kl__node *config, bool force,
                         kl__applied *applied, kl_error *err);
@@ -118,8 +122,8 @@ typedef struct kl__scale_path {
     const char *path;        /* ".spec.replicas"; NULL: no scale */
 } kl__scale_path;
 
-/* The entries of an object's list that a Scale shows: managers of the replicas.
- * `*scale` is NULL if there are none. KL_ENOMEM. */
+/* Makes the managedFields of a Scale from those of its object: the managers of
+ * the number of replicas. *scale is NULL if there are none. KL_ENOMEM. */
 kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
                               const kl__scale_path *paths, kl__node **scale,
                               kl_error *err);
@@ -129,15 +133,16 @@ typedef struct kl__scale_lists {
     const kl__node *scale;  /* of the Scale after the write */
 } kl__scale_lists;
 
-/* The reverse: the object's list after its Scale was written through a version.
- * `*managed` is NULL if it is empty. KL_ENOMEM. */
+/* The reverse: makes the managedFields of the object after a write of its Scale
+ * through the version `api_version`. *managed is NULL if the list is empty.
+ * KL_ENOMEM. */
 kl_code kl__managers_from_scale(kl__edit *edit, const kl__scale_lists *lists,
                                 const kl__scale_path *paths,
                                 const char *api_version, kl__node **managed,
                                 kl_error *err);
 
-/* For track.c and apply.c: takes the changed and removed fields of a write from
- * every manager but `self`; a manager may be left without any. */
+/* For track.c and apply.c: removes the changed and removed fields of a write
+ * from every manager but `self`; a manager may then have no field. */
 void kl__managers_yield(kl__managers *managers, const kl__manager *self,
                         const kl__node *changed, const kl__node *removed);
 /* Removes fields that have no managers: name, uid, resourceVersion ... */

@@ -1,6 +1,6 @@
 /*
  * managers_cap.c - see kl__managers_cap: limits how many managers an object
- * remembers.
+ * has.
  */
 #include "sim/patch/managers.h"
 
@@ -14,7 +14,7 @@
 
 enum { MOST_UPDATERS = 10 };
 
-/* The managers that update, oldest first. */
+/* The managers with the operation Update, oldest first. */
 typedef struct updaters {
     kl__manager **items;
     size_t count;
@@ -50,8 +50,8 @@ static int compare_version(const void *left, const void *right)
     return order != 0 ? order : kl__manager_compare_age(a, b);
 }
 
-/* How many of the oldest must be merged, each into the first of its version,
- * until few enough are left. SIZE_MAX: out of memory. */
+/* How many of the oldest managers must be merged, each into the first of its
+ * version, so that MOST_UPDATERS are left. SIZE_MAX: out of memory. */
 static size_t count_oldest(const updaters *list)
 {
     kl__map versions = {0};
@@ -72,7 +72,7 @@ static size_t count_oldest(const updaters *list)
 }
 
 /* Merges all managers of a version into the first: in pairs, then pairs of
- * pairs, so that no set is walked through once for each of the others. */
+ * pairs. One after the other would take quadratic time. */
 static bool merge_managers(kl__manager **group, size_t count, kl__edit *edit)
 {
     for (size_t step = 1; step < count; step *= 2) {

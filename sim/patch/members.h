@@ -1,6 +1,6 @@
 /*
- * members.h - finds the members of an object by name through a table: with a
- * linear search for each, a patch of a megabyte would take minutes.
+ * members.h - finds the members of an object by name through a table: if each
+ * were searched linearly, a patch of a megabyte would take minutes.
  */
 #ifndef KL_PATCH_MEMBERS_H
 #define KL_PATCH_MEMBERS_H
@@ -8,9 +8,9 @@
 #include "base/map.h"
 #include "sim/json/edit.h"
 
-/* Borrows the object, whose members must not be removed or renamed meanwhile.
- * Small objects are searched linearly, and so is any if there is no memory for
- * a table. */
+/* Borrows the object, whose members must not be renamed meanwhile; a removed
+ * member may still be found. Small objects are searched linearly, large objects
+ * only if there is no memory for a table. */
 typedef struct kl__members {
     const kl__node *object;
     kl__map by_name; /* empty if there is no table */
@@ -22,7 +22,7 @@ kl__node *kl__members_get(const kl__members *members, const char *name,
                           size_t length);
 
 /* Removes repeated names from all objects of a tree: the last value stays, at
- * the first one's place, as Go reads JSON. KL_ENOMEM. */
+ * the place of the first, as when Go reads JSON. KL_ENOMEM. */
 kl_code kl__members_unique(kl__node *node, kl_error *err);
 /* The same for one object, not for those in it; does nothing to other
  * values. */
@@ -30,7 +30,7 @@ kl_code kl__members_unique_in(kl__node *object, kl_error *err);
 /* True if no name is repeated. If memory runs out: false. */
 bool kl__members_are_unique(const kl__node *node);
 
-/* Removes members that are null, at any depth; elements stay. */
+/* Removes members that are null, at any depth; null elements of arrays stay. */
 void kl__patch_prune(kl__node *node);
 
 #endif

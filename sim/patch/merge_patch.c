@@ -55,8 +55,9 @@ static kl_code merge_present(kl__edit *edit, kl__node *target,
     return code;
 }
 
-/* Adds the members that do not exist. `old` has the members of before; those
- * removed since are null in the patch. */
+/* Adds the members that do not exist. `old` has the members from before
+ * merge_present. A member that merge_present removed is null in the patch, so
+ * it is not added again. */
 static kl_code merge_absent(kl__edit *edit, kl__node *target,
                             const kl__members *old, kl__node *patch,
                             kl_error *err)

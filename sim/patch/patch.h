@@ -3,11 +3,12 @@
  * strategic merge patch. Messages, codes and oddities are those that a
  * kube-apiserver 1.36 was seen to have.
  *
- * All change `target` in place; after a failure it is half changed. A patch is
- * used up. Codes: KL_ENOMEM; otherwise err->http_status is what the server
- * answers (400, 413, 422, 500), and err->message explains. No object may have a
- * name twice (members.h), except within values of a JSON patch, which stay as
- * they are unless a path leads through them. If the inputs are nested at most
+ * All functions change `target` in place; after a failure `target` is half
+ * changed. The patch must not be used afterwards. Codes: KL_ENOMEM; otherwise
+ * err->http_status is what the server answers (400, 413, 422, 500), and
+ * err->message explains. No object in the inputs may have a name twice
+ * (members.h), except within values of a JSON patch: those objects stay as they
+ * are unless a path leads through them. If the inputs are nested at most
  * KL_MAX_DEPTH deep, so is the result.
  */
 #ifndef KL_PATCH_PATCH_H
@@ -30,12 +31,13 @@ kl_code kl__patch_json(kl__edit *edit, kl__node *target, kl__node *patch,
 kl_code kl__patch_merge(kl__edit *edit, kl__node *target, kl__node *patch,
                         kl_error *err);
 
-/* A strategic merge patch. A NULL schema: the kind is unknown, and this must
- * not be called for it. */
+/* A strategic merge patch. Where the schema is unknown (NULL), objects are
+ * merged and lists are replaced. */
 kl_code kl__patch_strategic(kl__edit *edit, const kl__schema *schema,
                             kl__node *target, kl__node *patch, kl_error *err);
 
-/* Fills `err` for an answer with that status, and returns its code. */
+/* Fills `err` for an answer with that HTTP status, and returns the code that
+ * fits: KL_EBAD_REQUEST for 400, and so on. */
 kl_code kl__patch_refuse(kl_error *err, int status, const char *format, ...)
     KL_PRINTF(3, 4);
 

@@ -1,6 +1,7 @@
 /*
- * scale_managers.c - see managers.h: managedFields of an object as those of its
- * Scale, and back. The two have one field in common.
+ * scale_managers.c - see managers.h: turns managedFields of an object into
+ * those of its Scale, and back. Object and Scale have one field in common, the
+ * number of replicas.
  */
 #include "sim/patch/managers.h"
 
@@ -139,9 +140,9 @@ kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
     return code;
 }
 
-/* Takes the field from managers that no longer have it in the Scale. An entry
- * of an update is never among the Scale's entries, as its version differs
- * there. */
+/* Removes the field from managers that do not have it in the Scale any more. A
+ * manager of the object with the operation Update is never found among the
+ * Scale's, because the version differs there. */
 static kl_code yield_field(kl__edit *edit, kl__managers *parent,
                            kl__managers *scale, const kl__scale_path *paths,
                            kl_error *err)

@@ -131,7 +131,7 @@ static bool retains_patch(const kl__map *kept, kl__node *patch)
     return true;
 }
 
-/* $retainKeys: keeps only these members of the object. */
+/* $retainKeys: keeps only the listed members of the object. */
 static kl_code retain_keys(const kl__strategic *job, kl__node *original,
                            kl__node *patch)
 {
@@ -203,7 +203,7 @@ static bool is_same_type(const kl__node *a, const kl__node *b)
 typedef struct merging {
     const kl__schema *schema;
     kl__node *object;
-    kl__members old; /* the members it had before */
+    kl__members old; /* the members before the merge */
     kl__map gone;    /* names to be removed */
 } merging;
 

@@ -29,20 +29,22 @@ typedef struct kl__member_name {
 #define KL__SET_ELEMENT_ORDER "$setElementOrder"
 
 /* True if the name of a member begins with that prefix of a directive. The
- * second: the member that the directive is about, which is named after the
- * slash; NULL: there is no slash. */
+ * second function: the name of the member that the directive is about
+ * ("PREFIX/NAME"); NULL: there is no slash. */
 bool kl__strategic_is(const char *name, size_t length, const char *prefix);
 const char *kl__strategic_about(const char *name, size_t *length,
                                 const char *prefix);
-/* The schema of a member, or NULL; the second: how a list is merged. */
+/* The schema of a member, or NULL. The second function: how a list with that
+ * schema is merged. */
 const kl__schema *kl__strategic_member(const kl__schema *schema,
                                        const kl__member_name *name);
 kl__strategic_list kl__strategic_list_of(const kl__schema *schema);
 
 kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
                           kl__node *original, kl__node *patch);
-/* Carries out all $setElementOrder of a patch: merges their lists, and removes
- * these from the patch. */
+/* Carries out all $setElementOrder directives of a patch: merges and sorts the
+ * lists that they name. Removes these lists and the directives from the
+ * patch. */
 kl_code kl__strategic_orders(const kl__strategic *job, const kl__schema *schema,
                              kl__node *original, kl__node *patch);
 
@@ -71,9 +73,9 @@ typedef struct kl__keyed {
     kl__map first; /* index + 1 */
 } kl__keyed;
 
-/* Takes the elements of an array, with room for `extra` more; to be deinited
- * also after a failure. Keys are the values of `merge_key`, or (NULL) the
- * elements. */
+/* Lists the elements of an array, with room for `extra` more. The caller
+ * deinits the list, also after a failure. Keys are the values of `merge_key`,
+ * or (NULL) the elements. */
 kl_code kl__keyed_init(const kl__strategic *job, const char *merge_key,
                        kl__keyed *list, const kl__node *array, size_t extra);
 void kl__keyed_deinit(kl__keyed *list);
@@ -85,9 +87,9 @@ const char *kl__keyed_name(const kl__strategic *job, const char *merge_key,
                            kl_code *code);
 /* The first index of a key, plus 1; 0: none. */
 size_t kl__keyed_find(const kl__keyed *list, const char *key, size_t length);
-/* Sorts the elements of `merged` into `array`: elements that the first of
- * `orders` has, in its order; between them all others, in the order of the
- * second, the server's list before the patch. */
+/* Replaces the elements of `array` by those of `merged`, sorted. Elements whose
+ * key is in orders[0] come in that order. All others come between them, in the
+ * order of orders[1], the server's list before the patch. */
 kl_code kl__keyed_arrange(const kl__strategic *job, const char *merge_key,
                           kl__node *array, const kl__keyed *merged,
                           const kl__keyed *const orders[2]);
@@ -96,8 +98,8 @@ kl_code kl__keyed_arrange(const kl__strategic *job, const char *merge_key,
 kl_code kl__strategic_elements(const kl__strategic *job,
                                const kl__node *const sides[2], bool *are_maps);
 
-/* Removes directives from a value that is put in as it is. False: the value
- * itself is a directive. */
+/* Removes directives from a value that is added to an object without a merge.
+ * False: the value itself is a directive. */
 bool kl__strategic_strip(kl__node *value);
 
 kl_code kl__strategic_no_memory(const kl__strategic *job);

@@ -23,8 +23,8 @@ static kl_code delete_one(const kl__strategic *job, const char *merge_key,
     return code;
 }
 
-/* Removes the elements that are directives from a patch's list, and notes what
- * they ask for. */
+/* Removes the elements that are directives from a patch's list: marks the keys
+ * to be deleted, and sets *replaces if the list is to be replaced. */
 static kl_code take_directives(const kl__strategic *job, const char *merge_key,
                                kl__node *patch, kl__map *deleted,
                                bool *replaces)
@@ -83,7 +83,8 @@ static kl_code drop_deleted(const kl__strategic *job, const char *merge_key,
     return code;
 }
 
-/* Merges each element of a patch into the one with its key, or appends it. */
+/* Merges each element of a patch into the element with the same key; if there
+ * is none, appends it. */
 static kl_code merge_elements(const kl__strategic *job,
                               const kl__strategic_list *list, kl__keyed *merged,
                               const kl__node *patch, bool are_maps)
@@ -102,8 +103,8 @@ static kl_code merge_elements(const kl__strategic *job,
         if (key != NULL && found == 0) {
             code = kl__keyed_add(job, list->merge_key, merged, element);
         } else if (key != NULL && are_maps) {
-            /* Merging uses the element up, but the order still needs its
-             * key. */
+            /* Merging changes the element, but its key is still needed to sort
+             * the list. */
             kl__node *copy = kl__edit_copy(job->edit, element);
 
             code = copy != NULL

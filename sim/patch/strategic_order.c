@@ -92,7 +92,7 @@ kl_code kl__keyed_add(const kl__strategic *job, const char *merge_key,
     return KL_OK;
 }
 
-/* Takes the elements of a list, with room for more. */
+/* Lists the elements of an array, with room for more. */
 kl_code kl__keyed_init(const kl__strategic *job, const char *merge_key,
                        kl__keyed *list, const kl__node *array, size_t extra)
 {
@@ -116,8 +116,8 @@ kl_code kl__keyed_init(const kl__strategic *job, const char *merge_key,
 
 typedef struct ranked {
     kl__node *item;
-    size_t rank;   /* its place in the order that counts */
-    size_t server; /* its index + 1 in the list before; 0: it is new */
+    size_t rank;   /* its place among its run's elements */
+    size_t server; /* index + 1 in the server's list; 0: not there */
     size_t index;
 } ranked;
 
@@ -131,8 +131,9 @@ static int compare_ranks(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* Merges two runs: elements of the patch first, unless the server's list had
- * them the other way round. */
+/* Merges two sorted runs. An element of the patch comes before an element that
+ * only the server has, unless the server's list had both the other way
+ * round. */
 static void append_merged(kl__node *array, const ranked *server_only,
                           size_t server_count, const ranked *patched,
                           size_t patched_count)

@@ -18,12 +18,12 @@ static kl_code refuse_type(const kl__strategic *job, const char *received)
 typedef struct ordered {
     kl__strategic_list list;
     kl__node *original; /* NULL: none */
-    kl__node *patch;    /* NULL: none; no longer in the patch */
+    kl__node *patch;    /* already removed from the patch; NULL: none */
     kl__node *order;
 } ordered;
 
 /* Merges the patch's list into `merged`, and sorts the result. A copy of the
- * old list tells the order that the server had. */
+ * old list keeps the order that the server had. */
 static kl_code merge_ordered(const kl__strategic *job, ordered *lists,
                              kl__node *merged)
 {
@@ -49,8 +49,8 @@ static kl_code merge_ordered(const kl__strategic *job, ordered *lists,
     return kl__strategic_order(job, &lists->list, merged, lists->order, server);
 }
 
-/* Carries out one $setElementOrder/name; if there was no such list, `original`
- * gets the patch's. */
+/* Carries out one $setElementOrder/name; if the object had no such list, it
+ * gets the list of the patch. */
 static kl_code order_one(const kl__strategic *job, ordered *lists,
                          kl__node *original, const kl__member_name *name)
 {

@@ -77,7 +77,7 @@ kl_code kl__patch_check_operations(const kl__node *patch, kl_error *err)
     return KL_OK;
 }
 
-/* Marks each finding as one of a JSON patch. */
+/* Begins each finding with "json patch". */
 static kl_code name_patch(kl__findings *found, kl_error *err)
 {
     for (size_t i = 0; i < found->field_count; i++) {

@@ -9,12 +9,12 @@
 #include "sim/schema/schema_check.h"
 
 /* `is_operations`: a JSON patch; else any merge patch. Call it with the patch
- * as it was sent, before repeated names are removed. Results as of
+ * as it was sent, before repeated names are removed. Results like those of
  * kl__schema_check. */
 kl_code kl__patch_check(const kl__node *patch, bool is_operations,
                         kl__findings *out, kl_error *err);
 
-/* Checks the shape of a JSON patch; codes as of kl__patch_json. */
+/* Checks the shape of a JSON patch; codes like those of kl__patch_json. */
 kl_code kl__patch_check_operations(const kl__node *patch, kl_error *err);
 
 #endif

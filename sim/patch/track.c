@@ -1,6 +1,7 @@
 /*
  * track.c - see managers.h: managedFields after a write that is not an apply:
- * the writer gets the fields that it changed, and other managers lose them.
+ * the author of the write gets the fields that it changed, and other managers
+ * lose them.
  */
 #include "sim/patch/managers.h"
 
@@ -88,7 +89,8 @@ static bool own_fields(const kl__author *author, kl__managers *managers,
     return kl__fields_unite(author->edit, known->fields, changed);
 }
 
-/* Takes the changed fields from all managers, and gives them to the author. */
+/* Removes the changed fields from all managers, and gives them to the
+ * author. */
 static kl_code update_managers(const kl__author *author, const kl__node *live,
                                const kl__node *object, kl__managers *managers,
                                kl_error *err)
@@ -127,8 +129,8 @@ bool kl__managers_are_reset(const kl__node *list)
             kl__node_size(entry) == 0);
 }
 
-/* Reads the managers from before: as the request gives them, or else as they
- * were. */
+/* Reads the managers before this write: from the request, unless it has none or
+ * a malformed list; else from the live object. */
 static kl_code read_managers(const kl__author *author, const kl__node *live,
                              kl__node *given, kl__managers *managers,
                              kl_error *err)
@@ -171,7 +173,8 @@ kl_code kl__track_update(const kl__author *author, const kl__node *live,
     kl_code code = read_managers(author, live, given, &managers, err);
 
     *managed = NULL;
-    /* After managedFields were emptied, only an apply starts them again. */
+    /* After a client has emptied managedFields, only an apply adds managers
+     * again. */
     if (code == KL_OK && (managers.count > 0 || live == NULL)) {
         code = update_managers(author, live, object, &managers, err);
     }

@@ -1,5 +1,6 @@
 /*
- * typed.c - see typed.h: what the walks share, and the fields of an object.
+ * typed.c - see typed.h: functions that the walks share, and the walk that
+ * finds the fields of an object.
  */
 #include "sim/patch/typed.h"
 
@@ -136,7 +137,8 @@ const kl__element *kl__elements_find(const kl__elements *elements,
 static bool add_fields(kl__typed *typed, const kl__schema *schema,
                        const kl__node *value, kl__node *into);
 
-/* True for null and for an object without members: it is a field by itself. */
+/* True for null and for an object without members: such a value is a field by
+ * itself. */
 static bool is_nothing(const kl__node *value)
 {
     return kl__node_type(value) == KL_NULL ||

@@ -12,8 +12,8 @@
 #include "sim/patch/field_set.h"
 #include "sim/schema/schema.h"
 
-/* One walk; zero it, but for `edit`, which makes all nodes. kl__typed_deinit
- * frees it. */
+/* One walk. The caller sets `edit`, which makes all nodes, and zeroes the rest.
+ * kl__typed_deinit frees it. */
 typedef struct kl__typed {
     kl__edit *edit;
     kl__buf name;
@@ -43,17 +43,17 @@ typedef struct kl__element {
     const char *name; /* lives as long as the document */
     size_t length;
     kl__node *value;
-    size_t first; /* index of the first of this name */
-    size_t times; /* at the first element: how many have this name */
+    size_t first; /* index of the first element of this name */
+    size_t times; /* how many have this name; set in the first */
 } kl__element;
 
 typedef struct kl__elements {
     kl__element *items;
     size_t count;
-    kl__map by_name; /* the first one's index + 1 */
+    kl__map by_name; /* index of the first of a name, + 1 */
 } kl__elements;
 
-/* False: out of memory; to be deinited all the same. */
+/* False: out of memory. The caller deinits `elements` also then. */
 bool kl__elements_init(kl__elements *elements, kl__typed *typed,
                        const kl__schema *schema, const kl__node *list);
 void kl__elements_deinit(kl__elements *elements);

@@ -71,7 +71,7 @@ static void check_typed_members(checking *self, const kl__schema *schema,
 }
 
 /* Checks the name of an element of a set or map, which must be unique. False:
- * it has none. */
+ * the element has no name. */
 static bool check_element_name(checking *self, const kl__schema *schema,
                                const kl__node *value, kl__map *seen,
                                size_t index)

@@ -27,7 +27,8 @@ static bool is_node_empty(const kl__node *value)
     return kl__node_size(value) == 0;
 }
 
-/* The value whose type decides; null may be any type. */
+/* The value whose type decides how a pair is compared: not a null, which fits
+ * any type, if there is another. */
 static const kl__node *shaping_value(const pair *values)
 {
     return kl__node_type(values->new) != KL_NULL || values->old == NULL
@@ -70,7 +71,8 @@ static bool compare_turned(kl__typed *typed, const pair *values,
     return compare_below(typed, &gone, into);
 }
 
-/* Compares at one path: begins its elements, goes deeper, ends them. */
+/* Compares at one path: begins its elements in both sets, compares what is
+ * below, and ends the elements. */
 static bool compare_at(kl__typed *typed, const pair *values, const char *name,
                        size_t length, const kl__difference *into)
 {
@@ -120,8 +122,8 @@ static bool compare_member(kl__typed *typed, const pair *values,
     return compare_at(typed, values, text, kept_length, into);
 }
 
-/* What Go writes for a missing field: {} for a struct without pointer, null
- * without omitempty; or NULL: nothing. */
+/* What Go writes for a missing field: {} for a struct that is no pointer, null
+ * for another field without omitempty; NULL: nothing. */
 static const kl__node *go_value(const kl__typed *typed,
                                 const kl__schema *schema)
 {
@@ -192,8 +194,8 @@ static bool compare_members(kl__typed *typed, const pair *values, bool is_old,
     return done;
 }
 
-/* Compares members that neither side has, of a struct that is new or
- * removed. */
+/* Compares the members that Go writes although neither side has them, for a
+ * struct that is new or removed. */
 static bool compare_unwritten(kl__typed *typed, const pair *values,
                               const kl__difference *into)
 {

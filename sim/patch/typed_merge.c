@@ -60,8 +60,8 @@ typedef struct list_merge {
     const kl__schema *schema;
     kl__elements old;
     kl__elements new;
-    bool *merged;  /* of the new elements: already in the result */
-    size_t shared; /* the next new element that the old list has too */
+    bool *merged;  /* per new element: it is in the result */
+    size_t shared; /* index of the next new element in both lists */
     kl__node *out;
 } list_merge;
 
@@ -77,7 +77,7 @@ static void find_shared(list_merge *lists, size_t from)
     }
 }
 
-/* Appends a new element, merged into the old one of its name. */
+/* Appends a new element, merged into the old element of the same name. */
 static bool put_new(list_merge *lists, size_t index)
 {
     const kl__element *new = &lists->new.items[index];
@@ -99,7 +99,8 @@ static bool put_new(list_merge *lists, size_t index)
            kl__node_append(lists->out, value);
 }
 
-/* The index of the new element with an old one's name, or the count. */
+/* The index of the new element with the name of an old element, or the
+ * count. */
 static size_t new_index(const list_merge *lists, const kl__element *old)
 {
     const kl__element *new =
@@ -108,9 +109,9 @@ static size_t new_index(const list_merge *lists, const kl__element *old)
     return new != NULL ? (size_t)(new - lists->new.items) : lists->new.count;
 }
 
-/* Merges the order: shared elements come in the order of the configuration; old
- * ones stay between them where they were; new ones come after the element that
- * they follow. */
+/* Decides the order: elements in both lists come in the order of the
+ * configuration; other old elements stay between them where they were; new
+ * elements come after the element that they follow in the configuration. */
 static bool interleave_lists(list_merge *lists)
 {
     size_t old_at = 0, new_at = 0, old_count = lists->old.count;
@@ -131,7 +132,7 @@ static bool interleave_lists(list_merge *lists)
             }
             if (new_at < new_count && same < new_count &&
                 lists->shared < new_count && same != lists->shared) {
-                old_at++; /* shared: its turn comes later, or has been */
+                old_at++; /* in both lists: put later, or already */
                 continue;
             }
             if (same == new_count) {
@@ -209,7 +210,8 @@ static bool reduce_value(kl__typed *typed, const kl__schema *schema,
                          kl__node *value, const kl__node *fields,
                          bool *is_left);
 
-/* Reduces one member or element; *is_left false: remove it. */
+/* Removes fields from one member or element. *is_left false: the caller removes
+ * the member or element itself. */
 static bool reduce_one(kl__typed *typed, const kl__schema *schema,
                        kl__node *value, const kl__node *element, bool *is_left)
 {
