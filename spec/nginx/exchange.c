@@ -137,7 +137,7 @@ void load_exchange(load_connection *connection, const load_plan *plan,
                ? read_answer(connection->socket, text, &body, &keeps)
                : -2;
     if (size < 0) {
-        /* -2: not a byte of an answer */
+        /* -2: no byte of an answer came */
         answer->outcome = errno == EAGAIN || errno == EWOULDBLOCK ? LOAD_LATE
                           : size == -2 && connection->answers > 0 ? LOAD_RACED
                                                                   : LOAD_BROKEN;

@@ -157,7 +157,7 @@ static int run_plan(void)
     return 0;
 }
 
-/* Opens all of them at the same time, so no two are the same. */
+/* Opens all sockets at the same time, so that no two ports are the same. */
 static int print_free_ports(int count)
 {
     for (int i = 0; i < count; i++) {

@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     int socket;  /* -1 while there is none */
-    int answers; /* how many answers this connection has had */
+    int answers; /* how many answers came on this connection */
 } load_connection;
 
 typedef enum {
@@ -44,7 +44,7 @@ typedef enum {
 
 typedef struct {
     load_outcome outcome;
-    int status;                /* of an answer */
+    int status;                /* of the answer */
     char body[LOAD_BODY_SIZE]; /* its first line, cut to this size */
 } load_answer;
 
