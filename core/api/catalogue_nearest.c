@@ -229,10 +229,10 @@ kl_code kl__catalogue_unknown(const kl__catalogue *catalogue, const char *name,
             ? nearest.bytes
             : "; if it is a custom one, its CustomResourceDefinition is not "
               "installed yet",
-        catalogue->unreachable.length != 0 ? "; it could not tell about " : "",
+        catalogue->unreachable.length != 0 ? "; it does not know " : "",
         catalogue->unreachable.length != 0 ? catalogue->unreachable.bytes : "",
         catalogue->unreachable.length != 0
-            ? ", whose API server does not answer: kubectl get apiservices"
+            ? ", whose API server does not answer (kubectl get apiservices)"
             : "");
     kl__buf_deinit(&nearest);
     return code;

@@ -136,7 +136,7 @@ static kl_code take_result_locked(kl_request *request, kl_reply *reply,
         return copy_failure(request, err);
     }
     if (request->was_taken) {
-        return kl_error_set(err, KL_EINVAL, "the reply was handed over before");
+        return kl_error_set(err, KL_EINVAL, "the reply was taken already");
     }
     request->was_taken = true;
     *reply = request->reply;

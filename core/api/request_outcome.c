@@ -74,8 +74,8 @@ void kl__request_judge(const kl_request *request, bool was_sent,
         kl_error told = *failure;
 
         kl_error_set(failure, KL_EUNKNOWN,
-                     "%s %.200s was sent and may have been carried out, or may "
-                     "be yet; look before you repeat it: %s",
+                     "%s %.200s was sent: it may have been carried out, or may "
+                     "still be; look before you repeat it: %s",
                      request->call.method, request->call.target, told.message);
         failure->http_status = told.http_status;
     }

@@ -217,7 +217,7 @@ static kl__stream *begin(const kl_request *request,
 
     if (send_by_ms > 0 && kl__boottime_ms() >= send_by_ms) {
         kl_error_set(failure, KL_ETIMEOUT,
-                     "the time to send it was over: it was not sent");
+                     "the request was not sent: its time was over");
         return NULL;
     }
     return kl__client_begin(request->requester->client, &request->call,

@@ -60,8 +60,7 @@ static void warn_of_plain_http(const kl__settings *settings)
     if (settings->token != NULL || settings->token_file != NULL ||
         settings->username != NULL || settings->exec != NULL) {
         kl_log(KL_LOG_WARN,
-               "%s: the server is plain http, so that no credentials are sent "
-               "to it",
+               "%s: the server is plain http, so no credentials are sent to it",
                settings->source);
     }
 }

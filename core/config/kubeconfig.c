@@ -271,7 +271,7 @@ static kl_code use_user(const kubeconfig *self, const kl__entry *context,
     code = find_entry(self, "users", name, &user, err);
     if (code == KL_OK && !user.found) {
         kl_log(KL_LOG_WARN,
-               "%s: user \"%s\" of context \"%s\" is nowhere defined; requests "
+               "%s: user \"%s\" of context \"%s\" is not defined; requests "
                "will be anonymous",
                context->file->path, name, context->name);
         return KL_OK;

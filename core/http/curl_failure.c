@@ -146,7 +146,7 @@ static void explain_handshake(const kl__curl_stream *stream, kl_error *failure)
         message_has(stream, "unexpected eof") ||
         message_has(stream, "terminated")) {
         kl_error_set(failure, KL_EUNAVAILABLE,
-                     "%s left in the middle of the TLS handshake: %s",
+                     "%s closed the connection in the TLS handshake: %s",
                      stream->origin, text);
     } else if (message_has(stream, "wrong version") ||
                message_has(stream, "unexpected message") ||
@@ -172,7 +172,7 @@ static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
         return true;
     case CURLE_SSL_CERTPROBLEM:
         kl_error_set(failure, KL_ETLS,
-                     "the client certificate for %s is of no use: check "
+                     "the client certificate for %s is not usable: check "
                      "client-certificate and client-key [%s]",
                      stream->origin, text);
         return true;
@@ -192,7 +192,7 @@ static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
      * the handshake, with an alert. */
     if (message_has(stream, "alert")) {
         kl_error_set(failure, KL_ETLS,
-                     "%s ended TLS: does it want another client certificate? "
+                     "%s closed TLS: does it want another client certificate? "
                      "[%s]",
                      stream->origin, text);
         return true;
@@ -228,13 +228,12 @@ static void explain_answer(const kl__curl_stream *stream, CURLcode status,
                      stream->origin, tls_remedy(stream));
     } else if (stream->was_late) {
         kl_error_set(failure, KL_ETIMEOUT,
-                     "the time to send it was over before there was a "
-                     "connection to %s: it was not sent",
+                     "no connection to %s in time: the request was not sent",
                      stream->origin);
     } else if (status == CURLE_ABORTED_BY_CALLBACK) {
         kl_error_set(failure, KL_EUNAVAILABLE,
-                     "the connection to %s broke while it was asked: the "
-                     "request may have been carried out or not",
+                     "the connection to %s broke during the request, which may "
+                     "have been carried out or not",
                      stream->origin);
     } else if (stream->head.complete) {
         kl_error_set(failure, KL_EUNAVAILABLE, "the answer of %s broke off: %s",
@@ -259,8 +258,8 @@ void kl__curl_explain(kl__curl_stream *stream, CURLcode status,
         /* curl reports no error if the connection ends in the middle of the
          * headers. */
         kl_error_set(failure, KL_EUNAVAILABLE,
-                     "%s closed the connection before the head of its answer "
-                     "was there%s",
+                     "%s closed the connection before its answer's headers "
+                     "were complete%s",
                      stream->origin, tls_remedy(stream));
     } else if (status == CURLE_OUT_OF_MEMORY || status == CURLE_WRITE_ERROR) {
         kl_error_set(failure, KL_ENOMEM, "out of memory for the answer of %s",

@@ -70,8 +70,8 @@ static void log_merging(const kl__processor *processor, kl__buf *names)
 {
     if (names->length > 0) {
         kl_log(KL_LOG_WARN,
-               "informer %s: handler %s is behind by its whole backlog; "
-               "changes are merged per object from here on",
+               "informer %s: the backlog of handler %s is full; from now on "
+               "changes are merged per object",
                processor->name, names->bytes);
     }
     kl__buf_deinit(names);

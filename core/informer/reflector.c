@@ -212,7 +212,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     if (older) {
         kl_log(KL_LOG_WARN,
                "%s: the server's newest version %s is older than %s, which it "
-               "told before: was the cluster restored from a backup?",
+               "sent before: was the cluster restored from a backup?",
                self->options.name, version, kl__reflector_floor(self));
         self->backward_until =
             0; /* the restore explains an event below the version */

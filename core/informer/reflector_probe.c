@@ -96,7 +96,7 @@ kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
     if (code == KL_OK && kl__version_is_older(version, floor)) {
         return kl_error_set(err, KL_EVERSION_AHEAD,
                             "the server's version %s is older than %s, which "
-                            "it told before: was the cluster restored from a "
+                            "it sent before: was the cluster restored from a "
                             "backup?",
                             version, floor);
     }

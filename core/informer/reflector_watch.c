@@ -112,7 +112,7 @@ static bool is_backward(kl__reflector *self, const char *version)
     }
     kl_log(KL_LOG_WARN,
            "%s: the server sent version %s after %s, again after a new list: "
-           "its versions are no order, and are taken as opaque from here on",
+           "its versions do not rise, and are not compared from now on",
            self->options.name, version, self->version);
     self->is_opaque = true;
     return false;
@@ -403,7 +403,7 @@ static kl_informer_state end_watch(kl__reflector *self, outcome result,
         return after_end(self, now);
     case SILENT:
         kl_log(KL_LOG_INFO,
-               "%s: nothing came for %lld s; the watch is made again from %s",
+               "%s: nothing came for %lld s; the watch is opened again at %s",
                self->options.name, (long long)now->idle_ms / 1000,
                self->version);
         kl__list_watch_end(self->options.source);

@@ -133,8 +133,8 @@ static const char *remedy_of(kl_code code, const char *message)
     if (code == KL_ENOT_FOUND &&
         (strcmp(message, no_body) == 0 ||
          strncmp(message, html_page, sizeof(html_page) - 1) == 0)) {
-        return "\n    No API server answers so: look at the server's URL in "
-               "the kubeconfig, its host, its port, and its path, which a "
+        return "\n    This is no answer of an API server: look at the server's "
+               "URL in the kubeconfig: host, port, and the path that a "
                "gateway may want (as https://host/k8s/clusters/c-1)";
     }
     return "";

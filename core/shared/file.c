@@ -190,6 +190,6 @@ int kl__shared_file_open(const char *path, const kl__shared_head *head,
             return descriptor;
         }
     }
-    kl_error_set(err, KL_EIO, "%s comes and goes", path);
+    kl_error_set(err, KL_EIO, "%s is removed again and again", path);
     return -1;
 }

@@ -397,8 +397,7 @@ kl_code kl_shared_serve(kl_shared *map, kl_client *client,
 
     options = options != NULL ? options : &defaults;
     if (map == NULL || (client == NULL && !options->no_services)) {
-        return kl_error_set(err, KL_EINVAL,
-                            "to serve takes a map and a client");
+        return kl_error_set(err, KL_EINVAL, "serving needs a map and a client");
     }
     if (owner_of(map) != NULL) {
         return kl_error_set(err, KL_EINVAL,

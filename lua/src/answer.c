@@ -87,7 +87,7 @@ static int refuse_list(lua_State *L, const kl_value *root)
 
     kl_error_set(&err, KL_EPARSE,
                  "a list was asked for, and the server answered with %s%.60s",
-                 kind[0] != '\0' ? "kind " : "JSON that is none", kind);
+                 kind[0] != '\0' ? "kind " : "other JSON", kind);
     return push_error(L, &err);
 }
 

@@ -20,7 +20,7 @@ static kl_process *check_process(lua_State *L)
     process_box *box = luaL_checkudata(L, 1, TYPE_PROCESS);
 
     if (box->process == NULL) {
-        luaL_error(L, "the process was given back");
+        luaL_error(L, "the process is closed");
     }
     return box->process;
 }

@@ -17,7 +17,7 @@ static kl_request *check_request(lua_State *L)
     request_box *box = luaL_checkudata(L, 1, TYPE_REQUEST);
 
     if (box->request == NULL) {
-        luaL_error(L, "the request was given back");
+        luaL_error(L, "the request is closed");
     }
     return box->request;
 }

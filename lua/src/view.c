@@ -42,8 +42,8 @@ static view *check_own(lua_State *L, const char *type)
 kl_object *object_of(lua_State *L, const view *self)
 {
     if (self->whole->object == NULL) {
-        misuse(L, "this object was collected before the finalizer that "
-                  "reads it");
+        misuse(L, "this object was collected already: a finalizer (__gc) "
+                  "cannot read it");
     }
     return self->whole->object;
 }
@@ -267,8 +267,9 @@ static int view_newindex(lua_State *L)
     const kl_object *object = object_of(L, check_view(L, 1));
 
     return misuse(L,
-                  "%s %s is read-only, as everybody shares it; change a "
-                  "copy: object:table() or kubelua.table(part)",
+                  "%s %s is read-only, as all readers of the cache share "
+                  "it; change a copy: object:table() or "
+                  "kubelua.table(part)",
                   kl_object_kind(object), kl_object_key(object));
 }
 

@@ -237,7 +237,8 @@ loop_watch *watch_start(int64_t limit_ms, const char *own)
     options.context = self;
     self->watchdog = kl_watchdog_start(&options, &err);
     if (self->watchdog == NULL) {
-        kl_log(KL_LOG_WARN, "nothing watches for handlers that block: %s",
+        kl_log(KL_LOG_WARN,
+               "the watchdog for handlers that block did not start: %s",
                err.message);
     }
     return self;

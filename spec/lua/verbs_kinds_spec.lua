@@ -176,7 +176,7 @@ describe("a discovery", function()
         cluster:fail { path = "/apis/batch/v1", status = 503 }
         local _, message, code = client:get("bars", "x")
         assert.equal("unknown_kind", code)
-        assert.truthy(message:find("it could not tell about batch/v1", 1, true), message)
+        assert.truthy(message:find("it does not know batch/v1", 1, true), message)
         assert(client:list("foos"))
     end)
 end)

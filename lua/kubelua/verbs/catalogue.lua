@@ -142,8 +142,8 @@ function Catalogue:refuse(name)
         hint = "; if it is a custom one, its CustomResourceDefinition is not installed yet"
     end
     if #self.unreachable > 0 then
-        hint = hint .. "; it could not tell about " .. table.concat(self.unreachable, ", ")
-            .. ", whose API server does not answer: kubectl get apiservices"
+        hint = hint .. "; it does not know " .. table.concat(self.unreachable, ", ")
+            .. ", whose API server does not answer (kubectl get apiservices)"
     end
     return nil, "the server serves no resource \"" .. name .. "\"" .. hint, "unknown_kind"
 end

@@ -156,8 +156,8 @@ static void a_group_that_is_down_does_not_hide_the_others(void **state)
 
     serve_old_form(self);
     assert_int_equal(resolve(self, "nodemetrics"), KL_EUNKNOWN_KIND);
-    assert_non_null(strstr(self->err.message,
-                           "could not tell about metrics.k8s.io/v1beta1"));
+    assert_non_null(
+        strstr(self->err.message, "does not know metrics.k8s.io/v1beta1"));
 }
 
 static void a_connection_that_fails_is_no_group_that_is_down(void **state)

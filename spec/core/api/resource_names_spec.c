@@ -219,7 +219,7 @@ static void a_group_that_is_not_served_wants_its_crd(void **state)
 static void a_group_that_does_not_answer_is_named(void **state)
 {
     leads_nowhere(*state, "widgets", KL_EUNKNOWN_KIND,
-                  "could not tell about metrics.k8s.io/v1beta1",
+                  "does not know metrics.k8s.io/v1beta1",
                   "kubectl get apiservices");
 }
 

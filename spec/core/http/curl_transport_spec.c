@@ -342,7 +342,7 @@ static void a_request_past_send_by_is_not_sent(void **state)
     hostile_on(f->server, "", STEPS(HOSTILE_ANSWER(200, "{}")));
     assert_int_equal(kl__stream_response(stream, &response, soon(), NULL, &err),
                      KL_ETIMEOUT);
-    assert_non_null(strstr(err.message, "it was not sent"));
+    assert_non_null(strstr(err.message, "the request was not sent"));
     assert_false(kl__stream_withdraw(stream));
     kl__stream_close(stream);
     request.send_by_ms = kl__boottime_ms() + 60000;

@@ -222,14 +222,15 @@ static void a_404_of_another_server_names_the_remedy(void **state)
 
     (void)state;
     answer(404, "", &err);
-    says(&err, "without a body\n    No API server answers so: look at the");
+    says(&err,
+         "without a body\n    This is no answer of an API server: look at");
     answer(404, "<html><title>404 Not Found</title></html>", &err);
-    says(&err, ": 404 Not Found\n    No API server answers so");
-    says(&err, "its path");
+    says(&err, ": 404 Not Found\n    This is no answer of an API server");
+    says(&err, "the path");
     answer(404, "404 page not found\n", &err);
     assert_string_equal(err.message, "HTTP 404: 404 page not found");
     answer(503, "<html><title>busy</title></html>", &err);
-    assert_null(strstr(err.message, "answers so"));
+    assert_null(strstr(err.message, "answer of an API"));
 }
 
 static kl_code event(const char *json, kl_error *err)
