@@ -164,9 +164,10 @@ static bool is_public(const kl__sim_ask *ask)
     return false;
 }
 
-/* Decides about a request without credentials. With RBAC, one from outside of
- * the process has the user system:anonymous. Else it is allowed if its path is
- * public, or if it was made in-process and no token is set. */
+/* Decides about a request without credentials. With RBAC, a request from
+ * outside of the process gets the user system:anonymous. Any other request is
+ * allowed if its path is public, or if it was made in-process and the options
+ * have no token. */
 static kl_code take_anonymous(kl__sim_answer *answer, kl_error *err)
 {
     if (answer->sim->has_rbac && !answer->ask.is_local) {

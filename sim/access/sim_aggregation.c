@@ -40,7 +40,7 @@ static bool has_rule(const kl__node *rules, const kl__node *rule)
     return false;
 }
 
-/* Appends the rules of a role, without those that are there already. */
+/* Appends the rules of a role that are not in `rules` yet. */
 static bool add_rules(kl__edit *edit, kl__node *rules, const kl_value *role)
 {
     kl_value_iter iter = {0};

@@ -387,7 +387,7 @@ static kl_code check_binding(kl__sim_write *write, kl_error *err)
 
 /* --- Roles and bindings. -------------------------------------------------- */
 
-/* True if an update changes only what the garbage collector changes. */
+/* True if an update changes only members that the garbage collector writes. */
 static bool is_collecting(const kl__sim_write *write)
 {
     static const char *const metadata[] = {"metadata", NULL};

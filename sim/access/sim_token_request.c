@@ -1,6 +1,7 @@
 /*
- * sim_token_request.c - TokenRequest: makes a token for a ServiceAccount, with
- * which a client can authenticate.
+ * sim_token_request.c - TokenRequest: makes a token for a ServiceAccount (the
+ * identity of a program in the cluster). A client authenticates with this
+ * token.
  */
 #include "sim/subresources/sim_below.h"
 

@@ -1,6 +1,7 @@
 /*
- * sim_admit_storage.c - admission of claims, volumes and Ingresses: the default
- * class, the finalizer that protects objects in use, and which claims may grow.
+ * sim_admit_storage.c - admission of PersistentVolumeClaims ("claims"), volumes
+ * and Ingresses: the default class, the finalizer that protects objects in use,
+ * and which claims may grow.
  */
 #include "sim/admit/sim_admit.h"
 

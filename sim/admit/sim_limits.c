@@ -1,7 +1,8 @@
 /*
- * sim_limits.c - the plugin LimitRanger: sets the default amounts of a
- * namespace's LimitRanges in containers, and refuses amounts that these do not
- * allow, in kube-apiserver's words.
+ * sim_limits.c - the plugin LimitRanger: the LimitRanges of a namespace say how
+ * much cpu, memory and storage a container, pod or claim may ask for. This sets
+ * their defaults in containers, and refuses other amounts in kube-apiserver's
+ * words.
  */
 #include "sim/admit/sim_admit.h"
 

@@ -77,7 +77,7 @@ typedef bool (*kl__pod_test)(kl__pod_look *look, const kl__node *security,
 bool kl__pod_find(kl__pod_look *look, kl__pod_test test, bool pod_too,
                   kl__pod_culprits *out);
 void kl__pod_culprits_free(kl__pod_culprits *culprits);
-/* Appends `pod and containers "a", "b"`. */
+/* Appends `pod and containers "a", "b"` as a message names them. */
 void kl__pod_culprits_put(kl__buf *out, const kl__pod_culprits *culprits);
 
 /* `one` or `many`, depending on the count: "container", "containers". */

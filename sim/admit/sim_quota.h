@@ -1,8 +1,8 @@
 /*
- * sim_quota.h - how objects count for ResourceQuotas: which resources of a
- * quota apply to a kind, which objects are in its scopes, and how much each
- * object uses. The functions read only their arguments: trees in which the
- * defaults are set.
+ * sim_quota.h - how objects count for ResourceQuotas, which limit what the
+ * objects of a namespace use together: which resources of a quota apply to a
+ * kind, which objects are in its scopes, and how much each object uses. The
+ * functions read only their arguments: trees in which the defaults are set.
  */
 #ifndef KL_SIM_QUOTA_H
 #define KL_SIM_QUOTA_H
