@@ -1,5 +1,5 @@
 /*
- * sim_labels.c - see sim_labels.h. Rules and words are those that a
+ * sim_labels.c - see sim_labels.h. Rules and messages are those that a
  * kube-apiserver 1.36 was seen to have.
  */
 #include "sim/answer/sim_labels.h"

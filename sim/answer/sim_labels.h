@@ -1,6 +1,7 @@
 /*
- * sim_labels.h - checks keys and values of labels, in objects that are written
- * and in selectors; the messages are those of Kubernetes.
+ * sim_labels.h - checks labels, the pairs of key and value by which clients
+ * select objects: in objects that are written, and in selectors. The messages
+ * are those of Kubernetes.
  */
 #ifndef KL_SIM_LABELS_H
 #define KL_SIM_LABELS_H

@@ -1,7 +1,6 @@
 /*
  * sim_options.c - see sim_options.h and docs/KUBERNETES.md#list-option-checks.
- * The matrix of allowed combinations is the one that a kube-apiserver 1.36 was
- * seen to apply.
+ * A kube-apiserver 1.36 was seen to allow the same combinations.
  */
 #include "sim/answer/sim_options.h"
 

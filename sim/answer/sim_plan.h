@@ -20,7 +20,7 @@ typedef struct kl__sim_applied {
     int64_t lines;    /* events that the rule has looked at */
     int64_t until_ms; /* nothing is sent before this time; 0: no limit */
     bool is_over;     /* the rule has had its effect */
-    kl__buf held;     /* an event that is sent after the next one */
+    kl__buf held;     /* an event that is sent after the next event */
 } kl__sim_applied;
 
 typedef struct kl__sim_plan {

@@ -1,9 +1,9 @@
 /*
  * sim_watch.c - see sim_list.h: WATCH (docs/KUBERNETES.md#watch-events).
  * Initial events come first, then a cursor moves through the history of the
- * resource. A watch has no queue: events that it has not read are in the
- * resource's ring, and a watch that the ring has left behind is ended, as by a
- * real server (docs/KUBERNETES.md#slow-readers).
+ * resource. A watch has no queue of its own: the resource keeps the last events
+ * in a ring. If the ring has dropped an event that a watch has not read, the
+ * watch ends, as on a real server (docs/KUBERNETES.md#slow-readers).
  */
 #include "sim/answer/sim_list.h"
 
@@ -170,7 +170,8 @@ static bool has_no_shape(kl__sim_answer *answer)
     return answer->watch.ended;
 }
 
-/* Appends a BOOKMARK; `is_end`: the one that ends the initial events. */
+/* Appends a BOOKMARK event; `is_end`: the bookmark that ends the initial
+ * events. */
 static void write_bookmark(kl__sim_answer *answer, int64_t version, bool is_end)
 {
     static const char end[] =
@@ -212,8 +213,8 @@ static void write_event(kl__sim_answer *answer, const char *type,
     kl__buf_puts(&answer->out, "}\n");
 }
 
-/* Appends an event as this watch sees it: an object that comes into its
- * selection is ADDED, one that leaves it is DELETED. */
+/* Appends an event as this watch sees it: an object that begins to match the
+ * selection is ADDED, an object that no longer matches is DELETED. */
 static void show_event(kl__sim_answer *answer, const kl__sim_event *event)
 {
     const kl__sim_selection *selection = &answer->selection;

@@ -1,7 +1,7 @@
 /*
  * sim_discovery.h - discovery: tells clients which groups, versions and
- * resources are served, in both of Kubernetes' forms. The cluster's mutex is
- * held.
+ * resources are served, in both of Kubernetes' forms
+ * (docs/KUBERNETES.md#discovery). The cluster's mutex is held.
  */
 #ifndef KL_SIM_DISCOVERY_H
 #define KL_SIM_DISCOVERY_H

@@ -75,8 +75,8 @@ static const char *stored_as(const kl__sim_kind *kind)
     return NULL;
 }
 
-/* Writes storageVersionHash, by which a client sees that the stored version
- * changes: a hash of group, version and kind, as apiserver's StorageVersionHash
+/* Writes storageVersionHash, a client sees from it that the stored version has
+ * changed: a hash of group, version and kind, as apiserver's StorageVersionHash
  * makes it. */
 static void put_storage_hash(kl_writer *writer, const kl__sim_kind *kind)
 {

@@ -265,7 +265,7 @@ static kl_code hold_port(kl__sim_listener *listener, const char *address,
                : kl_error_set(err, KL_ENOMEM, "out of memory for a port");
 }
 
-/* Makes the listener the cluster's, or removes it (NULL). */
+/* Sets the cluster's listener; NULL removes it. */
 static void install_listener(kl_sim *sim, kl__sim_listener *listener)
 {
     sim->listener = listener;

@@ -156,7 +156,7 @@ static bool withdraw_stream(kl__stream *base)
     return ((sim_stream *)base)->was_sent;
 }
 
-/* Writes the response headers as the port would send them. */
+/* Writes the response headers that the HTTP port would send. */
 static kl_code write_headers(kl__stream *base, const char **lines,
                              kl_error *err)
 {
