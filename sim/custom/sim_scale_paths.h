@@ -1,6 +1,6 @@
 /*
- * sim_scale_paths.h - the JSON paths to the number of replicas in a custom
- * object, as its definition's subresource scale names them.
+ * sim_scale_paths.h - the JSON paths to the number of replicas and the selector
+ * in a custom object, as its definition's subresource scale names them.
  */
 #ifndef KL_SIM_SCALE_PATHS_H
 #define KL_SIM_SCALE_PATHS_H

@@ -111,8 +111,8 @@ bool kl__node_put_n(kl__edit *edit, kl__node *object, const char *name,
 /* Appends a member that is known to be new, without a lookup. */
 bool kl__node_add_n(kl__edit *edit, kl__node *object, const char *name,
                     size_t length, kl__node *value);
-/* The member of that name; if it is no object, it becomes an empty one. NULL:
- * out of memory. */
+/* The member of that name. If there is none, or it is no object, it becomes an
+ * empty object. NULL: out of memory. */
 kl__node *kl__node_ensure(kl__edit *edit, kl__node *object, const char *name);
 /* True if a list contains that text; false for NULL. */
 bool kl__node_holds(const kl__node *list, const char *text);

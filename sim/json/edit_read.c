@@ -108,7 +108,8 @@ kl__node *kl__node_get_n(const kl__node *object, const char *name,
         return NULL;
     }
     /* An object is a ring of keys and values, entered at its last key.
-     * yyjson_mut_obj_getn is not used: of equal names it gives the last one. */
+     * yyjson_mut_obj_getn is not used: if a name is repeated, it returns the
+     * last member. */
     count = yyjson_mut_get_len(of(object));
     key = of(object)->uni.ptr;
     for (size_t i = 0; i < count; i++) {

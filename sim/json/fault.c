@@ -42,7 +42,7 @@ typedef struct scan {
     const char *word; /* the literal that is being read */
     size_t in_word;   /* how many of its bytes have been read */
     size_t depth;
-    uint8_t is_array[MOST_LEVELS / 8 + 1]; /* one bit a level */
+    uint8_t is_array[MOST_LEVELS / 8 + 1]; /* one bit for each level */
     char *out;
 } scan;
 

@@ -1,6 +1,6 @@
 /*
- * sim_kinds_parts.h - what sim_kinds.c (built-in kinds) and sim_kinds_custom.c
- * share.
+ * sim_kinds_parts.h - functions that sim_kinds.c (built-in kinds) and
+ * sim_kinds_custom.c share.
  */
 #ifndef KL_SIM_KINDS_PARTS_H
 #define KL_SIM_KINDS_PARTS_H

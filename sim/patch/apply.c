@@ -1,8 +1,9 @@
 /*
- * apply.c - see managers.h: server-side apply. The configuration is merged into
- * the object, and fields that its manager applied before but does not list now
- * are removed. Other managers lose the fields that change; without `force`,
- * such a field is a conflict.
+ * apply.c - see managers.h: server-side apply
+ * (docs/KUBERNETES.md#server-side-apply). The configuration is merged into the
+ * object, and fields that its manager applied before but does not list now are
+ * removed. Other managers lose the fields that change; without `force`, such a
+ * field is a conflict.
  */
 #include "sim/patch/managers.h"
 

@@ -116,7 +116,7 @@ kl_code kl__track_apply(const kl__author *author, const kl__node *live,
 #define KL__SCALE_VERSION "autoscaling/v1"
 #define KL__SCALE_PATH ".spec.replicas"
 
-/* The path of replicas in one version of a kind. */
+/* The path of the number of replicas in one version of a kind. */
 typedef struct kl__scale_path {
     const char *api_version; /* NULL ends the list */
     const char *path;        /* ".spec.replicas"; NULL: no scale */

@@ -1,7 +1,7 @@
 /*
- * patch.h - patches that ignore the owners of fields: JSON patch, merge patch,
- * strategic merge patch. Messages, codes and oddities are those that a
- * kube-apiserver 1.36 was seen to have.
+ * patch.h - the patches that do not look at the managers of fields: JSON patch,
+ * merge patch, strategic merge patch (docs/KUBERNETES.md#patches). Messages,
+ * codes and odd cases are those that a kube-apiserver 1.36 was seen to have.
  *
  * All functions change `target` in place; after a failure `target` is half
  * changed. The patch must not be used afterwards. Codes: KL_ENOMEM; otherwise

@@ -1,7 +1,8 @@
 /*
- * strategic.h - shared by the files of strategic merge patches: strategic.c
- * merges objects, strategic_list.c and strategic_order.c lists,
- * strategic_orders.c lists with a $setElementOrder.
+ * strategic.h - shared by the files of strategic merge patches, in which the
+ * schema of a kind says how lists are merged: strategic.c merges objects,
+ * strategic_list.c and strategic_order.c lists, strategic_orders.c lists with a
+ * $setElementOrder.
  */
 #ifndef KL_PATCH_STRATEGIC_H
 #define KL_PATCH_STRATEGIC_H

@@ -1,6 +1,6 @@
 /*
- * typed.h - walks through objects by the schema of their kind: which fields
- * they have, how two differ, merging one into another, removing fields. The
+ * typed.h - walks through objects by the schema of their kind: finds their
+ * fields, compares two objects, merges one into another, removes fields. The
  * rules are those of sigs.k8s.io/structured-merge-diff: maps and structs are
  * merged by name, lists of type set or map by element, everything else as a
  * whole. A NULL schema (unknown) merges maps by name and replaces lists.

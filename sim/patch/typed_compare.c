@@ -55,8 +55,8 @@ static bool has_turned(const pair *values)
                KL__SHAPE_MAP;
 }
 
-/* A map that is no longer one, where the schema is unknown: all below it is
- * removed. */
+/* If a map has become another value, where the schema is unknown: all fields
+ * below the map count as removed. */
 static bool compare_turned(kl__typed *typed, const pair *values,
                            const kl__difference *into)
 {
