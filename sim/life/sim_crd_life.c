@@ -1,8 +1,8 @@
 /*
- * sim_crd_life.c - the controller of CustomResourceDefinitions: a definition is
- * accepted, established and served; when it is deleted, its objects are deleted
- * first. Each step is a separate change, so a watch sees the same events as
- * from a real server.
+ * sim_crd_life.c - the controller of CustomResourceDefinitions: it accepts,
+ * establishes and serves a definition; when a definition is deleted, it deletes
+ * the objects first. Each step is a separate change, so a watch sees the same
+ * events as from a real server.
  */
 #include "sim/custom/sim_crd.h"
 

@@ -1,6 +1,7 @@
 /*
  * sim_gc.c - the garbage collector: deletes objects whose owners are all gone,
- * and carries out foreground deletion and orphaning
+ * and carries out the policies foreground (dependents are deleted first) and
+ * orphan (dependents stay) of deleted owners
  * (docs/KUBERNETES.md#owner-references). It does what the collector of
  * kube-controller-manager does, but at once.
  */

@@ -93,7 +93,7 @@ KL_API kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err);
 /* The cluster's Unix time in milliseconds. Thread-safe. */
 KL_API int64_t kl_sim_now(const kl_sim *sim);
 
-/* The resourceVersion of the last change. Thread-safe. */
+/* The resourceVersion of the cluster's last change. Thread-safe. */
 KL_API int64_t kl_sim_version(kl_sim *sim);
 /* Makes every open watch that has asked for bookmarks send a bookmark with that
  * version, after all its events: a client that has read the bookmark has read
