@@ -20,7 +20,8 @@ import (
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 
-// tell has a handler say what it is told, and waits until it is synced.
+// tell runs an informer whose handler writes each event to a channel, and waits
+// until the handler has synced.
 func tell(t *testing.T, ctx context.Context, informer cache.SharedIndexInformer, run func(<-chan struct{})) <-chan string {
 	t.Helper()
 	said := make(chan string, 100)
@@ -32,7 +33,7 @@ func tell(t *testing.T, ctx context.Context, informer cache.SharedIndexInformer,
 	}
 	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(object any, initial bool) {
-			if name(object) != "kube-root-ca.crt" { // which is in every namespace
+			if name(object) != "kube-root-ca.crt" { // a controller puts it into every namespace
 				said <- fmt.Sprint("add ", name(object), " ", initial)
 			}
 		},
@@ -49,7 +50,8 @@ func tell(t *testing.T, ctx context.Context, informer cache.SharedIndexInformer,
 	return said
 }
 
-// follow makes, changes and deletes an object, and listens.
+// follow creates, updates and deletes an object, and expects the handler's
+// events.
 func follow(t *testing.T, ctx context.Context, client kubernetes.Interface, namespace string, said <-chan string) {
 	t.Helper()
 	maps := client.CoreV1().ConfigMaps(namespace)

@@ -16,7 +16,8 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// campaign has a candidate run until its context ends; it says when it leads.
+// campaign runs a candidate for leader until its context ends; a candidate that
+// leads sends its name.
 func campaign(t *testing.T, ctx context.Context, client kubernetes.Interface, namespace, name string, leads chan<- string) {
 	t.Helper()
 	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, namespace, "leader", client.CoreV1(),

@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// inProtobuf is a configuration that sends and takes nothing else.
+// inProtobuf is a configuration that sends and accepts protobuf only.
 func inProtobuf(t *testing.T) *rest.Config {
 	config := connect(t)
 	config.ContentType = runtime.ContentTypeProtobuf
@@ -40,7 +40,7 @@ func protobufClient(t *testing.T) *kubernetes.Clientset {
 
 func pointer[T any](value T) *T { return &value }
 
-// varied has what is not the same in protobuf and in JSON.
+// varied is a Deployment whose values differ in form between protobuf and JSON.
 func varied(name string) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	half := intstr.FromString("50%")
@@ -68,7 +68,7 @@ func varied(name string) *appsv1.Deployment {
 	}
 }
 
-// same fails unless both are, but for the time zone of their times, equal.
+// same fails unless both objects are equal, apart from the time zones of times.
 func same(t *testing.T, what string, got, wanted any) {
 	t.Helper()
 	if !reflect.DeepEqual(normal(t, got), normal(t, wanted)) {
@@ -76,7 +76,7 @@ func same(t *testing.T, what string, got, wanted any) {
 	}
 }
 
-// normal is an object as its JSON says it.
+// normal converts an object to the maps and lists of its JSON.
 func normal(t *testing.T, object any) map[string]any {
 	t.Helper()
 	return must[map[string]any](t)(runtime.DefaultUnstructuredConverter.ToUnstructured(object))
@@ -171,14 +171,14 @@ func TestProtobufInformersOfManyKinds(t *testing.T) {
 	})
 }
 
-// marshaler is what the Go types of built-in kinds are.
+// marshaler is an interface that the Go types of built-in kinds have.
 type marshaler interface {
 	runtime.Object
 	Marshal() ([]byte, error)
 }
 
-// expectBytes gets a list in both forms: the bytes have to be those that Go
-// writes of the JSON.
+// expectBytes gets a list in both forms: the protobuf must be the bytes that Go
+// writes for the list in JSON.
 func expectBytes(t *testing.T, ctx context.Context, client rest.Interface, path string) bool {
 	t.Helper()
 	ask := func(accept string) []byte {

@@ -68,7 +68,7 @@ func must[T any](t *testing.T) func(value T, err error) T {
 	}
 }
 
-// next is what the channel has to say, in time.
+// next returns the next value of a channel; it fails if none comes in time.
 func next[T any](t *testing.T, channel <-chan T) T {
 	t.Helper()
 	select {

@@ -93,7 +93,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except Exception as problem:  # whatever it is, it is what the test says
+    except Exception as problem:  # any error is a failed test
         print(f"not ok - kopf: an operator lives\n# {type(problem).__name__}: {problem}")
         sys.exit(1)
     print("ok - kopf: an operator lives")
