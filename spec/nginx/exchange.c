@@ -85,7 +85,8 @@ static void copy_line(char *to, const char *from, size_t length)
 
 /* Reads until `text` holds a whole answer of known length, or the connection
  * ends. *body: where the head ends. Returns how many bytes there are; -1: the
- * connection broke within the answer; -2: no byte of an answer came. */
+ * connection broke within the answer; -2: no byte of an answer came, or no
+ * whole answer came in time. */
 static ssize_t read_answer(int s, char *text, char **body, bool *keeps)
 {
     size_t used = 0, wanted = HEAD_SIZE - 1;
