@@ -75,9 +75,9 @@ static const char *stored_as(const kl__sim_kind *kind)
     return NULL;
 }
 
-/* Writes storageVersionHash, a client sees from it that the stored version has
- * changed: a hash of group, version and kind, as apiserver's StorageVersionHash
- * makes it. */
+/* Writes storageVersionHash, from which a client sees that the stored version
+ * has changed. It is a hash of group, version and kind, as apiserver's
+ * StorageVersionHash makes it. */
 static void put_storage_hash(kl_writer *writer, const kl__sim_kind *kind)
 {
     const char *stored = stored_as(kind);

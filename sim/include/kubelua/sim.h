@@ -95,9 +95,9 @@ KL_API int64_t kl_sim_now(const kl_sim *sim);
 
 /* The resourceVersion of the cluster's last change. Thread-safe. */
 KL_API int64_t kl_sim_version(kl_sim *sim);
-/* Makes every open watch that has asked for bookmarks send a bookmark with that
- * version, after all its events: a client that has read the bookmark has read
- * all events. Thread-safe. */
+/* Makes every open watch that has asked for bookmarks send a bookmark with the
+ * cluster's version, after all its events: a client that has read the bookmark
+ * has read all events. Thread-safe. */
 KL_API void kl_sim_bookmark(kl_sim *sim);
 
 /* Creates or replaces the objects of a text of YAML or JSON documents (lists
@@ -199,11 +199,11 @@ KL_API kl_code kl_sim_fail(kl_sim *sim, const kl_sim_failure *failure,
 
 /*
  * Adds a fault: a JSON object with "action" ("fail", "expire", "cut", "freeze",
- * "delay", "event", "bookmarks", "wire", "refuse", "certificate"), a filter of
- * requests, and details; docs/FAULTS.md has the table. It applies to later
- * requests and, where that makes sense, to open streams; several faults may
- * apply to one request. *id is set to its number (`id` may be NULL). KL_EPARSE,
- * KL_EINVAL naming the fields, KL_ENOMEM. Thread-safe.
+ * "delay", "event", "bookmarks", "wire", "refuse", "certificate", "tls"), a
+ * filter of requests, and details; docs/FAULTS.md has the table. It applies to
+ * later requests and, where that makes sense, to open streams; several faults
+ * may apply to one request. *id is set to its number (`id` may be NULL).
+ * KL_EPARSE, KL_EINVAL naming the fields, KL_ENOMEM. Thread-safe.
  */
 KL_API kl_code kl_sim_fault(kl_sim *sim, const char *rule, size_t length,
                             int64_t *id, kl_error *err);
