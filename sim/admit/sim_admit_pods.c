@@ -46,8 +46,8 @@ kl_code kl__sim_admit_node(kl__sim_write *write, kl_error *err)
     kl__edit *edit = write->edit;
     kl__node *spec, *list, *taint;
 
-    /* Where controllers run, the node controller would remove this taint at
-     * once; so it is not even set. */
+    /* If controllers run, the node controller would remove this taint at once,
+     * so it is not set. */
     if (!kl__sim_write_is(write, "", "nodes") || write->old != NULL ||
         !write->answer->sim->no_controllers || write->answer->loading) {
         return KL_OK;

@@ -113,7 +113,8 @@ static bool comes_before(const accept_clause *a, const accept_clause *b)
                                     : rank_clause(a) > rank_clause(b);
 }
 
-/* The clauses of the header, the most wanted first. */
+/* Reads the clauses of the header, the preferred clause first. Returns how
+ * many. */
 static size_t read_clauses(const char *accept, accept_clause *clauses)
 {
     accept_word rest = {accept, strlen(accept)};

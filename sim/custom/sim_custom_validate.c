@@ -91,8 +91,9 @@ static void refuse_type(kl__sim_write *write, const char *const paths[2],
     kl__free(shown);
 }
 
-/* The value at a path; NULL: there is none; or a value on the way is no object,
- * then a refusal is added, which shows `got` as the value. */
+/* The value at a path. NULL: there is none, or a value on the way is no object;
+ * then (unless it is null) this adds a refusal that shows `got` as the
+ * value. */
 static const kl__node *follow_path(kl__sim_write *write, const char *path,
                                    const char *got)
 {

@@ -91,7 +91,8 @@ static void carry_out_orders(kl_sim *sim)
     kl__mutex_lock(&sim->mutex);
 }
 
-/* The entry of the keeper's thread: touches sim->port, under the mutex. */
+/* The entry of the keeper's thread. It touches sim->port under the mutex, and
+ * the listener under sim->listening. */
 static void *run_keeper(void *arg)
 {
     kl_sim *sim = arg;

@@ -265,7 +265,7 @@ static bool put_conditions(kl_sim *sim, kl__edit *edit,
     return kl__node_put(edit, status, "conditions", list);
 }
 
-/* True if the conditions say already what is left. */
+/* True if the conditions already say what is left. */
 static bool is_told(const kl__edit *edit, const content_left *left)
 {
     const kl__node *list =

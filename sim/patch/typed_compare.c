@@ -27,8 +27,8 @@ static bool is_node_empty(const kl__node *value)
     return kl__node_size(value) == 0;
 }
 
-/* The value whose type decides how a pair is compared: not a null, which fits
- * any type, if there is another. */
+/* The value whose type decides how a pair is compared: the new value, or the
+ * old value if the new value is null or missing. */
 static const kl__node *shaping_value(const pair *values)
 {
     return kl__node_type(values->new) != KL_NULL || values->old == NULL
