@@ -1,6 +1,6 @@
 /*
- * amounts.h - lists of resources ({"cpu": "1", "pods": "2"}) as nodes:
- * requests, usage and limits, for quotas. The texts are valid quantities.
+ * amounts.h - lists of resources with amounts ({"cpu": "1", "pods": "2"}), as
+ * requests, limits and quotas have them. The amounts are valid quantities.
  */
 #ifndef KL_SCHEMA_AMOUNTS_H
 #define KL_SCHEMA_AMOUNTS_H
@@ -21,19 +21,20 @@ bool kl__amount_add(kl__edit *edit, kl__node *list, const char *name,
 bool kl__amounts_add(kl__edit *edit, kl__node *list, const kl__node *more);
 /* Raises each amount to at least that of `least`. */
 bool kl__amounts_raise(kl__edit *edit, kl__node *list, const kl__node *least);
-/* Subtracts the amounts of `less`, down to 0. */
+/* Subtracts the amounts of `less`; the result is at least 0. */
 bool kl__amounts_lower(kl__edit *edit, kl__node *list, const kl__node *less);
 
-/* Appends "cpu=1,pods=2", sorted by name. */
+/* Appends "cpu=1,pods=2", sorted by name. When memory runs out, `out` keeps the
+ * failure. */
 void kl__amounts_print(const kl__node *list, kl__buf *out);
 
-/* The sum of a member (requests or limits) over the containers of a pod with
- * that spec, init containers included. A list of `edit`; NULL: out of
+/* What the containers of a pod with that spec need together, init containers
+ * included; `member` is "requests" or "limits". A list of `edit`; NULL: out of
  * memory. */
 kl__node *kl__container_amounts(kl__edit *edit, const kl__node *spec,
                                 const char *member);
-/* The same for the pod: its own amounts replace the sum; and with its overhead,
- * if `overhead`. */
+/* The same for the whole pod: its own amounts of cpu and memory replace those
+ * of its containers. `overhead`: adds the overhead of the pod. */
 kl__node *kl__pod_amounts(kl__edit *edit, const kl__node *spec,
                           const char *member, bool overhead);
 

@@ -1,30 +1,31 @@
 /*
- * convert.h - converts objects of built-in kinds that are served in several
- * versions or groups, from the stored one and back, as kube-apiserver does.
- * Functions of trees.
+ * convert.h - for built-in kinds that are served in several versions or groups:
+ * converts the tree of an object from the stored version to another one and
+ * back, as kube-apiserver does.
  */
 #ifndef KL_SCHEMA_CONVERT_H
 #define KL_SCHEMA_CONVERT_H
 
 #include "sim/json/edit.h"
 
-/* Converts a normalized object, except apiVersion; fields that the other
- * version lacks go into annotations. False: out of memory. */
+/* Converts a normalized object; apiVersion stays. Fields that the other version
+ * lacks are kept in annotations. False: out of memory. */
 typedef bool (*kl__convert_fn)(kl__edit *edit, kl__node *object);
 
 typedef struct kl__conversion {
     const char *group;
     const char *kind;
-    const char *version;        /* the other version */
-    const char *stored_group;   /* the group that is stored */
+    const char *version;        /* the version that is not stored */
+    const char *stored_group;   /* the group in which objects are stored */
     kl__convert_fn from_stored; /* to the other version; and back */
     kl__convert_fn to_stored;
-    /* The stored name of a field for selectors; NULL: the same. */
+    /* For field selectors: the stored name of a field. NULL: all names are the
+     * same. */
     const char *(*label)(const char *name);
 } kl__conversion;
 
-/* The conversions of a kind to a version, or (version NULL, or group NULL) to
- * any; NULL: none. Static. */
+/* The conversions of a kind, static; NULL: there are none. A `group` or
+ * `version` that is NULL matches any. */
 const kl__conversion *kl__convert_find(const char *group, const char *kind,
                                        const char *version);
 

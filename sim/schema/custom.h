@@ -1,6 +1,6 @@
 /*
- * custom.h - custom objects and their structural schema: pruning, defaults and
- * validation, as kube-apiserver does them. Functions of trees; none keeps its
+ * custom.h - applies structural schemas to trees of custom objects, as
+ * kube-apiserver does: pruning, defaults, validation. No function keeps its
  * arguments.
  */
 #ifndef KL_SCHEMA_CUSTOM_H
@@ -10,7 +10,8 @@
 #include "sim/schema/pattern.h"
 #include "sim/schema/schema.h"
 
-/* The schema of a field of a custom object or embedded resource; NULL: none. */
+/* The schema of a field of an object or embedded resource; NULL: the schema
+ * does not have the field. */
 const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
                                    size_t length);
 
@@ -20,8 +21,8 @@ const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
 kl_code kl__custom_prune(const kl__schema *schema, kl__node *value,
                          kl__buf *unknown, kl_error *err);
 
-/* Removes repeated members, all but the last; `paths` (may be NULL) gets a line
- * for each repetition. KL_ENOMEM. */
+/* Removes repeated members: of each name, the last one stays. `paths` (may be
+ * NULL) gets a line for each repetition. KL_ENOMEM. */
 kl_code kl__custom_duplicates(kl__node *value, kl__buf *paths, kl_error *err);
 
 /* Removes each null that the schema does not allow and has no default for. */
@@ -34,7 +35,7 @@ kl_code kl__custom_default(const kl__schema *schema, kl__edit *edit,
 
 /* Validates a value by a schema (openAPIV3Schema or a part of it). `prefix`:
  * the path of the value, "" for the whole object. `old` (may be NULL): the
- * value before; what is unchanged may stay invalid. */
+ * value before the write; parts that are equal there may be invalid. */
 void kl__custom_validate(const kl_value *source, const kl__node *value,
                          const kl__node *old, const char *prefix,
                          kl__field_errors *errors);
@@ -43,8 +44,8 @@ void kl__custom_validate(const kl_value *source, const kl__node *value,
 void kl__custom_validate_lists(const kl__schema *schema, const kl__node *value,
                                kl__field_errors *errors);
 
-/* Checks kind, apiVersion and metadata of embedded resources; `prefix` as
- * above. The value itself is not one. */
+/* Checks kind, apiVersion and metadata of the embedded resources in a value,
+ * which is not one itself; `prefix` as above. */
 void kl__custom_validate_embedded(const kl__schema *schema,
                                   const kl__node *value, const char *prefix,
                                   kl__field_errors *errors);

@@ -1,7 +1,7 @@
 /*
- * custom_check.h - one validation of a value by a schema, shared by its files:
- * custom_validate.c (types and members), custom_scalar.c, custom_elements.c and
- * custom_logic.c.
+ * custom_check.h - the validation of a value by a structural schema. These
+ * files share it: custom_validate.c (types and members), custom_scalar.c,
+ * custom_elements.c and custom_logic.c.
  */
 #ifndef KL_SCHEMA_CUSTOM_CHECK_H
 #define KL_SCHEMA_CUSTOM_CHECK_H
@@ -9,8 +9,9 @@
 #include "sim/schema/custom.h"
 #include "sim/schema/custom_lookup.h"
 
-/* The errors of a value, and how many checks it passed: of several alternatives
- * the one with the most is taken as the intended one. */
+/* The errors of a value, and how many checks it has passed. If a value fits no
+ * schema of anyOf or oneOf, the errors of the schema with the most passed
+ * checks are reported. */
 typedef struct kl__outcome {
     kl__field_errors errors;
     long matches;
@@ -18,13 +19,13 @@ typedef struct kl__outcome {
 
 typedef struct kl__check {
     kl__outcome *outcome; /* of the current value */
-    const char *prefix;   /* of all paths: "" or "status" */
+    const char *prefix;   /* the start of all paths: "" or "status" */
     kl__buf name;      /* the path of the current value, without the prefix */
-    kl__lookup lookup; /* tables for schemas, and for values new and old */
+    kl__lookup lookup; /* tables for schemas, and for new and old values */
 } kl__check;
 
-/* Adds an error of the current value; the message begins with its path. `value`
- * as for kl__field_add. */
+/* Adds an error about the current value. The formatted message begins with its
+ * path. `value`: see kl__field_add. */
 void kl__check_add(kl__check *check, kl__field_fault fault, const char *value,
                    const char *format, ...) KL_PRINTF(4, 5);
 /* The same, with a node as the value. */
@@ -36,14 +37,15 @@ void kl__check_complain(kl__check *check, const char *format, ...)
 /* The path of the current value. */
 const char *kl__check_name(const kl__check *check);
 
-/* Checks a member or element, to which the path leads. A value that was invalid
- * before and is unchanged may stay. */
+/* Checks a member or element; the path leads to it. If it equals `old` (may be
+ * NULL), its errors are dropped: an unchanged value may stay invalid. */
 void kl__check_child(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
-/* Cuts the path to that length. */
+/* Cuts the path to that length, after a child was checked. */
 void kl__check_leave(kl__check *check, size_t length);
 
-/* The keywords for one type; `schema` and `value` are the current ones. */
+/* Check the current value by the keywords for its type, by enum, and by allOf,
+ * anyOf, oneOf and not. `old`: the value before the write, or NULL. */
 void kl__check_text(kl__check *check, const kl_value *schema,
                     const kl__node *value);
 void kl__check_number(kl__check *check, const kl_value *schema,
@@ -54,8 +56,8 @@ void kl__check_logic(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
 void kl__check_array(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
-/* Counts members or elements; keywords and messages are those of objects or of
- * lists. */
+/* The keywords for the least and the most members of an object, or elements of
+ * a list, and the word for these in messages. */
 typedef struct kl__count_words {
     const char *least;
     const char *most;
@@ -63,7 +65,7 @@ typedef struct kl__count_words {
 } kl__count_words;
 void kl__check_count(kl__check *check, const kl_value *schema, size_t count,
                      const kl__count_words *words);
-/* Checks a value by all keywords. */
+/* Checks a value by all keywords of a schema. */
 void kl__check_value(kl__check *check, const kl_value *schema,
                      const kl__node *value, const kl__node *old);
 

@@ -1,19 +1,21 @@
 /*
- * definition.h - validates CustomResourceDefinitions, in kube-apiserver's
- * words. CEL rules are not compiled.
+ * definition.h - validates CustomResourceDefinitions, with the messages of
+ * kube-apiserver. Rules in CEL are not compiled.
  */
 #ifndef KL_SCHEMA_DEFINITION_H
 #define KL_SCHEMA_DEFINITION_H
 
 #include "sim/schema/field_errors.h"
 
-/* Checks a definition with its defaults (names, conversion, status); `old`: the
- * definition before, NULL if it is new. Its metadata is checked elsewhere. */
+/* Checks a definition whose defaults are set (names, conversion, status).
+ * `old`: the definition before the write; NULL: it is new. The write pipeline
+ * checks its metadata. */
 void kl__definition_validate(const kl_value *root, const kl_value *old,
                              kl__field_errors *errors);
 
-/* Calls `note` with each unknown format in the schemas: these are not checked.
- * Stops when `note` returns anything but KL_OK. */
+/* Calls `note` for each unknown format in the schemas; values of such formats
+ * are not checked. Stops when `note` does not return KL_OK, and returns that
+ * code. */
 kl_code kl__definition_formats(const kl_value *root,
                                kl_code (*note)(void *context, const char *name,
                                                kl_error *err),

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Reads a duration, which may be negative. False: `why` (`size` bytes) gets
- * Go's message. */
+/* Reads a duration, which may be negative. False: it is malformed, and `why`
+ * (`size` bytes) gets Go's message. */
 bool kl__duration_read(const char *text, double *seconds, char *why,
                        size_t size);
 

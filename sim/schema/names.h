@@ -1,5 +1,5 @@
 /*
- * names.h - checks DNS names, with the reasons in Kubernetes' words.
+ * names.h - checks DNS names, with the messages of Kubernetes.
  */
 #ifndef KL_SCHEMA_NAMES_H
 #define KL_SCHEMA_NAMES_H
@@ -8,13 +8,14 @@
 
 #include <stdbool.h>
 
-/* If one returns false, `why` gets the reasons, separated by commas. */
+/* If a function returns false, `why` gets the reasons, separated by commas. */
 bool kl__name_is_label(const char *text, kl__buf *why);
 bool kl__name_is_dns1035(const char *text, kl__buf *why);
 bool kl__name_is_subdomain(const char *text, kl__buf *why);
-/* Underscores are allowed, as in names of services that are looked up. */
+/* A subdomain in which underscores are allowed, as in names of DNS SRV
+ * records. */
 bool kl__name_is_service(const char *text, kl__buf *why);
-/* "*.example.com". */
+/* "*." before a subdomain: "*.example.com". */
 bool kl__name_is_wildcard(const char *text, kl__buf *why);
 
 #endif

@@ -9,16 +9,17 @@
 #include "base/map.h"
 #include "sim/schema/schema.h"
 
-/* A document in progress: every type that is referred to is written once. */
+/* A document in progress. Every type that it refers to is written once. */
 typedef struct kl__openapi {
     kl__buf *out; /* keeps the failure when memory runs out */
     bool is_v2;   /* else version 3 */
     size_t count; /* how many types were written */
-    kl__map told; /* types by name that are written or queued */
+    kl__map told; /* names of the types that are written or queued */
     const kl__schema **waiting;
     size_t waiting_count;
     size_t waiting_capacity;
-    const char *values; /* values of the next scalar: "a,b"; NULL: any */
+    /* the values that the next scalar may have: "a,b"; NULL: any */
+    const char *values;
 } kl__openapi;
 
 /* The group, version and kind of a type. */
@@ -30,27 +31,28 @@ typedef struct kl__openapi_kind {
 
 void kl__openapi_deinit(kl__openapi *self);
 
-/* Appends a reference (JSON) to the type of that name. */
+/* Appends a reference to the type of that name, as JSON. */
 void kl__openapi_refer(kl__openapi *self, const char *name);
 
 /* Appends a schema: a reference if it has a name. */
 void kl__openapi_value(kl__openapi *self, const kl__schema *schema);
 
-/* Writes the type of a kind, as `"name":{...}` after a comma if needed, and
- * notes what it refers to. */
+/* Writes the type of a kind, unless it was written or queued: `"name":{...}`,
+ * after a comma unless it is the first type. Queues the types to which it
+ * refers. */
 void kl__openapi_type(kl__openapi *self, const kl__schema *schema,
                       const kl__openapi_kind *kind);
-/* Writes the type of a list, which has no schema; `of` names the type of its
- * items. Call kl__openapi_begin first. */
+/* Writes the type of a list of objects, which has no schema of its own; `of` is
+ * the name of the type of its items. Call kl__openapi_begin before it. */
 void kl__openapi_list(kl__openapi *self, const char *of,
                       const kl__openapi_kind *list);
-/* Begins a type that the caller writes; `name` must outlive the document.
- * False: it is there already. */
+/* Begins a type whose content the caller writes then; `name` must outlive the
+ * document. False: the document has this type already. */
 bool kl__openapi_begin(kl__openapi *self, const char *name);
 /* Appends x-kubernetes-group-version-kind, after a comma. */
 void kl__openapi_claim(kl__openapi *self, const kl__openapi_kind *kind);
 
-/* Writes all types that were referred to and are not written yet. KL_ENOMEM. */
+/* Writes all queued types, and those to which they refer. KL_ENOMEM. */
 kl_code kl__openapi_finish(kl__openapi *self, kl_error *err);
 
 #endif

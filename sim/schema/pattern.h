@@ -1,7 +1,8 @@
 /*
- * pattern.h - regular expressions in Go's syntax (RE2): finds if a text matches
- * anywhere. Time grows with the product of both lengths. Unicode classes (\pL)
- * and case folding beyond ASCII are not supported.
+ * pattern.h - regular expressions in Go's syntax (RE2): tells if a pattern
+ * matches somewhere in a text. The time grows with the length of the pattern
+ * times that of the text. Unicode classes (\pL) are not supported, and case is
+ * ignored in ASCII only.
  */
 #ifndef KL_SCHEMA_PATTERN_H
 #define KL_SCHEMA_PATTERN_H
@@ -27,16 +28,17 @@ kl__pattern_result kl__pattern_match(const char *pattern, const char *text);
  * `why` gets "error parsing regexp: ...". */
 kl__pattern_result kl__pattern_check(const char *pattern, kl__buf *why);
 
-/* --- For pattern.c and pattern_run.c: a program for a machine that is in many
- * states at once. Jumps are relative, so that pieces can be copied.  */
+/* --- For pattern.c and pattern_run.c. A compiled pattern is a program of
+ * steps. While it runs, it is at many steps at once. Jumps are relative, so
+ * that a piece of the program can be copied. */
 
 typedef enum kl__pattern_op {
     KL__OP_SET,   /* matches a character in ranges [first, first + count) */
     KL__OP_SPLIT, /* continues at both x and y */
     KL__OP_JUMP,  /* continues at x */
-    KL__OP_BEGIN, /* start of the text; with `line`, of a line */
-    KL__OP_END,
-    KL__OP_EDGE, /* a word boundary; `negated`: none */
+    KL__OP_BEGIN, /* at the start of the text, or with `line`, of a line */
+    KL__OP_END,   /* at the end of it */
+    KL__OP_EDGE,  /* at a word boundary; `negated`: not at one */
     KL__OP_MATCH
 } kl__pattern_op;
 
@@ -64,13 +66,14 @@ typedef struct kl__pattern {
     size_t range_capacity;
 } kl__pattern;
 
-/* Compiles a pattern, which must be freed whatever the result. */
+/* Compiles a text to `pattern`. The caller calls kl__pattern_deinit, also after
+ * an error. `why` (may be NULL) gets the message of KL__PATTERN_INVALID. */
 kl__pattern_result kl__pattern_compile(kl__pattern *pattern, const char *text,
                                        kl__buf *why);
 void kl__pattern_deinit(kl__pattern *pattern);
 
-/* The character at `text`, and its length in bytes; a malformed byte is one
- * character that no class has. */
+/* The character at `text`; *length gets its length in bytes. A byte that is not
+ * UTF-8 counts as a character that is in no class. */
 uint32_t kl__pattern_rune(const char *text, size_t *length);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * pattern_class.h - the parser's state of a regular expression, and its classes
- * of characters. pattern.c uses both.
+ * pattern_class.h - for pattern.c: the state of the parser of regular
+ * expressions, and the parser of classes of characters.
  */
 #ifndef KL_SCHEMA_PATTERN_CLASS_H
 #define KL_SCHEMA_PATTERN_CLASS_H
@@ -23,14 +23,15 @@ typedef struct kl__pattern_source {
     kl__buf *why;              /* may be NULL */
 } kl__pattern_source;
 
-/* Ends the parsing: "error parsing regexp: WHAT: `TEXT`". */
+/* Ends the parsing with "error parsing regexp: WHAT: `TEXT`". */
 void kl__pattern_refuse(kl__pattern_source *self, const char *what,
                         const char *text, size_t length);
 
-/* Adds a range of characters; ignoring case, also in the other case. */
+/* Adds a range of characters. With KL__PATTERN_FOLD, adds the same letters in
+ * the other case too. */
 void kl__pattern_add(kl__pattern_source *self, uint32_t low, uint32_t high);
 
-/* Reads "\d" and similar; false: there is none. */
+/* Reads a class such as "\d"; false: there is none here. */
 bool kl__pattern_class(kl__pattern_source *self, bool *negated);
 /* Reads an escaped character, such as "\x41" or "\."; false: an error. */
 bool kl__pattern_escape(kl__pattern_source *self, uint32_t *rune);

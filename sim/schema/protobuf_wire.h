@@ -1,6 +1,6 @@
 /*
- * protobuf_wire.h - reads protobuf messages field by field. Errors have the
- * words of the decoders that are generated for Go.
+ * protobuf_wire.h - reads protobuf messages field by field. The messages of
+ * errors are those of the decoders that are generated for Go.
  */
 #ifndef KL_SCHEMA_PROTOBUF_WIRE_H
 #define KL_SCHEMA_PROTOBUF_WIRE_H
@@ -20,7 +20,7 @@ enum {
     KL__WIRE_FIXED32 = 5
 };
 
-/* The rest of a message; borrowed bytes. */
+/* The bytes of a message that are not read yet; borrowed. */
 typedef struct kl__wire {
     const unsigned char *at;
     const unsigned char *end;
@@ -29,8 +29,8 @@ typedef struct kl__wire {
 typedef struct kl__wire_field {
     int number;
     int type;
-    uint64_t value; /* for all types but bytes */
-    kl__wire bytes;
+    uint64_t value; /* of all types but KL__WIRE_BYTES */
+    kl__wire bytes; /* of KL__WIRE_BYTES; borrowed from the message */
 } kl__wire_field;
 
 static inline kl__wire kl__wire_of(const void *bytes, size_t length)
@@ -45,7 +45,7 @@ static inline bool kl__wire_is_empty(const kl__wire *wire)
     return wire->at == wire->end;
 }
 
-/* Reads number and type of the next field; `message` is the name for errors.
+/* Reads number and type of the next field; errors name the message `message`.
  * KL_EPARSE: malformed. */
 kl_code kl__wire_tag(kl__wire *wire, const char *message, kl__wire_field *field,
                      kl_error *err);
@@ -54,7 +54,7 @@ kl_code kl__wire_value(kl__wire *wire, kl__wire_field *field, kl_error *err);
 /* Reads the next number of a packed list. KL_EPARSE. */
 kl_code kl__wire_number(kl__wire *wire, int type, uint64_t *value,
                         kl_error *err);
-/* Skips the value, of any type. KL_EPARSE. */
+/* Skips the field's value, of any type. KL_EPARSE. */
 kl_code kl__wire_skip(kl__wire *wire, kl__wire_field *field, kl_error *err);
 
 /* Reads the next field, tag and value. KL_EPARSE. */

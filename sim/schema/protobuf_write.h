@@ -15,11 +15,12 @@ void kl__wire_put_real(kl__buf *out, int number, double value);
 void kl__wire_put_bytes(kl__buf *out, int number, const void *bytes,
                         size_t length);
 void kl__wire_put_text(kl__buf *out, int number, const char *text);
-/* Appends the head of a field; the caller appends so many bytes. */
+/* Appends the head of a field of `length` bytes, which the caller appends
+ * then. */
 void kl__wire_put_head(kl__buf *out, int number, size_t length);
 
-/* Begins a field that is a message; what is appended until kl__wire_end is in
- * it. Returns what kl__wire_end needs. */
+/* Begins a field that is a message. All that is appended before kl__wire_end is
+ * the message; pass the result to kl__wire_end. */
 size_t kl__wire_begin(kl__buf *out, int number);
 void kl__wire_end(kl__buf *out, size_t begin);
 

@@ -11,21 +11,21 @@
 /* The longest canonical text, with its NUL. */
 #define KL__QUANTITY_SIZE 64
 
-/* The canonical form: "1000m" is "1", "0.5" is "500m", "1024Mi" is "1Gi".
- * Digits below 10^`scale` (-9: none) are rounded away from 0. Returns NULL on
- * success, else the API server's message; static. */
+/* Writes the canonical form: "1" for "1000m", "500m" for "0.5", "1Gi" for
+ * "1024Mi". Rounds away from 0 to a multiple of 10^`scale`, which is -9 or
+ * more. Returns NULL on success, else the message of kube-apiserver, static. */
 const char *kl__quantity_canonical(const char *text, size_t length, int scale,
                                    char out[KL__QUANTITY_SIZE]);
 
-/* The canonical sum, and the difference, of two valid quantities: with suffixes
- * like `a`, or like `b` if `a` is 0. */
+/* Write the sum, and the difference, of two valid quantities in canonical form.
+ * The suffix is of the same sort as that of `a`, or of `b` if `a` is 0. */
 void kl__quantity_add(const char *a, const char *b,
                       char out[KL__QUANTITY_SIZE]);
 void kl__quantity_subtract(const char *a, const char *b,
                            char out[KL__QUANTITY_SIZE]);
-/* Less than 0, 0, or more than 0. */
+/* Less than 0, 0, or more than 0, like strcmp; the quantities are valid. */
 int kl__quantity_compare(const char *a, const char *b);
-/* The quantity as a double, about. */
+/* The approximate value of a valid quantity. */
 double kl__quantity_real(const char *text);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * schema.h - the schema of a kind: types, list types, merge keys and defaults
- * of its fields. Those of built-in kinds come from a table that was read from a
- * real API server, those of custom resources from their definition. Code that
- * checks, defaults, prunes or merges objects uses both alike.
+ * of its fields. The schemas of built-in kinds come from a table that was read
+ * from a real API server; the schema of a custom resource comes from its
+ * definition. Code that checks, defaults, prunes or merges objects does not
+ * distinguish them.
  */
 #ifndef KL_SCHEMA_SCHEMA_H
 #define KL_SCHEMA_SCHEMA_H
@@ -14,8 +15,8 @@
 #include <stddef.h>
 
 typedef enum kl__schema_type {
-    /* anything: RawExtension, JSON, no type; with `items` (itself): Go makes
-     * maps and lists of it */
+    /* any value: RawExtension, JSON, no type. `items` is NULL, or the schema
+     * itself if Go decodes the value into maps and lists. */
     KL__SCHEMA_ANY,
     KL__SCHEMA_OBJECT, /* a struct with known fields */
     KL__SCHEMA_MAP,    /* any names; values have the schema `items` */
@@ -34,11 +35,11 @@ typedef enum kl__schema_format {
     KL__FORMAT_BYTE,      /* base64 */
     KL__FORMAT_TIME,      /* RFC 3339, seconds: metav1.Time */
     KL__FORMAT_MICROTIME, /* with microseconds: metav1.MicroTime */
-    KL__FORMAT_QUANTITY,  /* resource.Quantity: also reads numbers */
+    KL__FORMAT_QUANTITY,  /* resource.Quantity; a JSON number is valid too */
     KL__FORMAT_DURATION   /* metav1.Duration: "1h5m" */
 } kl__schema_format;
 
-/* x-kubernetes-list-type and x-kubernetes-map-type; granular maps are NONE. */
+/* x-kubernetes-list-type and x-kubernetes-map-type. */
 typedef enum kl__schema_list {
     KL__LIST_NONE, /* not set: atomic for arrays, granular for maps */
     KL__LIST_ATOMIC,
@@ -61,8 +62,8 @@ enum { /* x-kubernetes-patch-strategy, and other marks */
        /* An array that is a message of its own in protobuf, with the elements
         * in field 1 (ExtraValue). */
        KL__SCHEMA_WRAPPED = 1 << 9,
-       /* One of two things: in JSON as it is; in protobuf a message that has a
-        * field for a schema, and one for schemas, a boolean or names. */
+       /* A value that is a schema; or a list of schemas, a boolean, or a list
+        * of names. In protobuf, a message with a field for each of the two. */
        KL__SCHEMA_OR_ARRAY = 1 << 10,
        KL__SCHEMA_OR_BOOL = 1 << 11,
        KL__SCHEMA_OR_NAMES = 1 << 12
@@ -70,26 +71,27 @@ enum { /* x-kubernetes-patch-strategy, and other marks */
 
 typedef struct kl__schema kl__schema;
 
-/* A field of an OBJECT. What a reference adds to its type (list type, strategy,
- * default) is in the field's own schema. */
+/* A field of an OBJECT. Its schema has the members of the field's type, and
+ * what only this field has: list type, strategy, default. */
 typedef struct kl__schema_field {
     const char *name;
     const kl__schema *schema;
     bool required;
-    int number; /* in protobuf; 0: none. See kl__schema_step */
-    /* the inlined struct that it is in: "VolumeSource"; or NULL */
+    int number; /* in protobuf; 0: none. See KL__SCHEMA_BASE */
+    /* the struct that Go inlines and that has the field: "VolumeSource"; or
+     * NULL */
     const char *within;
 } kl__schema_field;
 
 /* A struct that Go inlines (VolumeSource in Volume) is a separate message in
- * protobuf. Then a field's number is a path: to this base, its last digit is
- * the number in that message, and the digits before it are the path of that
- * message. */
+ * protobuf. The number of a field in it is then a path, written as the digits
+ * of a number with this base: the last digit is the field's number in its
+ * message, and the digits before it lead to that message. */
 enum { KL__SCHEMA_BASE = 1024 };
 
-/* The next field on the way from the message at path `within` (0: the struct's
- * own) to the field at `path`: one more digit of `path`. 0: the field is not
- * within. */
+/* The first step from the message at path `within` (0: that of the outer
+ * struct) to the field at `path`: a path with one digit more than `within`. 0:
+ * the field is not inside that message. */
 static inline int kl__schema_step(int path, int within)
 {
     while (path != 0 && path / KL__SCHEMA_BASE != within) {
@@ -98,16 +100,17 @@ static inline int kl__schema_step(int path, int within)
     return path;
 }
 
-/* Keywords of a structural schema that limit a value; borrowed from the
- * definition, NULL if not set. */
+/* The keywords of a structural schema that limit a value. */
 typedef struct kl__schema_rules {
-    const kl_value *source; /* the whole schema: enum, minimum, pattern, ... */
+    /* the schema in the definition, borrowed: enum, minimum, pattern, ... */
+    const kl_value *source;
 } kl__schema_rules;
 
-/* Immutable while it lives. Pointers that do not apply are NULL. */
+/* Immutable. Pointers that do not apply to its type are NULL. */
 struct kl__schema {
     const char *name; /* "io.k8s.api.core.v1.PodSpec"; NULL: no name */
-    /* in messages: "v1.PodSpec", "int32"; NULL: use that of its items */
+    /* Go's name of the type, for messages: "v1.PodSpec", "int32"; NULL: the
+     * name is made from that of `items` */
     const char *go;
     kl__schema_type type;
     kl__schema_format format;
@@ -115,8 +118,8 @@ struct kl__schema {
     unsigned flags;
     const kl__schema_field *fields; /* OBJECT: sorted by name */
     size_t field_count;
-    /* Indexes of the fields that have numbers, in protobuf's order; NULL in a
-     * custom schema. */
+    /* Indexes in `fields` of the fields that have numbers, in the order of
+     * protobuf; NULL in a custom schema. */
     const unsigned char *numbered;
     size_t numbered_count;
     const kl__schema *items;       /* ARRAY, MAP */
@@ -132,9 +135,9 @@ const kl__schema_field *kl__schema_get(const kl__schema *schema,
 
 /* The schema of a built-in kind in a group and version ("apps", "v1",
  * "Deployment"), or of a type that is no resource ("", "v1", "DeleteOptions").
- * Read from the table at first use, shared by threads, and freed by the last
- * kl__schema_release (never, without kl__schema_hold). NULL: there is none, or
- * KL_ENOMEM. */
+ * It is read from the table at first use, shared by all threads, and freed by
+ * the last kl__schema_release. NULL: KL_EUNKNOWN_KIND, KL_ENOMEM.
+ * Thread-safe. */
 const kl__schema *kl__schema_builtin(const char *group, const char *version,
                                      const char *kind, kl_error *err);
 
@@ -145,18 +148,19 @@ const kl__schema *kl__schema_type_named(const char *name, kl_error *err);
  * end. */
 const char *kl__schema_name_at(size_t index);
 
-/* Keeps built-in schemas that were read until the last release. */
+/* Each hold keeps the built-in schemas until its release. The last release
+ * frees them; without a hold they are never freed. Thread-safe. */
 void kl__schema_hold(void);
 void kl__schema_release(void);
 
 /* The schema of every object's metadata (metav1.ObjectMeta). */
 const kl__schema *kl__schema_metadata(kl_error *err);
 
-/* The schema of a custom resource, from openAPIV3Schema (NULL: any fields),
- * with apiVersion, kind and metadata added. `value` is borrowed while it lives.
- * The caller owns it: kl__schema_free. NULL: KL_ENOMEM. */
+/* Makes the schema of a custom resource from openAPIV3Schema (NULL: any fields)
+ * and adds apiVersion, kind and metadata. The schema borrows `value` until
+ * kl__schema_free, which the caller calls. NULL: KL_ENOMEM. */
 kl__schema *kl__schema_custom(const kl_value *value, kl_error *err);
-/* of a custom resource; NULL is fine */
+/* Frees the schema of a custom resource; NULL is fine. */
 void kl__schema_free(kl__schema *schema);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * schema_cache.h - the cache of built-in schemas that were read from the table:
- * one for the process, under one lock.
+ * schema_cache.h - the cache of the built-in schemas that were read from the
+ * table. The process has one cache; one lock guards it.
  */
 #ifndef KL_SCHEMA_SCHEMA_CACHE_H
 #define KL_SCHEMA_SCHEMA_CACHE_H
@@ -19,15 +19,15 @@ typedef struct kl__schema_cache {
     kl__schema **types; /* by row of the table; NULL: not read */
     kl__schema_block *blocks;
     kl_doc *initials; /* the defaults: an array */
-    size_t *begun;    /* the rows that the current call has begun */
+    size_t *begun;    /* the rows that the current call has begun to read */
     size_t begun_count;
 } kl__schema_cache;
 
 /* Zeroed memory that lives as long as the cache. NULL: out of memory. */
 void *kl__schema_alloc(kl__schema_cache *cache, size_t size);
 
-/* Reads the type of a row, with all that it refers to. NULL: out of memory; the
- * caller then forgets the rows that were begun. */
+/* Reads the type of a row, and all types to which it refers. NULL: out of
+ * memory; then the caller removes the rows in `begun` from the cache. */
 kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * schema_default.h - defaults that are not constants, by type or kind:
- * schema_default_structs.c, schema_default_kinds.c; and helpers.
+ * schema_default.h - defaults that are not constants: those of a struct type
+ * (schema_default_structs.c), and those of a kind (schema_default_kinds.c).
  */
 #ifndef KL_SCHEMA_SCHEMA_DEFAULT_H
 #define KL_SCHEMA_SCHEMA_DEFAULT_H
@@ -8,17 +8,18 @@
 #include "sim/json/edit.h"
 #include "sim/schema/schema.h"
 
-/* The first sets defaults of a struct that depend on its other fields, after
- * the constants are set. The second sets defaults that only an object of a kind
- * gets, before that. False: out of memory. */
+/* kl__default_struct sets the defaults of a struct that depend on its other
+ * fields; the constants of the struct are set already. kl__default_kind sets
+ * the defaults that only an object of the kind gets, before all others. False:
+ * out of memory. */
 bool kl__default_struct(kl__edit *edit, kl__node *node,
                         const kl__schema *schema);
 bool kl__default_kind(kl__edit *edit, kl__node *object,
                       const kl__schema *schema);
 
-/* Each sets a member that is absent or null; kl__default_text also one that is
- * "", kl__default_copy also a list or map without elements. False: out of
- * memory. */
+/* Set a member that is absent or null. kl__default_text also replaces "", and
+ * kl__default_copy also replaces an empty list or map; it does nothing if
+ * `from` is empty. False: out of memory. */
 bool kl__default_text(kl__edit *edit, kl__node *node, const char *name,
                       const char *text);
 bool kl__default_json(kl__edit *edit, kl__node *node, const char *name,
@@ -26,7 +27,8 @@ bool kl__default_json(kl__edit *edit, kl__node *node, const char *name,
 bool kl__default_copy(kl__edit *edit, kl__node *node, const char *name,
                       const kl__node *from);
 
-/* Adds to `to` the members of `from` that it lacks. */
+/* Copies to `to` the members of `from` that it lacks. False: out of memory, or
+ * `to` is NULL. */
 bool kl__default_members(kl__edit *edit, kl__node *to, const kl__node *from);
 
 /* True if the member is that text. */

@@ -1,7 +1,7 @@
 /*
- * schema_restore.h - errors of values that are not decoded from JSON: a
- * strategic merge patch makes a map, which Go converts to a struct, with
- * messages of its own.
+ * schema_restore.h - errors of values after a strategic merge patch. Such an
+ * object is not decoded from JSON: Go converts a map to a struct, and this
+ * conversion has its own messages.
  */
 #ifndef KL_SCHEMA_SCHEMA_RESTORE_H
 #define KL_SCHEMA_SCHEMA_RESTORE_H
@@ -10,11 +10,12 @@
 #include "sim/json/edit.h"
 #include "sim/schema/schema.h"
 
-/* True if the conversion accepts a value whose JSON type differs: 1.0 is an
- * integer there. */
+/* True if the conversion accepts a value for an integer: 1.0 is one there, and
+ * no range is checked. */
 bool kl__restore_fits(const kl__node *value, const kl__schema *schema);
 
-/* Appends "cannot restore slice from map", for a value of the wrong type. */
+/* Appends the message for a value of the wrong type, such as "cannot restore
+ * slice from map". */
 void kl__restore_put_fault(kl__buf *out, const kl__node *value,
                            const kl__schema *schema);
 

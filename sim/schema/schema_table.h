@@ -1,20 +1,21 @@
 /*
- * schema_table.h - the types of the built-in kinds as the library carries them:
- * a line of text each, read into kl__schema when it is asked for first.
+ * schema_table.h - the table of the types of built-in kinds. Each row is a line
+ * of text; schema_read.c makes a kl__schema of it at its first use.
  *
- * A row's text is "%" if a change replaces it as a whole (a map that is
- * atomic), then its fields, sorted by name and separated by ";". A field is
- * "name,number,", then what the reference says beyond the type:
- *   !  required              ?  left out when empty    0  left out when zero
+ * A row's text has the fields of the type, sorted by name and separated by ";".
+ * A "%" before them means that the type is atomic: a change replaces the whole
+ * value. A field is "name,number,", then marks for what only this field has:
+ *   !  required              ?  left out if empty      0  left out if zero
  *   ^  a pointer in Go       A  atomic   S  a set      L(a,b)  a map by keys
- *   M(key)  merged, by key   R  keeps the keys given   =7  default number 7
- *   <T>  in a struct T that Go inlines: messages name it
- * then its type: s string, i int32, l int64, f float64, b bool, y bytes, t
- * time, u time with microseconds, d duration, q quantity, o int or string, a
- * anything,
- * @7 the struct of row 7, [ array of, ( array of that is a message of its own,
- * { map of. What a type other than @ is called in Go, if not what others of the
- * letter are, follows in quotes.
+ *   M(key)  merged, by key   R  retainKeys   =7  default, by its index
+ *   <T>  in the struct T that Go inlines; messages name T
+ * then a letter for the type of the field:
+ *   s string   i int32   l int64   f float64   b bool   y bytes   t time
+ *   u time with microseconds   d duration   q quantity   o int or string
+ *   a any value   @7 the struct of row 7   [ array of   { map of
+ *   ( array of, as a message of its own in protobuf
+ * then, in quotes, the Go name of the type, if it is not the usual one for the
+ * letter.
  */
 #ifndef KL_SCHEMA_SCHEMA_TABLE_H
 #define KL_SCHEMA_SCHEMA_TABLE_H
@@ -26,7 +27,8 @@ typedef struct kl__schema_row {
     const char *fields;
 } kl__schema_row;
 
-/* A group and version, and the prefix of its types; a kind's name follows. */
+/* A group and version, and the prefix of its types. The prefix and a kind make
+ * the name of a type. */
 typedef struct kl__schema_package {
     const char *group; /* NULL: the end */
     const char *version;

@@ -1,6 +1,6 @@
 /*
- * time.h - metav1.Time and MicroTime: RFC 3339, read with Go's error messages,
- * and written in UTC, as they are stored.
+ * time.h - times in objects (metav1.Time and MicroTime): reads RFC 3339, with
+ * Go's error messages, and writes it in UTC, which is the stored form.
  */
 #ifndef KL_SCHEMA_TIME_H
 #define KL_SCHEMA_TIME_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Longer than any time. */
+/* The size of a buffer for any time. */
 #define KL__TIME_SIZE 96
 
 typedef struct kl__time {
@@ -17,8 +17,8 @@ typedef struct kl__time {
     int microseconds;
 } kl__time;
 
-/* Reads a time; `micro`: with six digits after the seconds. False: `why`
- * (`size` bytes) gets Go's message. */
+/* Reads a time; `micro`: with six digits after the seconds. False: it is
+ * malformed, and `why` (`size` bytes) gets Go's message. */
 bool kl__time_read(const char *text, bool micro, kl__time *out, char *why,
                    size_t size);
 
