@@ -33,7 +33,7 @@ bool kl__amount_add(kl__edit *edit, kl__node *list, const char *name,
     return kl__amount_put(edit, list, name, sum);
 }
 
-/* Calls `put` for each amount of `from`. */
+/* Calls `put` with each amount of `from`; stops when it returns false. */
 static bool each_amount(kl__edit *edit, kl__node *list, const kl__node *from,
                         bool (*put)(kl__edit *edit, kl__node *list,
                                     const char *name, const char *amount))
@@ -129,16 +129,18 @@ static const kl__node *amounts_of(const kl__node *holder, const char *member)
     return kl__node_get(kl__node_get(holder, "resources"), member);
 }
 
-/* The init containers of a pod, which run one after the other. */
+/* Sums for the init containers of a pod, which run one after the other. A
+ * sidecar is an init container that runs on beside the later containers. */
 typedef struct beginning {
     kl__edit *edit;
     const char *member;
-    kl__node *sum;     /* over the pod's life: sidecars count in it */
-    kl__node *staying; /* of sidecars started so far */
-    kl__node *most;    /* the most needed at any time */
+    kl__node *sum;     /* what the main containers and the sidecars need */
+    kl__node *staying; /* what the sidecars so far need */
+    kl__node *most;    /* the most that is needed at any time so far */
 } beginning;
 
-/* Adds what one of them needs while it runs, beside the sidecars. */
+/* Adds what an init container needs while it runs beside the sidecars so
+ * far. */
 static bool begin_container(const beginning *self, const kl__node *container)
 {
     const kl__node *own = amounts_of(container, self->member);
@@ -178,7 +180,8 @@ static bool add_containers(kl__edit *edit, kl__node *sum, const kl__node *spec,
     return done && kl__amounts_raise(edit, sum, first.most);
 }
 
-/* A pod's own member replaces the sum over its containers. */
+/* Replaces the sums of cpu and memory by the pod's own amounts, if it has
+ * them. */
 static bool put_own(kl__edit *edit, kl__node *sum, const kl__node *spec,
                     const char *member)
 {
@@ -195,7 +198,8 @@ static bool put_own(kl__edit *edit, kl__node *sum, const kl__node *spec,
     return true;
 }
 
-/* Adds the overhead of the pod: to requests, and to limits that are set. */
+/* Adds the overhead of the pod: to all requests, but only to limits that are
+ * set. */
 static bool add_overhead(kl__edit *edit, kl__node *sum, const kl__node *spec,
                          const char *member)
 {

@@ -1,7 +1,7 @@
 /*
- * convert_autoscaler.c - see convert.h: HorizontalPodAutoscalers of
- * autoscaling/v2 as v1. v1 has one metric, CPU utilization; everything else
- * goes into annotations.
+ * convert_autoscaler.c - see convert.h: converts HorizontalPodAutoscalers of
+ * autoscaling/v2, which is stored, to v1 and back. v1 has fields only for CPU
+ * utilization; annotations keep other metrics and the behavior.
  */
 #include "sim/schema/convert.h"
 
@@ -12,9 +12,9 @@
 
 #define NOTE "autoscaling.alpha.kubernetes.io/"
 
-/* A member with a text: its path in v2, and its name in v1. */
+/* A member of a metric: its path in v2, and its name in v1. */
 typedef struct text_pair {
-    const char *path[3]; /* in v2, below the metric's member */
+    const char *path[3]; /* below the member of the metric's type */
     const char *v1;
 } text_pair;
 
@@ -76,7 +76,8 @@ static bool put_copy(kl__edit *edit, kl__node *to, const char *name,
            kl__node_put(edit, to, name, kl__edit_copy(edit, from));
 }
 
-/* Writes a metric of v2 as v1 has it in the annotation. NULL: out of memory. */
+/* Makes the form of a metric that v1 has in its annotation. NULL: out of
+ * memory. */
 static kl__node *metric_to_v1(kl__edit *edit, const kl__node *from)
 {
     const metric_sort *how = find_metric(from);
@@ -101,7 +102,7 @@ static kl__node *metric_to_v1(kl__edit *edit, const kl__node *from)
     return to != NULL ? whole : NULL;
 }
 
-/* Sets the type of a target, which follows from its members. */
+/* Sets the type of a target by the members that it has. */
 static bool put_target_type(kl__edit *edit, kl__node *to)
 {
     kl__node *target = kl__node_ensure(edit, to, "target");
@@ -177,8 +178,8 @@ static bool put_annotation(kl__edit *edit, kl__node *object, const char *name,
     return put;
 }
 
-/* Takes an annotation out and parses it. NULL: none that is JSON, or out of
- * memory (`*good`). */
+/* Removes an annotation and parses its JSON. NULL: there is none, it is no
+ * JSON, or out of memory (sets *good to false). */
 static kl__node *take_note(kl__edit *edit, kl__node *object, const char *name,
                            bool *good)
 {
@@ -195,8 +196,8 @@ static kl__node *take_note(kl__edit *edit, kl__node *object, const char *name,
     return read;
 }
 
-/* A copy with the first letter of each member in the other case: the behavior
- * is written with the names of Go's fields. */
+/* Copies a behavior, with the first letter of each name in upper or lower case:
+ * in the annotation, names are those of Go's fields. NULL: out of memory. */
 static kl__node *in_other_case(kl__edit *edit, const kl__node *from, bool upper)
 {
     static const char *const all[] = {"Tolerance", "StabilizationWindowSeconds",

@@ -1,6 +1,7 @@
 /*
- * convert_event.c - see convert.h: Events of v1 as events.k8s.io/v1: the same
- * fields, most with other names.
+ * convert_event.c - see convert.h: converts Events of v1, which is stored, to
+ * events.k8s.io/v1 and back. Both have the same fields, most with different
+ * names.
  */
 #include "sim/schema/convert.h"
 

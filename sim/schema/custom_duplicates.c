@@ -1,6 +1,6 @@
 /*
- * custom_duplicates.c - see custom.h: of repeated members the last one counts,
- * as in Go.
+ * custom_duplicates.c - see custom.h: removes repeated members of objects. As
+ * in Go, the last one stays.
  */
 #include "sim/schema/custom.h"
 
@@ -32,7 +32,7 @@ static void leave_duplicates(duplicates *self, size_t before)
     }
 }
 
-/* Notes the last member of each name, and reports repetitions. */
+/* Fills the map with the last member of each name, and reports repetitions. */
 static bool note_last_members(duplicates *self, const kl__node *object,
                               kl__map *last)
 {

@@ -30,8 +30,8 @@ static bool has_keys_of(const kl_value *keys, const kl__node *a,
     return true;
 }
 
-/* The old element of a list of type map with the same keys; `hint` is where the
- * last one was found. */
+/* For lists of type map: the element of the old list with the same keys, or
+ * NULL. The search begins at `hint`, after the last result. */
 static const kl__node *old_element(const kl_value *schema, const kl__node *old,
                                    const kl__node *element, kl__node_iter *hint)
 {
@@ -93,7 +93,8 @@ void kl__check_array(kl__check *check, const kl_value *schema,
         kl__check_leave(check, before);
     }
     kl__check_count(check, schema, kl__node_size(value), &words);
-    /* Definitions may not use uniqueItems, as it takes quadratic time. */
+    /* A definition cannot have uniqueItems, as this check takes quadratic
+     * time. */
     if (kl_value_bool(kl_value_get(schema, "uniqueItems")) &&
         kl__node_size(value) <= 1000 && has_duplicates(value)) {
         kl__check_add(check, KL__FIELD_INVALID, "\"\"",

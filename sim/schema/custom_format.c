@@ -55,8 +55,8 @@ static bool is_date(const char *text, size_t length)
     return length == 10 && is_date_part(text, length);
 }
 
-/* RFC 3339: a date, "T", "15:04:05", a fraction or none, then "Z" or an
- * offset. */
+/* True for RFC 3339: a date, "T", "15:04:05", perhaps a fraction, then "Z" or
+ * an offset. */
 static bool is_date_time(const char *text, size_t length)
 {
     const char *end = text + length, *at;
@@ -114,7 +114,8 @@ static bool is_letter(char byte)
     return isalpha((unsigned char)byte) || byte == '\xc2' || byte == '\xb5';
 }
 
-/* "1h5m", "-1.5s", "0", as in Go; or "3 days" and so on. */
+/* True for a duration as in Go ("1h5m", "-1.5s", "0"), or in words ("3
+ * days"). */
 static bool is_duration(const char *text, size_t length)
 {
     const char *end = text + length;
@@ -236,7 +237,8 @@ static bool is_mac(const char *text, size_t length)
 
 static bool is_hostname(const char *text, size_t length)
 {
-    /* One label; or several, and the last has at least two letters. */
+    /* Either one label; or several, of which the last has two letters or
+     * more. */
     return length != 0 && length <= 255 &&
            kl__pattern_match("^([a-zA-Z0-9](-?[a-zA-Z0-9]{0,62})?|([a-zA-Z0-9]"
                              "([-a-zA-Z0-9]{0,61}[a-zA-Z0-9])?\\.)+"
@@ -264,8 +266,8 @@ static bool is_uri(const char *text, size_t length)
 
 /* --- Numbers with a check digit (ISBN, credit cards). --------------------- */
 
-/* Copies the digits without blanks and dashes; returns the count, or 0: too
- * many. */
+/* Copies the digits without blanks and dashes. Returns how many there are; 0:
+ * too many. */
 static size_t strip_digits(const char *text, char *digits, size_t size)
 {
     size_t count = 0;
@@ -437,7 +439,8 @@ bool kl__custom_format_fits(const char *format, const char *text, size_t length)
         return true;
     }
     if (strlen(text) != length) {
-        return found->fits == is_anything; /* no other format allows a NUL */
+        /* only a format that allows any text allows a NUL */
+        return found->fits == is_anything;
     }
     return found->fits != NULL
                ? found->fits(text, length)

@@ -26,7 +26,8 @@ static const char *list_path(const lists *self)
     return self->path.bytes != NULL ? self->path.bytes : "";
 }
 
-/* Writes the keys of an element of a list of type map. */
+/* The keys of an element of a list of type map, as messages show them; freed by
+ * the caller. NULL: out of memory. */
 static char *show_keys(const kl__schema *schema, const kl__node *element)
 {
     kl__edit *edit = kl__edit_new(NULL);
@@ -62,7 +63,7 @@ static void refuse_duplicate(lists *self, size_t index, const char *shown)
     kl__buf_deinit(&field);
 }
 
-/* Fills the entries, and finds repeated ones. */
+/* Fills the entries, and adds an error for each repeated element, once. */
 static void compare_entries_of(lists *self, const kl__schema *schema,
                                const kl__node *value, entry *entries)
 {
@@ -89,7 +90,8 @@ static void compare_entries_of(lists *self, const kl__schema *schema,
     kl__map_deinit(&seen);
 }
 
-/* True if all elements are objects, as a list of type map requires. */
+/* True if all elements are objects or null, as a list of type map requires;
+ * else adds an error. */
 static bool has_objects(lists *self, const kl__node *value)
 {
     kl__node_iter iter = {0};

@@ -1,6 +1,7 @@
 /*
- * custom_logic.c - see custom_check.h: allOf, anyOf, oneOf and not. If all
- * alternatives fail, the one that passed the most checks gives the errors.
+ * custom_logic.c - see custom_check.h: allOf, anyOf, oneOf and not. If a value
+ * fits no schema of anyOf or oneOf, the errors are those of the schema of which
+ * it passes the most checks.
  */
 #include "sim/schema/custom_check.h"
 
@@ -19,7 +20,7 @@ static void merge_outcomes(kl__outcome *outcome, kl__outcome *from)
     clear_outcome(from);
 }
 
-/* Keeps the better one of two failures in `best`; the other is cleared. */
+/* Keeps in `best` the failure with more passed checks; clears the other. */
 static void keep_best(kl__outcome *best, bool *has_best, kl__outcome *other)
 {
     if (!*has_best || other->matches > best->matches) {
@@ -31,7 +32,7 @@ static void keep_best(kl__outcome *best, bool *has_best, kl__outcome *other)
     clear_outcome(other);
 }
 
-/* Schemas (for "not": one), and the value to try them on. */
+/* The schemas of a keyword (of "not": one), and the value to check by them. */
 typedef struct alternatives {
     const kl_value *schemas;
     const kl__node *value;
@@ -50,8 +51,9 @@ static kl__outcome try_schema(kl__check *check, const kl_value *schema,
     return outcome;
 }
 
-/* Tries the alternatives, with `one` only until one fits. Returns how many fit;
- * `found` is the first that fits, or else the best failure. */
+/* Checks the value by each schema; with `one`, only until it fits one. Returns
+ * how many schemas it fits. `found` gets the outcome of the first that fits, or
+ * else of the best failure. */
 static size_t try_each(kl__check *check, const alternatives *of, bool one,
                        kl__outcome *found)
 {

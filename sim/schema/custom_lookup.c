@@ -26,7 +26,8 @@ void kl__lookup_deinit(kl__lookup *lookup)
     kl__map_deinit(&lookup->tables);
 }
 
-/* Adds a member; of repeated names the first counts, as without a table. */
+/* Adds a member, unless its name is in the table: of repeated names, the first
+ * member counts, as in a linear search. */
 static void add_member_once(table *self, const char *name, size_t length,
                             const void *member)
 {

@@ -29,7 +29,8 @@ const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
     return NULL;
 }
 
-/* The schema of a member: of that field, or of all additional ones. */
+/* The schema of a member: that of the field with this name, or of all members
+ * of a map; NULL: none. */
 static const kl__schema *member_of(const kl__schema *schema, const char *name,
                                    size_t length)
 {
@@ -51,8 +52,8 @@ static bool has_flag(const kl__schema *schema, unsigned flag)
     return schema != NULL && (schema->flags & flag) != 0;
 }
 
-/* True if unknown members are kept; also for built-in types that allow
- * anything. */
+/* True if unknown members are kept: by the schema's own flag, or because a
+ * built-in type allows any value. */
 static bool is_open(const kl__schema *schema)
 {
     return has_flag(schema, KL__SCHEMA_PRESERVE) ||
@@ -64,7 +65,7 @@ static bool is_open(const kl__schema *schema)
 
 typedef struct pruning {
     kl__buf path;     /* the path of the current value */
-    kl__buf *unknown; /* NULL: not wanted */
+    kl__buf *unknown; /* for the paths of removed fields, or NULL */
 } pruning;
 
 static void prune_value(pruning *self, const kl__schema *schema,
@@ -131,7 +132,8 @@ static void prune_object(pruning *self, const kl__schema *schema,
     }
 }
 
-/* Without a schema all fields are removed, unless `keeps`. */
+/* Removes the fields that the schema (may be NULL) does not have, unless
+ * `keeps`. Does the same inside the fields that it has. */
 static void prune_value(pruning *self, const kl__schema *schema,
                         kl__node *value, bool keeps)
 {
@@ -211,8 +213,7 @@ static bool is_missing(const kl__schema *schema, const kl__node *value)
                              !has_flag(schema, KL__SCHEMA_NULLABLE));
 }
 
-/* Moves all members to another object, with the default in place of each
- * null. */
+/* Moves all members to another object; replaces each null by the default. */
 static bool move_members(const kl__schema *items, kl__edit *edit,
                          kl__node *from, kl__node *to)
 {
@@ -233,7 +234,8 @@ static bool move_members(const kl__schema *items, kl__edit *edit,
     return true;
 }
 
-/* Does the same with the elements of a list. */
+/* Replaces each null element of a list by the default. It moves all elements to
+ * another list and back. */
 static bool fill_elements(const kl__schema *items, kl__edit *edit,
                           kl__node *value)
 {
@@ -257,7 +259,8 @@ static bool fill_elements(const kl__schema *items, kl__edit *edit,
     return true;
 }
 
-/* Sets the default for each null in a map or list whose values have one. */
+/* In a map or list whose values have a default: replaces each null that is not
+ * allowed by it. */
 static bool fill_nulls(const kl__schema *items, kl__edit *edit, kl__node *value)
 {
     kl__node_iter iter = {0};
@@ -314,7 +317,7 @@ static bool fill_object(const kl__schema *schema, kl__edit *edit,
     return true;
 }
 
-/* Sets defaults; false: out of memory. */
+/* Sets the defaults in a value. False: out of memory. */
 static bool fill_defaults(const kl__schema *schema, kl__edit *edit,
                           kl__node *value)
 {

@@ -91,7 +91,8 @@ void kl__check_text(kl__check *check, const kl_value *schema,
 
 /* --- Numbers. ------------------------------------------------------------- */
 
-/* The type of a number in its schema, and the format, if that fits the type. */
+/* The type that a schema requires of a number, and its format, if the format is
+ * one of that type; else "". */
 typedef struct number_kind {
     const char *type;
     const char *format;
@@ -120,8 +121,8 @@ static number_kind kind_of(const kl_value *schema)
     return self;
 }
 
-/* True if the number is in the range of its type; else adds an error, which
- * names `whose`. */
+/* True if the number is in the range of its type. Else adds an error; its text
+ * begins with `whose`. */
 static bool check_range(kl__check *check, number_kind kind, double number,
                         const char *whose)
 {
@@ -153,8 +154,8 @@ static bool check_range(kl__check *check, number_kind kind, double number,
     return fits;
 }
 
-/* A limit as messages show it: whole if the value is whole and
- * `may_be_whole`. */
+/* A limit as messages show it, without its fraction if the value is an integer
+ * and `may_be_whole`. Freed by the caller; NULL: out of memory. */
 static char *show_bound(const kl__node *value, double bound, bool may_be_whole)
 {
     kl__buf out = {0};
@@ -266,7 +267,7 @@ void kl__check_number(kl__check *check, const kl_value *schema,
 
 /* --- Enum. ---------------------------------------------------------------- */
 
-/* True if a value is in the list; numbers are compared by value. */
+/* True if a value is in the list. The numbers 1 and 1.0 are equal here. */
 static bool is_listed(const kl__node *value, const kl__node *listed)
 {
     kl__node_iter iter = {0};
@@ -285,7 +286,7 @@ static bool is_listed(const kl__node *value, const kl__node *listed)
     return false;
 }
 
-/* The same for a text, without a copy of the list. */
+/* The same for a text only, but without a tree of the list. */
 static bool is_listed_text(const kl__node *value, const kl_value *listed)
 {
     kl_value_iter iter = {0};
@@ -307,7 +308,8 @@ static bool is_listed_text(const kl__node *value, const kl_value *listed)
     return false;
 }
 
-/* Appends "supported values: "a", "b"": texts as they are, others as JSON. */
+/* Appends `supported values: "a", "b"`; values that are no texts are shown as
+ * JSON. */
 static void put_listed(kl__buf *out, const kl__node *listed)
 {
     kl__node_iter iter = {0};
@@ -349,7 +351,7 @@ void kl__check_enum(kl__check *check, const kl_value *schema,
         check->outcome->errors.failed = true;
         return;
     }
-    /* null is in no enumeration, even if that lists it. */
+    /* null never fits an enum, even if it is listed there. */
     if (!kl__node_is(value, KL_NULL) && value != NULL &&
         is_listed(value, kl__edit_root(edit))) {
         check->outcome->matches++;

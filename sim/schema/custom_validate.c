@@ -1,8 +1,8 @@
 /*
  * custom_validate.c - see custom.h: validates a value by a structural schema:
- * types, members, and unchanged values that may stay invalid. Messages and
- * their order are kube-apiserver's, except for members, which it visits in
- * random order.
+ * types and members, and drops the errors of unchanged values. Messages and
+ * their order are those of kube-apiserver; but it visits the members of an
+ * object in random order.
  */
 #include "sim/schema/custom_check.h"
 
@@ -18,7 +18,8 @@ const char *kl__check_name(const kl__check *check)
     return check->name.bytes != NULL ? check->name.bytes : "";
 }
 
-/* The path of the current value (and a member of it), as causes name it. */
+/* The path of the current value, or of a member of it (not NULL), as causes
+ * name it. Freed by the caller; NULL: out of memory. */
 static char *field_of(const kl__check *check, const char *member)
 {
     const char *name = kl__check_name(check);
@@ -154,7 +155,7 @@ static bool has_type(const char *types, const char *type)
             (strcmp(type, "integer") == 0 || strcmp(type, "string") == 0));
 }
 
-/* The format, if it applies to that type. */
+/* The format of a schema if it applies to that type, else "". */
 static const char *format_of(const kl_value *schema, const char *types)
 {
     const char *format = schema_text(schema, "format");
@@ -254,7 +255,8 @@ void kl__check_leave(kl__check *check, size_t before)
     }
 }
 
-/* The old value of a member, if it can be found. */
+/* The value that a member had before the write; NULL: none, or kube-apiserver
+ * does not compare it. */
 static const kl__node *old_member(kl__check *check, const kl_value *schema,
                                   const kl__node *old, const char *name)
 {
@@ -397,8 +399,8 @@ void kl__custom_validate(const kl_value *source, const kl__node *value,
 
     kl__check_value(&check, source, value, NULL);
     if (outcome.errors.count != 0 && old != NULL) {
-        /* Only after an error is the old value looked for, as that takes
-         * time. */
+        /* To look for old values takes time, so this is a second pass, after an
+         * error only. */
         kl__field_errors_cut(&outcome.errors, 0);
         kl__check_child(&check, source, value, old);
     }

@@ -1,6 +1,6 @@
 /*
- * definition.c - see definition.h: validates the definition as a whole, and
- * what must not be changed.
+ * definition.c - see definition.h: validates the whole definition, and refuses
+ * changes that are not allowed.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -95,7 +95,8 @@ static bool has_text(const kl_value *list, const char *text)
     return false;
 }
 
-/* A version in which objects may still be stored must stay. */
+/* Refuses a definition without a version in which objects may still be
+ * stored. */
 static void check_left(kl__definition *self, const kl_value *stored,
                        const kl_value *versions)
 {
@@ -162,7 +163,8 @@ static bool ends_in(const char *text, const char *domain)
            (length == other || text[length - other - 1] == '.');
 }
 
-/* Groups in Kubernetes' own domains need the annotation of an approval. */
+/* A new definition in a group of Kubernetes' own domains must have an
+ * annotation that says that it was approved. */
 static void check_approval(kl__definition *self, const kl_value *root,
                            const kl_value *old)
 {
@@ -228,7 +230,8 @@ static bool is_checked(const char *type, const char *format)
            (strcmp(format, "float") == 0 || strcmp(format, "double") == 0);
 }
 
-/* Visits the formats of a schema and of all schemas in it. */
+/* Calls `note` for the unknown formats of a schema, and of its properties,
+ * items and additional properties. */
 static kl_code each_format(const formats *self, const kl_value *schema,
                            kl_error *err)
 {

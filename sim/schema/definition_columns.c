@@ -1,6 +1,6 @@
 /*
- * definition_columns.c - see definition_parts.h: columns, subresources and
- * selectable fields of a version.
+ * definition_columns.c - see definition_parts.h: checks columns, subresources
+ * and selectable fields of a version.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -24,7 +24,7 @@ static bool is_among(const char *text, const char *list)
     return false;
 }
 
-/* True if a JSON path begins correctly. */
+/* True if a JSON path is there and begins correctly; else adds an error. */
 static bool check_column_path(kl__definition *self, const char *member,
                               const char *path)
 {
@@ -113,7 +113,7 @@ void kl__definition_scale(kl__definition *self, const kl_value *subresources)
 
 /* --- Fields to select by. ------------------------------------------------- */
 
-/* The schema that a path of names leads to; NULL: none. */
+/* The schema to which a path such as ".spec.color" leads; NULL: none. */
 static const kl_value *follow_schema(const kl_value *schema, const char *path)
 {
     while (*path == '.' && schema != NULL) {

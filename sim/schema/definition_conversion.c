@@ -1,6 +1,6 @@
 /*
- * definition_conversion.c - see definition_parts.h: how the versions of a
- * definition are converted.
+ * definition_conversion.c - see definition_parts.h: checks spec.conversion,
+ * which says how objects are converted between versions.
  */
 #include "sim/schema/definition_parts.h"
 

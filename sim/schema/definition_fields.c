@@ -1,7 +1,7 @@
 /*
- * definition_fields.c - see definition_parts.h: the spec of a definition.
- * kube-apiserver moves a member that is equal in all versions to the top of
- * spec, and messages have the path that it has there.
+ * definition_fields.c - see definition_parts.h: checks the spec of a
+ * definition. If a member is equal in all versions, kube-apiserver moves it
+ * from the versions to spec; messages name its path there.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -35,7 +35,7 @@ static bool is_same_value(const kl_value *a, const kl_value *b)
     return equal;
 }
 
-/* The member if it is the same in all versions; else NULL. */
+/* The member of all versions if it is equal in all; else NULL. */
 static const kl_value *shared_member(const kl_value *versions, const char *name)
 {
     const kl_value *first = kl_value_get(kl_value_at(versions, 0), name);
@@ -137,7 +137,8 @@ static void check_group(kl__definition *self, const char *group)
 
 /* --- Versions. ------------------------------------------------------------ */
 
-/* Checks the keywords that the root may have if status is a subresource. */
+/* Checks the keywords of the root: if status is a subresource, only some are
+ * allowed. */
 static void check_root(kl__definition *self, const kl_value *schema)
 {
     static const char allowed[] =
@@ -166,8 +167,8 @@ static void check_root(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* A schema with unknown keywords is not checked as a whole; these are reported
- * first. */
+/* Checks each keyword of a schema. If all are supported, also checks that the
+ * schema is structural, and then its defaults; these errors come first. */
 static void check_keywords(kl__definition *self, const kl_value *schema)
 {
     static const char unsupported[] = " is not supported";
@@ -235,10 +236,10 @@ static void check_warning(kl__definition *self, const kl_value *version)
     }
 }
 
-/* A member of a version, which all versions may share. */
+/* A member of a version that can be equal in all versions. */
 typedef struct shared_part {
     const char *member;
-    const char *above; /* its name in spec if they share it */
+    const char *above; /* its name in spec if it is equal in all */
     void (*check)(kl__definition *self, const kl_value *value,
                   const kl_value *version);
 } shared_part;
@@ -307,8 +308,8 @@ static bool has_schema(const kl_value *version)
                                       "openAPIV3Schema")) == KL_OBJECT;
 }
 
-/* The list of versions as kube-apiserver shows it: with the fields of its
- * struct, but without what they share. */
+/* Refuses the list of versions. The message shows it like kube-apiserver: with
+ * the fields of Go's struct, but without members that are equal in all. */
 static void refuse_versions(kl__definition *self, const kl_value *versions,
                             const char *why)
 {

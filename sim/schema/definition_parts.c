@@ -35,7 +35,8 @@ void kl__definition_leave(kl__definition *self, size_t before)
     }
 }
 
-/* The path with a member appended; the caller cuts it again. */
+/* Appends a member to the path and returns the path. The caller goes back with
+ * kl__definition_leave(self, *before). */
 static const char *append_member_path(kl__definition *self, const char *member,
                                       size_t *before)
 {

@@ -1,6 +1,6 @@
 /*
- * definition_schema.c - see definition_parts.h: each keyword of a schema by
- * itself: unsupported ones, lists and maps, rules.
+ * definition_schema.c - see definition_parts.h: checks each keyword of a schema
+ * by itself: unsupported keywords, lists and maps, rules.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a schema is within the whole. */
+/* The place of a schema in the whole schema of a version. */
 typedef struct place {
     const char *no_defaults; /* why defaults are not allowed; NULL: they are */
     bool in_meta;            /* in metadata, kind or apiVersion */
@@ -83,7 +83,8 @@ static void check_basics(kl__definition *self, const kl_value *schema,
 
 /* --- Lists and maps. ------------------------------------------------------ */
 
-/* Adds "must be WHAT if NAME is specified". */
+/* Adds "must be WHAT if NAME is specified", if the schema has NAME and another
+ * type than WHAT. */
 static void check_kind_of(kl__definition *self, const kl_value *schema,
                           const char *what, const char *name)
 {
@@ -191,7 +192,8 @@ static void check_map_list(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* Elements and their keys must not be optional or nullable. */
+/* The elements of a set or map must not be nullable. The keys of a map must not
+ * be nullable, and must be required or have a default. */
 static void check_presence(kl__definition *self, const kl_value *schema,
                            const char *list)
 {
@@ -294,7 +296,7 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* Checks a rule as far as that is possible without CEL. */
+/* Checks what can be checked of a rule without CEL. */
 static void check_rule(kl__definition *self, const kl_value *rule)
 {
     const char *text = kl__definition_text(rule, "rule");

@@ -1,6 +1,7 @@
 /*
- * definition_structural.c - see definition_parts.h: a schema must be
- * structural: types are given where values are described, and nowhere else.
+ * definition_structural.c - see definition_parts.h: checks that a schema is
+ * structural. Each part that describes a value must have a type; schemas inside
+ * allOf, anyOf, oneOf and not must not have one.
  */
 #include "sim/schema/definition_parts.h"
 
@@ -15,7 +16,8 @@ typedef enum level { AT_ROOT, AT_ITEM, AT_FIELD } level;
 
 static void check_values(kl__definition *self, const kl_value *schema);
 
-/* Inside these, keywords that describe a value are not allowed. */
+/* Adds errors for keywords that are not allowed inside allOf, anyOf, oneOf and
+ * not. */
 static void check_forbidden(kl__definition *self, const kl_value *schema)
 {
     static const struct {
@@ -85,7 +87,7 @@ static void check_nested(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* True for [{type: integer}, {type: string}] and nothing more. */
+/* True for exactly [{type: integer}, {type: string}]. */
 static bool is_int_or_string(const kl_value *any)
 {
     const kl_value *first = kl_value_at(any, 0), *second = kl_value_at(any, 1);
@@ -110,7 +112,7 @@ static void check_each(kl__definition *self, const kl_value *schema,
     for (size_t i = 0; (one = kl_value_next(list, &iter, NULL)) != NULL; i++) {
         size_t before = kl__definition_enter(self, ".%s[%zu]", keyword, i);
 
-        /* The first schema of allOf may have that pattern too. */
+        /* The first schema of allOf may have exactly this anyOf too. */
         if (!is_all || i != 0 ||
             !is_int_or_string(kl_value_get(one, "anyOf"))) {
             check_nested(self, one);
@@ -218,7 +220,8 @@ static void check_extensions(kl__definition *self, const kl_value *schema)
     }
 }
 
-/* The root's metadata may restrict name and generateName only. */
+/* Checks the schema of metadata. That of the root may describe name and
+ * generateName only. */
 static void check_metadata(kl__definition *self, const kl_value *metadata,
                            level at)
 {
@@ -250,7 +253,8 @@ static void check_metadata(kl__definition *self, const kl_value *metadata,
     }
 }
 
-/* Checks apiVersion, kind and metadata, if a schema describes them. */
+/* Checks the schemas of apiVersion, kind and metadata, in the root and in
+ * embedded resources. */
 static void check_resource(kl__definition *self, const kl_value *schema,
                            level at)
 {

@@ -37,7 +37,8 @@ static double unit_of(const char *text, size_t length)
     return 0;
 }
 
-/* Reads one number with its unit at *at and adds it; false: *fault explains. */
+/* Reads a number and its unit at *at, and adds it to *seconds. False: `fault`
+ * explains. */
 static bool add_part(const char **at, double *seconds, char fault[64])
 {
     const char *begin = *at;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond that many errors duplicates are not looked for: it takes quadratic
- * time, and so long a list is not read anyway. */
+/* In longer lists no duplicates are looked for, as that takes quadratic time.
+ * Users do not read so long a list. */
 enum { FEW = 500 };
 
 static const struct {
@@ -54,7 +54,7 @@ void kl__field_errors_deinit(kl__field_errors *errors)
     memset(errors, 0, sizeof(*errors));
 }
 
-/* Appends an error; takes its texts, also when it fails. */
+/* Appends an error; takes its texts, also when memory runs out. */
 static void push_error(kl__field_errors *errors, const kl__field_error *error)
 {
     if (errors->count == errors->capacity) {
@@ -101,8 +101,8 @@ void kl__field_add(kl__field_errors *errors, kl__field_fault fault,
     push_error(errors, &error);
 }
 
-/* Adds an error with a formatted detail; takes the value, which may be NULL:
- * out of memory. */
+/* Adds an error with a formatted detail; takes `value`. If `value` is NULL,
+ * memory has run out. */
 static void add_invalid(kl__field_errors *errors, const char *field,
                         char *value, const char *format, va_list arguments)
 {

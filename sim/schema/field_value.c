@@ -1,6 +1,6 @@
 /*
- * field_value.c - see field_errors.h: values as kube-apiserver's messages show
- * them, which Go's fmt and encoding/json write.
+ * field_value.c - see field_errors.h: writes values as messages of
+ * kube-apiserver show them. There, Go's fmt and encoding/json write them.
  */
 #include "sim/schema/field_errors.h"
 
@@ -36,8 +36,8 @@ void kl__go_quote(kl__buf *out, const char *text, size_t length)
     kl__buf_putc(out, '"');
 }
 
-/* Writes the fewest digits that read back as the same number, without a point;
- * returns the decimal exponent. */
+/* Writes the fewest digits, without a point, that still mean the same double.
+ * Returns the decimal exponent. */
 static int shortest_digits(double number, char digits[32])
 {
     char text[40];
@@ -96,7 +96,7 @@ void kl__go_number(kl__buf *out, double number)
     put_number(out, number, -4, 21, false);
 }
 
-/* Quotes as encoding/json does: it also escapes what is special in HTML. */
+/* Quotes a text as encoding/json does, which also escapes '<', '>' and '&'. */
 static void put_json_text(kl__buf *out, const char *text, size_t length)
 {
     kl__buf_putc(out, '"');

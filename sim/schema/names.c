@@ -17,7 +17,8 @@ static bool is_word_byte(char byte)
     return is_lower(byte) || (byte >= '0' && byte <= '9');
 }
 
-/* True if `length` bytes are a label; by RFC 1035 it begins with a letter. */
+/* True if `length` bytes are a label. `is_1035`: it must begin with a letter,
+ * as RFC 1035 says. */
 static bool is_label(const char *text, size_t length, bool is_1035)
 {
     if (length == 0 || !(is_1035 ? is_lower(*text) : is_word_byte(*text)) ||
@@ -79,7 +80,7 @@ bool kl__name_is_dns1035(const char *text, kl__buf *why)
     return fits;
 }
 
-/* True if the text is labels separated by dots. */
+/* True if the text consists of labels, separated by dots. */
 static bool has_labels(const char *text)
 {
     for (;;) {
@@ -95,7 +96,8 @@ static bool has_labels(const char *text)
     }
 }
 
-/* Adds the reasons why a text is invalid: too long, or malformed. */
+/* Adds the reasons why a text is invalid: it is too long, or malformed (not
+ * `is_one`; then `words` is the reason). */
 static bool judge_name(const char *text, bool is_one, const char *words,
                        kl__buf *why)
 {
@@ -129,7 +131,8 @@ bool kl__name_is_service(const char *text, kl__buf *why)
     char plain[MAX_SUBDOMAIN + 2];
     size_t length = strlen(text), at = 0;
 
-    /* Underscores may begin a label, or stand where hyphens may. */
+    /* A label may begin with an underscore, and may have underscores where
+     * hyphens are allowed. */
     for (size_t i = 0; i < length && at + 1 < sizeof(plain); i++) {
         bool begins = i == 0 || text[i - 1] == '.';
 

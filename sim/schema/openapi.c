@@ -1,7 +1,8 @@
 /*
- * openapi.c - see openapi.h. Only types with names are components; what a
- * reference adds to its type is written beside it. Defaults are left out: most
- * of them are made by the server's code, and a real document lacks those too.
+ * openapi.c - see openapi.h. Only types with names become components. Fields
+ * refer to them; what a field has beside its type is written with the
+ * reference. Defaults are left out: code of the server sets most of them, and
+ * these are missing in a real document too.
  */
 #include "sim/schema/openapi.h"
 
@@ -44,7 +45,8 @@ static bool note_type(kl__openapi *self, const char *name)
     return true;
 }
 
-/* Queues a type to be written later. */
+/* Queues a type (may be NULL) to be written later, unless it was written or
+ * queued. */
 static void queue_type(kl__openapi *self, const kl__schema *schema)
 {
     if (schema == NULL || !note_type(self, schema->name)) {
@@ -80,7 +82,7 @@ static int compare_fields(const void *a, const void *b)
     return order != 0 ? order : strcmp(left->field, right->field);
 }
 
-/* The values that a field may have, or NULL. */
+/* The values that a field may have ("a,b"); NULL: any. */
 static const char *find_values(const char *type, const char *field)
 {
     const kl__schema_enum wanted = {type, field, NULL}, *found;
@@ -136,7 +138,8 @@ static void write_scalar(kl__openapi *self, const kl__schema *schema)
     }
 }
 
-/* Writes what a quantity, or a number-or-text, may be. */
+/* Writes the type of a value that may be a text or a number: of a quantity, or
+ * of KL__SCHEMA_INT_OR_STRING. */
 static void write_union(kl__openapi *self, const kl__schema *schema)
 {
     bool is_quantity = schema->format == KL__FORMAT_QUANTITY;
@@ -183,7 +186,8 @@ static void write_fields(kl__openapi *self, const kl__schema *schema)
     kl__buf_putc(self->out, '}');
 }
 
-/* True if a type that allows anything is written as an object. */
+/* True for types that allow any value and are written as an object all the
+ * same. */
 static bool is_object(const kl__schema *schema)
 {
     const char *name = schema->name != NULL ? schema->name : "";
@@ -192,7 +196,7 @@ static bool is_object(const kl__schema *schema)
            strstr(name, "FieldsV1") != NULL;
 }
 
-/* Writes the type itself, without braces. */
+/* Writes the content of a schema, without braces. */
 static void write_type(kl__openapi *self, const kl__schema *schema)
 {
     switch (schema->type) {
@@ -236,8 +240,8 @@ static void write_keys(kl__openapi *self, const kl__schema *schema)
     kl__buf_putc(self->out, ']');
 }
 
-/* Writes what is added to the type, each after a comma; `list`: what the type
- * has itself. */
+/* Writes what a field has beside its type: list type, merge key, strategy; each
+ * after a comma. `list`: the list type that its type has already. */
 static void write_claims(kl__openapi *self, const kl__schema *schema,
                          kl__schema_list list)
 {
@@ -267,7 +271,8 @@ static void write_claims(kl__openapi *self, const kl__schema *schema,
     }
 }
 
-/* The list type of a named type; scalars have no row that has it. */
+/* The list type of the named type to which a schema refers. A scalar has no row
+ * in the table, and so no list type. */
 static kl__schema_list list_of_type(const kl__schema *reference)
 {
     const kl__schema *type = kl__schema_type_named(reference->name, NULL);

@@ -1,7 +1,7 @@
 /*
- * openapi_protobuf.c - see openapi_protobuf.h. Tables map members of an object
- * to fields of its message. Other members are left out, except extensions
- * ("x-..."), which keep their JSON.
+ * openapi_protobuf.c - see openapi_protobuf.h. Tables map the members of an
+ * object to the fields of its message. Other members are left out, except
+ * extensions ("x-..."), which are written as JSON.
  */
 #include "sim/schema/openapi_protobuf.h"
 
@@ -11,12 +11,12 @@
 #include <string.h>
 
 typedef enum member_form {
-    FORM_TEXT, /* one or many */
+    FORM_TEXT, /* one, or an array of them */
     FORM_FLAG,
     FORM_INTEGER,
     FORM_REAL,
-    FORM_RAW,     /* one or many: the JSON of any value */
-    FORM_MESSAGE, /* one or many */
+    FORM_RAW,     /* the JSON of any value: one, or an array of them */
+    FORM_MESSAGE, /* one, or an array of them */
     FORM_NAMED,   /* an object as a list of (name, message) */
     FORM_EITHER   /* a message, or a boolean */
 } member_form;
@@ -28,15 +28,15 @@ typedef struct member_row {
     int number;
     member_form form;
     const message_row *message;
-    /* Numbers of the fields that lead from the outer message to the inner
-     * one. */
+    /* a byte for each message around the value: the number of the field in it
+     * that leads on to the value */
     const char *within;
-    int entry; /* FORM_NAMED: the field of the pairs */
+    int entry; /* FORM_NAMED: the number of the field for pairs */
 } member_row;
 
 struct message_row {
     const member_row *members;
-    int extensions; /* the field of extensions; 0: none */
+    int extensions; /* the number of the field for extensions; 0: none */
 };
 
 #define PLAIN(name, number, form)       \
@@ -68,7 +68,7 @@ static const member_row of_response[] = {PLAIN("description", 1, FORM_TEXT),
                                          LAST};
 static const message_row response = {of_response, 5};
 
-/* All parameters of an operation here are query parameters. */
+/* In these documents, all parameters of an operation are query parameters. */
 static const member_row of_operation[] = {
     PLAIN("description", 3, FORM_TEXT),
     PLAIN("operationId", 5, FORM_TEXT),
@@ -128,7 +128,7 @@ static const message_row document_row = {of_document, 16};
 static void put_message(kl__buf *out, const message_row *row,
                         const kl_value *value);
 
-/* Appends a text of any bytes. */
+/* Appends a text, which may have a NUL inside. */
 static void put_string(kl__buf *out, int number, const kl_value *value)
 {
     size_t length;
@@ -139,8 +139,8 @@ static void put_string(kl__buf *out, int number, const kl_value *value)
     }
 }
 
-/* Appends a message whose second field is a value's JSON (which is YAML
- * too). */
+/* Appends a message whose second field is the JSON of a value. The field is for
+ * YAML, and JSON is YAML too. */
 static void put_raw(kl__buf *out, int number, const kl_value *value)
 {
     size_t length, begin = kl__wire_begin(out, number);
@@ -155,7 +155,7 @@ static void put_raw(kl__buf *out, int number, const kl_value *value)
     kl__free(json);
 }
 
-/* Appends the value itself. */
+/* Appends the value by the form of its row. */
 static void put_content(kl__buf *out, int number, const member_row *row,
                         const kl_value *value)
 {
@@ -185,7 +185,7 @@ static void put_content(kl__buf *out, int number, const member_row *row,
     }
 }
 
-/* Appends the value inside the messages that lead to it. */
+/* Appends the value inside the messages that row->within names. */
 static void put_within(kl__buf *out, int number, const member_row *row,
                        const kl_value *value)
 {

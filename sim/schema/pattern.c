@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    MAX_STEPS = 20000, /* longer patterns are "unknown" */
-    MAX_REPEAT = 1000, /* as RE2 */
+    MAX_STEPS = 20000, /* a longer program is KL__PATTERN_UNKNOWN */
+    MAX_REPEAT = 1000, /* the limit of RE2 */
     MAX_DEPTH = 200    /* of nested groups */
 };
 
@@ -23,7 +23,8 @@ void kl__pattern_deinit(kl__pattern *pattern)
 
 /* --- Steps. --------------------------------------------------------------- */
 
-/* Makes room for `count` steps at `at`; later steps move. */
+/* Makes room for `count` zeroed steps at `at`; the steps from there on move.
+ * False: an error, now or before. */
 static bool insert_steps(kl__pattern_source *self, size_t at, size_t count)
 {
     kl__pattern *to = self->to;
@@ -78,7 +79,8 @@ static void put_assertion(kl__pattern_source *self, kl__pattern_op op,
     }
 }
 
-/* Appends a step that matches one of the ranges from `first` on. */
+/* Appends a step that matches a character in the ranges from `first` to the
+ * end. */
 static void put_set(kl__pattern_source *self, size_t first, bool negated)
 {
     size_t at = self->to->step_count;
@@ -112,8 +114,8 @@ static void copy_piece(kl__pattern_source *self, size_t at, size_t length)
     }
 }
 
-/* Repeats the piece from `at` to the end any number of times; with `once`, at
- * least once. */
+/* Changes the piece from `at` to the end so that it matches any number of
+ * times; with `once`, at least once. */
 static void repeat_freely(kl__pattern_source *self, size_t at, bool once)
 {
     int length = (int)(self->to->step_count - at);
@@ -149,7 +151,8 @@ static void repeat_piece(kl__pattern_source *self, size_t at, int least,
         repeat_freely(self, self->to->step_count - length, true);
         return;
     }
-    /* Each of the optional copies can be skipped, with all after it. */
+    /* At each optional copy, a split step can skip this and all later copies.
+     */
     for (int i = most - 1; i >= least; i--) {
         size_t from = at + (size_t)i * length;
 
@@ -158,7 +161,8 @@ static void repeat_piece(kl__pattern_source *self, size_t at, int least,
     }
 }
 
-/* Reads "{2,5}"; false: it is no count, and the brace is a character. */
+/* Reads a count such as "{2,5}". False: it is none, and the brace is an
+ * ordinary character. */
 static bool read_count(const char *text, int *least, int *most, size_t *length)
 {
     const char *at = text + 1;
@@ -206,7 +210,7 @@ static void read_repetition(kl__pattern_source *self, size_t at)
             return;
         }
         self->at += length;
-        self->at += *self->at == '?'; /* lazy: the same for matching */
+        self->at += *self->at == '?'; /* lazy: it matches the same texts */
         repeat_piece(self, at, least, most);
         is_repeated = true;
         if (self->result != KL__PATTERN_FITS) {
@@ -219,7 +223,8 @@ static void read_repetition(kl__pattern_source *self, size_t at)
 
 static void read_alternatives(kl__pattern_source *self);
 
-/* Reads "(?i)", "(?:", "(?P<name>"; true: the group continues. */
+/* Reads the start of a group: "(", "(?:", "(?P<name>"; or flags alone: "(?i)".
+ * True: the content of a group follows. */
 static bool read_group_head(kl__pattern_source *self)
 {
     const char *begin = self->at;
@@ -319,7 +324,7 @@ static void read_escape(kl__pattern_source *self)
     }
 }
 
-/* Reads one atom; assertions are atoms too. */
+/* Reads one atom: a character, a class, a group or an assertion. */
 static void read_atom(kl__pattern_source *self)
 {
     size_t first = self->to->range_count, length;
@@ -396,7 +401,7 @@ static void read_alternatives(kl__pattern_source *self)
         put_step(self, begin, KL__OP_SPLIT, 1,
                  (int)(self->to->step_count - begin) + 2);
         jump = self->to->step_count;
-        /* part of a chain, patched later */
+        /* y links it to the jump before; the loop below sets all targets */
         put_step(self, jump, KL__OP_JUMP, 0, (int)last);
         last = jump;
         begin = jump + 1;

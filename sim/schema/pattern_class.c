@@ -69,7 +69,7 @@ void kl__pattern_add(kl__pattern_source *self, uint32_t low, uint32_t high)
 
 /* --- Classes. ------------------------------------------------------------- */
 
-/* Adds ranges, given as pairs of first and last characters. */
+/* Adds ranges; `pairs` has the first and the last character of each. */
 static void add_pairs(kl__pattern_source *self, const char *pairs)
 {
     for (; *pairs != '\0'; pairs += 2) {
@@ -77,7 +77,7 @@ static void add_pairs(kl__pattern_source *self, const char *pairs)
     }
 }
 
-/* Adds all characters outside of the pairs, which are sorted. */
+/* Adds all characters outside of these ranges, which are sorted. */
 static void add_others(kl__pattern_source *self, const char *pairs)
 {
     uint32_t low = 0;
@@ -123,7 +123,8 @@ bool kl__pattern_class(kl__pattern_source *self, bool *negated)
     return true;
 }
 
-/* Reads "[:alpha:]" inside brackets; false: there is none. */
+/* Reads a class such as "[:alpha:]" inside brackets; false: there is none
+ * here. */
 static bool read_posix(kl__pattern_source *self)
 {
     static const char *const names[][2] = {{"alnum", "09AZaz"},
@@ -168,7 +169,7 @@ static bool read_posix(kl__pattern_source *self)
 
 /* --- One character. ------------------------------------------------------- */
 
-/* "\x41" or "\x{41}". */
+/* Reads "\x41" or "\x{41}"; false: an error. */
 static bool read_hex(kl__pattern_source *self, uint32_t *rune)
 {
     const char *at = self->at + 2;
@@ -193,7 +194,8 @@ static bool read_hex(kl__pattern_source *self, uint32_t *rune)
     return true;
 }
 
-/* Reads "\0" and "\123"; "\1" alone would be a back reference. */
+/* Reads "\0" or "\123". "\1" alone would be a back reference, which RE2 does
+ * not have. */
 static bool read_octal(kl__pattern_source *self, uint32_t *rune)
 {
     const char *at = self->at + 1;
@@ -240,7 +242,7 @@ bool kl__pattern_escape(kl__pattern_source *self, uint32_t *rune)
 
 /* --- Brackets. ------------------------------------------------------------ */
 
-/* Reads one end of a range; false: an error. */
+/* Reads the first or last character of a range; false: an error. */
 static bool read_end(kl__pattern_source *self, const char *begin,
                      uint32_t *rune)
 {
@@ -282,7 +284,8 @@ static bool read_range(kl__pattern_source *self, const char *begin)
     return true;
 }
 
-/* Reads "\d" inside brackets; "\D" adds all but digits. */
+/* Reads a class such as "\d" inside brackets, and adds its characters. False:
+ * there is none here. */
 static bool read_class(kl__pattern_source *self)
 {
     const char *pairs = self->at[1] != '\0' ? pairs_of(self->at[1]) : NULL;

@@ -1,6 +1,6 @@
 /*
- * pattern_run.c - see pattern.h: runs a compiled pattern over a text, in all
- * its states at once.
+ * pattern_run.c - see pattern.h: runs a compiled pattern over a text. It reads
+ * each character once, and keeps all steps at which the program can be.
  */
 #include "sim/schema/pattern.h"
 
@@ -29,7 +29,7 @@ uint32_t kl__pattern_rune(const char *text, size_t *length)
     return rune;
 }
 
-/* The states of the machine at one position of the text. */
+/* The steps at which the program can be, at one position of the text. */
 typedef struct states {
     size_t *list;
     size_t count;
@@ -39,7 +39,7 @@ typedef struct machine {
     const kl__pattern *pattern;
     states now;
     states next;
-    size_t *marks; /* by step: the position + 1 at which it was entered */
+    size_t *marks; /* by step: the last position at which it was entered, + 1 */
     size_t *stack;
     uint32_t before; /* characters before and after the position; 0: none */
     uint32_t after;
@@ -66,8 +66,8 @@ static bool holds_assertion(const machine *self, const kl__pattern_step *step)
     }
 }
 
-/* Enters a step, and all steps that follow without a character. True: the
- * pattern matches. */
+/* Enters a step, and all steps that can follow without reading a character.
+ * True: the pattern matches. */
 static bool enter_step(machine *self, states *to, size_t step_at, size_t place)
 {
     size_t depth = 0;
@@ -120,7 +120,8 @@ static bool takes_rune(const machine *self, const kl__pattern_step *step,
     return step->negated;
 }
 
-/* Runs over the text; true as soon as it matches. */
+/* Runs over the text. True: the pattern matches; the rest of the text was not
+ * read. */
 static bool run_machine(machine *self, const char *text)
 {
     size_t length = 0;
@@ -132,8 +133,8 @@ static bool run_machine(machine *self, const char *text)
 
         self->at_end = *text == '\0';
         self->after = rune;
-        /* Continue the states that took the character, then start at this
-         * position too. */
+        /* Go on after the steps that matched the last character, then begin a
+         * match at this position too. */
         self->next.count = 0;
         for (size_t i = 0; i < self->now.count; i++) {
             if (enter_step(self, &self->next, self->now.list[i] + 1, place)) {
@@ -182,7 +183,7 @@ kl__pattern_result kl__pattern_match(const char *pattern, const char *text)
         self.now.list = memory;
         self.next.list = memory + count;
         self.marks = memory + 2 * count;
-        /* Each step pushes at most two others, once for each position. */
+        /* At each position, each step pushes at most two steps, once. */
         self.stack = memory + 3 * count;
         result =
             run_machine(&self, text) ? KL__PATTERN_FITS : KL__PATTERN_FAILS;

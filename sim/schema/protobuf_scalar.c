@@ -52,7 +52,7 @@ kl__node *kl__protobuf_text(kl__edit *edit, const kl__wire *bytes)
     return kl__edit_take(edit, &text);
 }
 
-/* The numbers and the text of a small message, by field number (1 to 3). */
+/* The values of a message with fields 1 to 3, by the number of the field. */
 typedef struct small {
     uint64_t numbers[4];
     kl__wire texts[4];
@@ -107,7 +107,8 @@ static kl__node *read_time(kl__edit *edit, const kl__wire_field *field,
     return kl__edit_text(edit, text);
 }
 
-/* Writes a fraction without trailing zeros: "1.5". */
+/* Writes `value` / `unit`, without zeros at its end, and the name of the unit:
+ * "1.5ms". */
 static void write_fraction(char *out, size_t size, uint64_t value,
                            uint64_t unit, const char *name)
 {
@@ -162,7 +163,7 @@ static kl__node *write_duration(kl__edit *edit, int64_t nanos)
     return kl__edit_text(edit, text);
 }
 
-/* Reads a message whose first field is raw JSON; refuses what is not JSON. */
+/* Reads a message whose first field is raw JSON, and parses the JSON. */
 static kl__node *read_json(kl__edit *edit, const kl__wire_field *field,
                            kl_error *err)
 {

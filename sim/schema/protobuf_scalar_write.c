@@ -33,8 +33,8 @@ static void put_bytes(int number, const kl_value *value, kl__buf *out)
     kl__buf_deinit(&bytes);
 }
 
-/* Appends seconds and nanoseconds; nothing for Go's zero time, which is null in
- * JSON. */
+/* Appends a message with seconds and nanoseconds. It is empty for Go's zero
+ * time, which is null in JSON. */
 static void put_time(int number, const kl_value *value, bool is_micro,
                      kl__buf *out)
 {
@@ -76,7 +76,7 @@ static void put_int_or_string(int number, const kl_value *value, kl__buf *out)
     kl__wire_end(out, begin);
 }
 
-/* Appends a message whose first field is JSON as it is. */
+/* Appends a message whose first field is the JSON of a value. */
 static void put_json(int number, const kl_value *value, kl__buf *out)
 {
     const bool is_there = kl_value_type(value) != KL_NULL;

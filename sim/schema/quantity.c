@@ -1,6 +1,7 @@
 /*
- * quantity.c - see quantity.h. A quantity is stored as a count of 10^-9, in 128
- * bits. With at most 36 digits, 9 of them after the point, none is rounded.
+ * quantity.c - see quantity.h. A quantity is kept as an integer of 128 bits, in
+ * units of 10^-9. If it has at most 36 digits, and at most 9 of them after the
+ * point, nothing is rounded.
  */
 #include "sim/schema/quantity.h"
 
@@ -16,17 +17,17 @@ typedef enum form { DECIMAL, BINARY, EXPONENT } form;
 typedef struct number {
     bool negative;
     wide digits; /* in units of 10^-9 */
-    int over;    /* further power of ten, if they would be too large */
+    int over;    /* a further power of ten, if `digits` would overflow */
     form form;
-    bool kept; /* the text is kept as it is */
+    bool kept; /* the server keeps the text as it came */
 } number;
 
-/* The largest amount with a binary suffix, 2^63-1, in units of 10^-9; larger
- * ones are cut to it. */
+/* The largest amount with a binary suffix, 2^63-1, in units of 10^-9. Larger
+ * amounts become this one. */
 static const wide most_binary = (wide)INT64_MAX * 1000000000U;
 static const wide most = ~(wide)0 / 2;
 
-/* How many digits after the point count, before the suffix is applied. */
+/* How many digits after the point are used, before the suffix is applied. */
 enum { MOST_PLACES = 18 };
 
 static const char wrong_format[] =
@@ -36,8 +37,8 @@ static const char wrong_suffix[] = "unable to parse quantity's suffix";
 
 typedef struct suffix {
     const char *text;
-    int ten; /* the power of ten; or */
-    int two; /* the power of two */
+    int ten; /* the power of ten, or 0 */
+    int two; /* the power of two, or 0 */
 } suffix;
 
 static const suffix suffixes[] = {
@@ -53,8 +54,9 @@ static wide multiply_wide(wide value, unsigned factor)
     return value > most / factor ? most : value * factor;
 }
 
-/* Multiplies by 10^*ten. A power that would overflow stays in `*ten`; sets
- * `*lost` if digits were cut off: the caller then rounds up. */
+/* Multiplies by 10^*ten. *ten gets the power that is left because the result
+ * would overflow. Sets *lost if digits were cut off; the caller rounds up
+ * then. */
 static wide shift_point(wide value, int *ten, bool *lost)
 {
     for (; *ten > 0 && value != 0 && value <= most / 10; --*ten) {
@@ -68,7 +70,8 @@ static wide shift_point(wide value, int *ten, bool *lost)
     return value;
 }
 
-/* Reads "e3", "E-2": the power of ten; false: malformed. */
+/* Reads the power of ten in a suffix such as "e3" or "E-2"; false: it is
+ * malformed. */
 static bool read_exponent(const char *text, size_t length, int *ten)
 {
     bool negative = length > 1 && text[1] == '-';
@@ -99,8 +102,8 @@ static const suffix *find_suffix(const char *text, size_t length)
     return NULL;
 }
 
-/* Reads digits, up to `places` of them after the point. Returns how many
- * characters it read; 0: none. */
+/* Reads digits with or without a point; *places gets how many digits after the
+ * point it used. Returns how many characters it read. */
 static size_t read_digits(const char *text, size_t length, wide *digits,
                           int *places, bool *lost)
 {
@@ -128,9 +131,9 @@ static size_t read_digits(const char *text, size_t length, wide *digits,
     return at;
 }
 
-/* Digits times a power of two, in units of 10^-9. The parts before and after
- * the point are multiplied separately, so that neither overflows because of the
- * other. */
+/* The digits times a power of two, in units of 10^-9. Multiplies the parts
+ * before and after the point separately: both together could overflow although
+ * the result does not. */
 static wide multiply_digits(wide digits, int places, int two, bool *lost)
 {
     wide one = 1, whole;
@@ -148,8 +151,8 @@ static wide multiply_digits(wide digits, int places, int two, bool *lost)
                   : whole + shift_point((digits % one) << two, &down, lost);
 }
 
-/* True if the API server keeps a text as it came: few digits, and a suffix that
- * they need (ParseQuantity in apimachinery has the reasons). */
+/* True if kube-apiserver keeps a text as it came: it has few digits, and its
+ * suffix is the canonical one (see ParseQuantity in apimachinery). */
 static bool is_kept(const char *text, size_t length, const number *value,
                     int ten, int two)
 {
@@ -240,7 +243,8 @@ static void write_wide(wide value, char *out)
     memcpy(out, digits + at, sizeof(digits) - at);
 }
 
-/* Writes with a binary suffix: only whole amounts, from 1024 on. */
+/* Writes an amount with a binary suffix, if it came with one, is whole, and is
+ * 1024 or more. False: it is not. */
 static bool write_binary(const number *from, char *out)
 {
     const wide one = 1000000000U;
@@ -264,7 +268,8 @@ static bool write_binary(const number *from, char *out)
     return true;
 }
 
-/* Beyond "E" Go writes no suffix at all: 1000E becomes 1. */
+/* Writes an amount with a decimal suffix or an exponent. For powers above "E"
+ * Go writes no suffix, so 1000E becomes 1. */
 static void write_decimal(const number *from, char *out)
 {
     wide digits = from->digits;
@@ -346,7 +351,7 @@ const char *kl__quantity_canonical(const char *text, size_t length, int scale,
 
 /* --- Arithmetic. ---------------------------------------------------------- */
 
-/* Amounts that are too large become the largest one. */
+/* Reads a valid quantity. An amount that is too large becomes the largest. */
 static number number_of(const char *text)
 {
     number value = {0};

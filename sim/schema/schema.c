@@ -64,7 +64,7 @@ const kl__schema *kl__schema_builtin(const char *group, const char *version,
         schema = in_package(package->prefix, kind, err);
         failed = schema == NULL && err->code == KL_ENOMEM;
     }
-    /* Types that every group and version has: DeleteOptions, Status. */
+    /* It may be a type that every group and version has: DeleteOptions. */
     if (schema == NULL && !failed) {
         schema = in_package(meta, kind, err);
     }

@@ -51,8 +51,8 @@ static void free_blocks(kl__schema_block **first, const kl__schema_block *until)
     }
 }
 
-/* The document belongs to the process, like the table; it is not counted as a
- * leak. */
+/* The document lives as long as the cache, so it is not counted as alive: the
+ * count was lowered when it was made, and is raised again here. */
 static void drop_initials(void)
 {
     if (cache.initials != NULL) {
@@ -87,8 +87,9 @@ static bool prepare_cache(void)
     return cache.types != NULL && cache.begun != NULL && cache.initials != NULL;
 }
 
-/* Reads a type with all that it refers to, or nothing: references can form
- * circles. */
+/* Reads a type and all types to which it refers. If memory runs out, none of
+ * them stays in the cache: as types can refer to each other in circles, a type
+ * that was complete could refer to one that is not. */
 static const kl__schema *read_locked(size_t row)
 {
     kl__schema_block *before;

@@ -1,6 +1,6 @@
 /*
- * schema_check.c - see schema_check.h. Go's decoder reads the text from front
- * to back; this visits values in the same order.
+ * schema_check.c - see schema_check.h. Values are visited in the order of the
+ * text, as Go's decoder does.
  */
 #include "sim/schema/schema_check.h"
 
@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FIELDS = 100 /* a real server counts no further either */ };
+enum { MOST_FIELDS = 100 /* the limit of a real server */ };
 
-/* The path of a value: a chain from the inside out. */
+/* The path of a value, as a chain from the value to the root. */
 typedef struct step {
     const struct step *up;
-    const char *name; /* of a member; NULL: of an element */
+    const char *name; /* of a member; NULL: it is an element */
     size_t length;
     size_t index;
-    const kl__schema_field *field; /* of a struct; NULL: in a map */
-    const char *of;                /* the Go name of the struct */
+    const kl__schema_field *field; /* of a struct; NULL: it is in a map */
+    const char *of;                /* the Go name of that struct */
 } step;
 
 typedef struct inspection {
@@ -64,8 +64,9 @@ static void put_place(kl__buf *out, const step *at)
     kl__buf_append(out, at->name, at->length);
 }
 
-/* Appends "spec.containers.name": only struct fields, with inlined structs.
- * True if it appended anything. */
+/* Appends a path of struct fields only, without indexes and map keys, but with
+ * the names of inlined structs: "spec.containers.name". True if it appended
+ * something. */
 static bool put_fields(kl__buf *out, const step *at)
 {
     if (at == NULL) {
@@ -101,8 +102,8 @@ static void end_with(inspection *search, kl__buf *text)
     search->failed = search->found->error == NULL;
 }
 
-/* "json: cannot unmarshal string into Go struct field X.spec.y of type int32";
- * `go`: the Go type, NULL for the schema's. */
+/* Ends the search with "json: cannot unmarshal string into Go struct field
+ * X.spec.y of type int32". `go`: the Go type; NULL: that of the schema. */
 static void wrong_type(inspection *search, const kl__node *value,
                        const kl__schema *schema, const step *at, const char *go)
 {
@@ -253,7 +254,8 @@ static void check_array(inspection *search, const kl__node *value,
     }
 }
 
-/* Raw JSON is not looked into; others become Go's maps and lists. */
+/* Checks a value of KL__SCHEMA_ANY. Go does not look into raw JSON; it decodes
+ * other values into maps and lists, and finds repeated names in them. */
 static void check_any(inspection *search, const kl__node *value,
                       const kl__schema *schema, const step *at)
 {
@@ -290,7 +292,7 @@ static void check_leaf(inspection *search, const kl__node *value,
     kl__buf_deinit(&why);
 }
 
-/* The schema of an element of bytes that are given as numbers. */
+/* The schemas of bytes that are given as an array of numbers. */
 static const kl__schema byte = {.type = KL__SCHEMA_INTEGER, .go = "uint8"};
 static const kl__schema bytes = {.type = KL__SCHEMA_ARRAY, .items = &byte};
 

@@ -12,7 +12,7 @@
 
 /* A schema and its rules, in one block. */
 typedef struct custom {
-    kl__schema schema; /* first: a pointer to it points to the whole */
+    kl__schema schema; /* first: to free its address frees the block */
     kl__schema_rules rules;
 } custom;
 
@@ -173,7 +173,8 @@ static bool add_meta(kl__schema_field *fields, size_t *count)
     return true;
 }
 
-/* Marks required fields; the schema's own fields are sorted. */
+/* Marks required fields. schema->fields, which is `fields`, must be sorted:
+ * kl__schema_get searches it. */
 static void mark_required(const kl__schema *schema, kl__schema_field *fields,
                           const kl_value *source)
 {
@@ -252,7 +253,7 @@ static bool add_keys(kl__schema *schema, const kl_value *source)
     return true;
 }
 
-/* Fills the schema; false when out of memory. */
+/* Fills the fields or items of a schema. False: out of memory. */
 static bool fill_schema(kl__schema *schema, const kl_value *source)
 {
     const kl_value *others = kl_value_get(source, "additionalProperties");
@@ -274,8 +275,8 @@ static bool fill_schema(kl__schema *schema, const kl_value *source)
     if (kl_value_type(others) == KL_OBJECT ||
         kl_value_type(others) == KL_BOOL) {
         schema->type = KL__SCHEMA_MAP;
-        /* "true" does not describe the values: what they contain is unknown,
-         * like in a schema without a type. */
+        /* `additionalProperties: true` does not describe the values, so they
+         * get a schema without a type. */
         schema->items =
             build_schema(kl_value_type(others) == KL_OBJECT ? others : NULL);
         return schema->items != NULL;

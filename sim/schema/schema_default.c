@@ -1,7 +1,8 @@
 /*
  * schema_default.c - see schema_default.h and schema_normal.h: sets the
- * defaults of an object: constants of the table first, from the outside in,
- * then those that depend on other fields.
+ * defaults of an object. Those of its kind come first. Then each struct gets
+ * its constants from the table, then the structs in it are completed, and at
+ * last it gets the defaults that depend on other fields.
  */
 #include "sim/schema/schema_default.h"
 
@@ -9,8 +10,8 @@
 
 #include <string.h>
 
-/* True if Go takes the member as absent: NULL or null; for a member that is no
- * pointer also its zero. */
+/* True if Go takes a member as not set: it is NULL or null; or it is no pointer
+ * in Go and has its zero value. */
 static bool is_absent(const kl__node *node, const kl__schema *schema)
 {
     kl_type type = kl__node_type(node);

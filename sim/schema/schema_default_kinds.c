@@ -1,7 +1,7 @@
 /*
  * schema_default_kinds.c - see schema_default.h: defaults that only an object
- * of a kind gets, and not the same type inside another kind: a Job's, but not
- * those of the template in a CronJob.
+ * of a kind gets, but not a value of the same type inside another kind: a Job,
+ * but not the job template of a CronJob.
  */
 #include "sim/schema/schema_default.h"
 
@@ -17,7 +17,8 @@ static bool is_given(const kl__node *node, const char *name)
     return kl__node_type(kl__node_get(node, name)) != KL_NULL;
 }
 
-/* Requests default to the limits. */
+/* Adds requests that are equal to the limits, for resources without a
+ * request. */
 static bool container_requests(kl__edit *edit, kl__node *container)
 {
     kl__node *resources = kl__node_get(container, "resources");
@@ -28,7 +29,7 @@ static bool container_requests(kl__edit *edit, kl__node *container)
                edit, kl__node_ensure(edit, resources, "requests"), limits);
 }
 
-/* With hostNetwork a container's port is the host's port too. */
+/* For a pod with hostNetwork: sets hostPort to containerPort. */
 static bool host_ports(kl__edit *edit, kl__node *container)
 {
     kl__node *ports = kl__node_get(container, "ports");
@@ -65,8 +66,8 @@ static bool pod_containers(kl__edit *edit, const kl__node *spec,
     return true;
 }
 
-/* A pod with limits of its own requests what its containers request, or else
- * its limits. */
+/* For a pod with limits of its own: sets its requests of cpu and memory to
+ * those of its containers together, or if these have none, to its limits. */
 static bool pod_requests(kl__edit *edit, kl__node *spec)
 {
     static const char *const names[] = {"cpu", "memory"};
@@ -176,7 +177,8 @@ static bool default_service(kl__edit *edit, kl__node *object)
     return true;
 }
 
-/* Sets labels from the template, for an object without any. */
+/* Copies the labels of the template to an object without labels. *labels gets
+ * those of the template, or NULL. */
 static bool template_labels(kl__edit *edit, kl__node *object,
                             const kl__node **labels)
 {
@@ -220,8 +222,8 @@ static bool default_job(kl__edit *edit, kl__node *object)
            kl__default_json(edit, spec, "manualSelector", "false");
 }
 
-/* Gives an updateStrategy without a type an empty rollingUpdate; its constants
- * are set later. */
+/* Adds an empty rollingUpdate to an updateStrategy without a type; the
+ * constants in it are set later. */
 static bool stateful_set(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
@@ -297,7 +299,7 @@ static bool default_autoscaler(kl__edit *edit, kl__node *object)
                           false));
 }
 
-/* Moves stringData to data, in base64. */
+/* Moves the members of stringData to data, encoded in base64. */
 static bool default_secret(kl__edit *edit, kl__node *object)
 {
     kl__node *texts = kl__node_remove(object, "stringData");
@@ -322,7 +324,8 @@ static bool default_secret(kl__edit *edit, kl__node *object)
            kl__node_put(edit, object, "data", bytes);
 }
 
-/* Copies podCIDR and podCIDRs to each other; if they differ, podCIDR counts. */
+/* Sets podCIDR and podCIDRs from each other. If the first of podCIDRs is not
+ * podCIDR, then podCIDR replaces the list. */
 static bool default_node(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
@@ -342,7 +345,7 @@ static bool default_node(kl__edit *edit, kl__node *object)
            kl__node_put(edit, spec, "podCIDRs", ranges);
 }
 
-/* Sets the label that holds the namespace's name. */
+/* Sets the label that has the namespace's name as its value. */
 static bool name_space(kl__edit *edit, kl__node *object)
 {
     kl__node *metadata = kl__node_get(object, "metadata");
@@ -354,8 +357,8 @@ static bool name_space(kl__edit *edit, kl__node *object)
                         kl__edit_text(edit, name));
 }
 
-/* Sets the annotation with the generation of the template, if the object has
- * none: inside kube-apiserver the generation is a field. */
+/* Sets the annotation with the generation of the template to 0, if it is
+ * absent. Inside kube-apiserver it is a field, so it always has a value. */
 static bool daemon_set(kl__edit *edit, kl__node *object)
 {
     kl__node *metadata = kl__node_get(object, "metadata");
@@ -365,7 +368,7 @@ static bool daemon_set(kl__edit *edit, kl__node *object)
         "deprecated.daemonset.template.generation", "\"0\"");
 }
 
-/* Sets names that are made from the kind. */
+/* Sets `singular` and `listKind`, which are made from the kind. */
 static bool default_definition(kl__edit *edit, kl__node *object)
 {
     kl__node *names = kl__node_get(kl__node_get(object, "spec"), "names");

@@ -1,7 +1,7 @@
 /*
- * schema_default_structs.c - see schema_default.h: defaults of types that
- * depend on their other fields: parameters on the strategy's type, the pull
- * policy on the image's tag.
+ * schema_default_structs.c - see schema_default.h: defaults that depend on
+ * other fields of a struct: the parameters of a strategy on its type, the pull
+ * policy on the tag of the image.
  */
 #include "sim/schema/schema_default.h"
 
@@ -107,7 +107,8 @@ static bool limit_range_item(kl__edit *edit, kl__node *node)
            kl__default_members(edit, requests, kl__node_get(node, "min"));
 }
 
-/* Copies podIP and podIPs to each other; if they differ, podIP counts. */
+/* Sets podIP and podIPs from each other. If the first of podIPs is not podIP,
+ * then podIP replaces the list. */
 static bool pod_status(kl__edit *edit, kl__node *node)
 {
     const char *address = kl__node_text(node, "podIP");
@@ -179,7 +180,8 @@ static const rule rules[] = {
     {"io.k8s.api.rbac.v1.Subject", default_subject},
 };
 
-/* Rounds an amount of a resource to thousandths. */
+/* Rounds an amount of a resource away from 0 to thousandths. NULL: out of
+ * memory. */
 static kl__node *round_amount(kl__edit *edit, const kl__node *amount)
 {
     size_t length = 0;
@@ -192,7 +194,7 @@ static kl__node *round_amount(kl__edit *edit, const kl__node *amount)
     return kl__edit_text(edit, out);
 }
 
-/* True if an amount may be finer than thousandths. */
+/* True if an amount in the list may have to be rounded to thousandths. */
 static bool is_fine(const kl__node *list)
 {
     kl__node_iter iter = {0};

@@ -21,7 +21,7 @@ static bool is_number(const kl__node *value)
            type == KL_NUMBER;
 }
 
-/* The text of a number, as JSON has it. */
+/* Appends a number as its JSON text. */
 static void put_json_number(kl__buf *out, const kl__node *value)
 {
     char *text = kl__node_json(value, NULL, NULL);
@@ -88,7 +88,7 @@ static kl__leaf fits_quantity(const kl__node *value, kl__buf *why)
         text = number.bytes;
         length = number.length;
     }
-    /* A value that is no number at all has no valid character. */
+    /* A value that is neither text nor number is refused like "". */
     wrong = kl__quantity_canonical(text != NULL ? text : "", length, -9, out);
     why->failed = why->failed || number.failed;
     kl__buf_deinit(&number);
@@ -111,7 +111,8 @@ static kl__leaf fits_time(const char *text, bool micro, kl__buf *why)
     return KL__LEAF_TEXT;
 }
 
-/* Checks a text of bytes; an array of numbers was checked before. */
+/* Checks bytes, which are a text in base64. They may also be an array of
+ * numbers, which schema_check.c has checked. */
 static kl__leaf fits_bytes(const kl__node *value, kl__buf *why)
 {
     size_t length = 0;
@@ -230,8 +231,8 @@ kl__node *kl__leaf_base64(kl__edit *edit, const kl__node *text)
     return encode_base64(edit, bytes, length);
 }
 
-/* Bytes may have come as an array of numbers, with line breaks, or with unused
- * bits at the end. */
+/* Encodes bytes again: they may have come as an array of numbers, or as base64
+ * with line breaks or with unused bits at the end. */
 static kl__node *canonical_bytes(kl__edit *edit, kl__node *value)
 {
     kl__buf bytes = {0};

@@ -9,14 +9,15 @@
 
 #include <string.h>
 
-/* Which form is made: of a decoded object; or of a stored one, in which an
- * empty list and an absent one are the same. */
+/* The form to make: that of a decoded object, or that of a stored object, in
+ * which an empty list and an absent list are the same. */
 typedef struct normal_form {
     kl__edit *edit;
     bool stored;
 } normal_form;
 
-/* A node in its normal form: itself or another. NULL: out of memory. */
+/* Makes the normal form of a node; returns the node or another. NULL: out of
+ * memory. */
 static kl__node *normal_of(const normal_form *form, kl__node *node,
                            const kl__schema *schema);
 
@@ -95,7 +96,8 @@ static bool is_left_out(const kl__node *node, const kl__schema *schema)
     return (schema->flags & KL__SCHEMA_POINTER) != 0 ? null : is_empty(node);
 }
 
-/* True if an empty list is written as null, as it must not be left out. */
+/* True for an empty list or map that is no pointer in Go: if Go does not leave
+ * it out, Go writes null. */
 static bool is_null_list(const kl__node *node, const kl__schema *schema)
 {
     return (schema->type == KL__SCHEMA_ARRAY ||
@@ -103,7 +105,8 @@ static bool is_null_list(const kl__node *node, const kl__schema *schema)
            (schema->flags & KL__SCHEMA_POINTER) == 0 && is_empty(node);
 }
 
-/* Moves one known member to `to`, unless it is left out. */
+/* Adds a member of a struct to `to`, unless Go leaves it out. `value`: NULL if
+ * it is absent. */
 static bool put_normal_member(const normal_form *form, kl__node *to,
                               const kl__schema_field *field, kl__node *value)
 {
@@ -128,9 +131,9 @@ enum {
     MOST_FIELDS = 64 /* PodSpec has the most fields of all built-in types */
 };
 
-/* Merges a repeated member: Go decodes it into the value that the first one
- * made. Structs and maps are merged; null does nothing where no pointer can be
- * nil. False: out of memory. */
+/* Merges a repeated member into the first: Go decodes both into one value. So
+ * structs and maps are merged, others replaced; null changes nothing, unless
+ * the value can be nil in Go. False: out of memory. */
 static bool merge_member(kl__edit *edit, kl__node **into, kl__node *again,
                          const kl__schema *schema)
 {
@@ -160,8 +163,8 @@ static bool merge_member(kl__edit *edit, kl__node **into, kl__node *again,
     return true;
 }
 
-/* Takes all members out of a struct, each to its field's index. False: out of
- * memory. */
+/* Moves all members of a struct to `members`, by the index of their fields;
+ * unknown members are dropped. False: out of memory. */
 static bool take_members(kl__edit *edit, kl__node *node,
                          const kl__schema *schema, kl__node **members)
 {
@@ -212,8 +215,8 @@ static kl__node *normal_value(const normal_form *form, kl__node *node,
                                           : normal_of(form, node, items);
 }
 
-/* Finds the last member of each name. A map can be as long as its sender likes,
- * so no search in it may be linear. */
+/* Finds the last member of each name. Clients can send maps of any length, so
+ * this uses a hash table, not linear searches. False: out of memory. */
 static bool find_last(kl__node *node, kl__map *last)
 {
     kl__node_iter iter = {0};

@@ -32,8 +32,9 @@ static const char *message_name(const kl__schema *schema)
     return dot != NULL ? dot + 1 : "message";
 }
 
-/* The field with a number in the message `within` (0: the schema's own), or one
- * further inside, in the message with that number. NULL: none. */
+/* The field with that number in the message at path `within` (0: the schema's
+ * own); or if the number is that of an inlined struct, a field in it, and
+ * *is_inlined is true. NULL: there is none. */
 static const kl__schema_field *find_field(const kl__schema *schema, int within,
                                           int number, bool *is_inlined)
 {
@@ -92,8 +93,8 @@ static kl_code wrong_wire(decoder *self, const kl__wire_field *field,
                         go);
 }
 
-/* Reads a value as a new node. A list must be a message of its own; the field
- * of a map is one entry. */
+/* Reads a value as a new node. Here, a list is a message of its own, and a map
+ * is one entry. NULL: an error. */
 static kl__node *read_value(decoder *self, const kl__schema *schema,
                             const kl__wire_field *field);
 
@@ -134,7 +135,7 @@ static kl_code read_entry(decoder *self, const kl__schema *items, kl__wire wire,
                : decode_out_of_memory(self);
 }
 
-/* Appends elements of a list: one, or many packed numbers. */
+/* Appends the elements in a field of a list: one, or many packed numbers. */
 static kl_code append_elements(decoder *self, const kl__schema *items,
                                const kl__wire_field *field, kl__node *array)
 {
@@ -183,7 +184,7 @@ static kl_code append_wrapped(decoder *self, const kl__schema *schema,
     return code;
 }
 
-/* Reads one of the schemas in a definition's schema. */
+/* Reads a schema of a definition. */
 static kl__node *read_schema(decoder *self, kl__wire wire)
 {
     const kl__schema *schema =
@@ -197,7 +198,8 @@ static kl__node *read_schema(decoder *self, kl__wire wire)
     return read_message(self, schema, 0, wire, node) == KL_OK ? node : NULL;
 }
 
-/* Reads a schema; or schemas, names, or a boolean. The message says which. */
+/* Reads a message that has a schema; or instead, a list of schemas, a list of
+ * names, or a boolean. */
 static kl__node *read_either(decoder *self, const kl__schema *schema,
                              kl__wire wire)
 {
@@ -280,7 +282,8 @@ static kl__node *read_value(decoder *self, const kl__schema *schema,
     return read_scalar(self, schema, field);
 }
 
-/* The member that a field of this type adds to; made if it is absent. */
+/* The list or object to which the field adds; it is made if it is absent. NULL:
+ * out of memory. */
 static kl__node *ensure_member(decoder *self, const kl__schema_field *field,
                                kl__node *target)
 {
@@ -346,11 +349,11 @@ static kl_code read_member(decoder *self, const kl__schema_field *field,
 typedef struct message {
     const kl__schema *schema;
     int within;
-    kl__wire wire; /* what is left of it */
+    kl__wire wire; /* the part that is not read yet */
     kl__node *target;
 } message;
 
-/* Reads one field, after its tag. */
+/* Reads one field; its tag was read before. */
 static kl_code read_field(decoder *self, message *from, kl__wire_field *read)
 {
     bool is_inlined = false;

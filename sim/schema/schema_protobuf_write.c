@@ -1,7 +1,7 @@
 /*
- * schema_protobuf_write.c - see schema_protobuf.h: encodes objects byte for
- * byte as Go's generated code does: fields by number, maps by key, and zeros
- * too, unless Go has a pointer, list or map there.
+ * schema_protobuf_write.c - see schema_protobuf.h: encodes objects, byte for
+ * byte as Go's generated code does. Fields are sorted by number, maps by key.
+ * Zeros are written too, except for pointers, lists and maps of Go.
  */
 #include "sim/schema/schema_protobuf.h"
 
@@ -12,9 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The members of the objects that are being written, outer ones first, by the
- * fields of their schemas; NULL: absent or null. They are not on the stack,
- * which would be too small for deep nesting. */
+/* `values` is a stack with the members of the objects that are being written,
+ * outer objects first: for each field of an object's schema, the value, or NULL
+ * if it is absent or null. It is not on the C stack, which would be too small
+ * for deep nesting. */
 typedef struct encoder {
     kl__buf *out;
     const kl_value **values;
@@ -22,7 +23,7 @@ typedef struct encoder {
     size_t capacity;
 } encoder;
 
-/* The members of one object. */
+/* The members of one object, and how many of them are written. */
 typedef struct members {
     const kl__schema *schema;
     size_t first; /* in encoder->values */
@@ -31,7 +32,7 @@ typedef struct members {
 
 static void put_members(encoder *self, members *from, int within);
 
-/* Reserves places for all fields of a schema, all absent. */
+/* Adds `count` values to the stack, all absent. False: out of memory. */
 static bool reserve_values(encoder *self, size_t count)
 {
     size_t capacity = 2 * (self->used + count) + 64;
@@ -96,8 +97,8 @@ static int compare_map_keys(const void *a, const void *b)
                             (left->length < right->length);
 }
 
-/* The members sorted by name; owned by the caller. NULL: there are none, or out
- * of memory. */
+/* The members of a map, sorted by name; owned by the caller. NULL: there are
+ * none, or out of memory. */
 static entry *sort_entries(const kl_value *map, kl__buf *out)
 {
     const size_t count = kl_value_size(map);
@@ -119,7 +120,8 @@ static entry *sort_entries(const kl_value *map, kl__buf *out)
 static void put_either(encoder *self, const kl__schema *schema, int number,
                        const kl_value *value);
 
-/* Appends an element of a list or map; these are always written. */
+/* Appends a value. It is called for all elements of lists and maps, and for
+ * members unless they are nil in Go. */
 static void put_element(encoder *self, const kl__schema *schema, int number,
                         const kl_value *value)
 {
@@ -175,7 +177,8 @@ static void put_map(encoder *self, const kl__schema *schema, int number,
     kl__free(entries);
 }
 
-/* Appends a schema, or else schemas, names, or a boolean. */
+/* Appends a message with a schema; or instead, with a list of schemas, a list
+ * of names, or a boolean. */
 static void put_either(encoder *self, const kl__schema *schema, int number,
                        const kl_value *value)
 {
@@ -207,7 +210,7 @@ static void put_message_member(encoder *self, const kl__schema *schema,
                                int number, const kl_value *value)
 {
     const bool is_wrapped = (schema->flags & KL__SCHEMA_WRAPPED) != 0;
-    /* True if the absent value is nil in Go. */
+    /* True if an absent value is nil in Go. */
     const bool may_be_nil = (schema->flags & KL__SCHEMA_POINTER) != 0 ||
                             is_wrapped || schema->format == KL__FORMAT_BYTE;
 
@@ -220,7 +223,8 @@ static void put_message_member(encoder *self, const kl__schema *schema,
     }
 }
 
-/* Appends the members of the message at that path, and of those inside. */
+/* Appends the members of the message at path `within`, and of the messages in
+ * it that inlined structs are. */
 static void put_members(encoder *self, members *from, int within)
 {
     const kl__schema *schema = from->schema;

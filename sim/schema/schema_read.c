@@ -1,6 +1,6 @@
 /*
  * schema_read.c - see schema_cache.h: reads a row of the table of built-in
- * types, and the rows it refers to. schema_table.h describes the notation.
+ * types, and the rows to which it refers. schema_table.h explains the notation.
  */
 #include "sim/schema/schema_cache.h"
 
@@ -14,8 +14,8 @@ typedef struct kl__schema_text {
     const char *at;
 } text;
 
-/* The meaning of a letter. `name` is NULL if the type has no name in OpenAPI,
- * `go` for lists and maps. */
+/* The meaning of a letter of the notation. `name` is NULL if the type has no
+ * name in OpenAPI; `go` is NULL for lists and maps. */
 typedef struct letter {
     char letter;
     kl__schema_type type;
@@ -50,8 +50,8 @@ static const letter letters[] = {
     {'{', KL__SCHEMA_MAP, KL__FORMAT_NONE, NULL, NULL},
 };
 
-/* A copy of the text up to the byte `end`; goes on after that byte. NULL: out
- * of memory. */
+/* Copies the text up to the byte `end`, and moves on behind that byte. NULL:
+ * out of memory. */
 static char *cut_text(text *from, char end)
 {
     const char *stop = strchr(from->at, end);
@@ -166,7 +166,8 @@ static bool read_mark(text *from, char mark, kl__schema_field *field,
 
 static bool read_type(text *from, kl__schema *schema);
 
-/* Reads the schema of elements: a struct's, or a new one. */
+/* Reads the schema of elements: that of a struct in the table, or a new one.
+ * NULL: out of memory. */
 static const kl__schema *read_items(text *from)
 {
     kl__schema *items;
@@ -179,8 +180,8 @@ static const kl__schema *read_items(text *from)
     return items != NULL && read_type(from, items) ? items : NULL;
 }
 
-/* Some types have the same letter but differ by their Go name; sets what
- * differs. */
+/* Types with the same letter can differ: sets the OpenAPI name and the flags
+ * that belong to the Go name. */
 static void tell_apart(kl__schema *schema)
 {
     static const struct {
@@ -206,7 +207,7 @@ static void tell_apart(kl__schema *schema)
     }
 }
 
-/* Reads a type that is not a struct. */
+/* Reads a type that is not a struct. False: out of memory. */
 static bool read_type(text *from, kl__schema *schema)
 {
     const letter *found = letters;
@@ -236,7 +237,8 @@ static bool read_type(text *from, kl__schema *schema)
     return true;
 }
 
-/* Copies what the type has beside what its reference adds. */
+/* Reads a reference to a struct, and copies to the field's schema what the
+ * struct has. False: out of memory. */
 static bool refer_to_type(text *from, kl__schema *schema)
 {
     const kl__schema *type;
@@ -302,7 +304,8 @@ static size_t count_fields(const char *fields)
     return count;
 }
 
-/* A field's number, so that numbers of different depths compare. */
+/* Adds zeros to the path of a field (KL__SCHEMA_BASE), so that paths with
+ * different counts of digits can be compared. */
 static int depth_first(int number)
 {
     while (number < KL__SCHEMA_BASE * KL__SCHEMA_BASE) {
@@ -311,7 +314,7 @@ static int depth_first(int number)
     return number;
 }
 
-/* How many of the fields have numbers. */
+/* Counts the fields that have numbers. */
 static size_t count_numbers(const char *fields)
 {
     const char *at = *fields != '\0' ? fields : NULL;
@@ -326,7 +329,7 @@ static size_t count_numbers(const char *fields)
     return count;
 }
 
-/* Sorts the fields that have numbers. */
+/* Writes the indexes of the fields that have numbers, sorted by number. */
 static void order_fields(const kl__schema *type, unsigned char *numbered)
 {
     size_t count = 0;
@@ -357,7 +360,8 @@ kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
     unsigned char *numbered;
 
     if (type != NULL) {
-        /* or it is being read further out: types can contain themselves */
+        /* It may not be complete yet: a type can contain itself, and a caller
+         * of this call is reading it. */
         return type;
     }
     type = kl__schema_alloc(cache, sizeof(*type));
@@ -373,8 +377,8 @@ kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
         type->list = KL__LIST_ATOMIC;
         from.at++;
     }
-    /* References that meet the type while it is being read need everything but
-     * the fields. */
+    /* A reference to a type that is being read copies all of this, so it is set
+     * before the fields are read. */
     type->field_count = count_fields(from.at);
     type->numbered_count = count_numbers(from.at);
     fields = kl__schema_alloc(cache, type->field_count * sizeof(*fields));

@@ -1,8 +1,8 @@
 /*
- * schema_restore.c - see schema_restore.h. Go's reflection can convert
- * an integer to a string, so the message for these types is "cannot convert",
- * although the API server refuses the value. For types that Go does not
- * convert, it is "unrecognized type".
+ * schema_restore.c - see schema_restore.h. If a number is given for a text, the
+ * message is "cannot convert", as Go's reflection could convert these types,
+ * although kube-apiserver refuses to. For types that Go cannot convert, it is
+ * "unrecognized type".
  */
 #include "sim/schema/schema_restore.h"
 
@@ -59,7 +59,8 @@ static const char *kind_named(const kl__schema *schema)
     }
 }
 
-/* Types that decode themselves, also from a map: IntOrString, times. */
+/* Appends the message for types that have a decoder of their own (IntOrString,
+ * times), which Go calls here too. */
 static void put_decoded(kl__buf *out, const kl__node *value,
                         const kl__schema *schema)
 {

@@ -1,6 +1,7 @@
 /*
- * time.c - see time.h. Like Go, it reads a time along a layout, piece by piece,
- * and its message names the piece that did not fit and the rest.
+ * time.c - see time.h. Like Go, it compares the text with a layout, piece by
+ * piece. The message names the first piece that does not fit, and the rest of
+ * the text.
  */
 #include "sim/schema/time.h"
 
@@ -47,7 +48,8 @@ static bool read_literal(progress *reading, char byte)
     return true;
 }
 
-/* Reads as many digits as `piece` has characters; `lenient`: or one digit. */
+/* Reads as many digits as `piece` has characters; with `lenient`, also a single
+ * digit. */
 static bool read_digits_of(progress *reading, const char *piece, int *value,
                            bool lenient)
 {
@@ -125,7 +127,8 @@ static int days_in(int year, int month)
     return days[month - 1] + (month == 2 && leap);
 }
 
-/* Days from 1970-01-01 to a date; in this calculation years begin in March. */
+/* The days from 1970-01-01 to a date. In this calculation a year begins in
+ * March, so that the leap day is its last. */
 static int64_t day_number(int year, int month, int day)
 {
     int64_t years = month > 2 ? year : year - 1;
@@ -208,7 +211,7 @@ void kl__time_write(const kl__time *time, bool micro, char out[KL__TIME_SIZE])
 {
     int64_t days = time->seconds / 86400 - (time->seconds % 86400 < 0);
     int rest = (int)(time->seconds - days * 86400);
-    /* an estimate, corrected below */
+    /* an estimate, which the loop corrects */
     int year = 1970 + (int)(days / 366), month = 1;
     size_t length;
 
