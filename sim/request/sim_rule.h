@@ -83,7 +83,7 @@ typedef struct kl__sim_rule {
     int64_t skip;       /* how many matching requests pass first */
     int64_t count;      /* how many requests it applies to; 0: all */
     bool is_open;       /* applies to streams that are open already */
-    /* What happens to those requests. */
+    /* What happens to these requests. */
     int64_t after_bytes;  /* begins after so many body bytes; < 0: not given */
     int64_t after_events; /* begins after so many events; < 0: not given */
     int64_t seconds_ms;   /* how long; < 0: until it is cleared */
