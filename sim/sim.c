@@ -162,8 +162,8 @@ kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err)
     }
     if (ms < 0 || ms > century_ms) {
         return kl_error_set(err, KL_EINVAL,
-                            "simulator: time goes forward, by a hundred years "
-                            "at most: write 0 or more milliseconds");
+                            "simulator: time only goes forward, by a hundred "
+                            "years at most");
     }
     kl__mutex_lock(&sim->mutex);
     atomic_fetch_add_explicit(&sim->clock.base, ms, memory_order_relaxed);

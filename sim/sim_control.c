@@ -94,7 +94,7 @@ static kl_code delete_fault(kl__sim_answer *answer, const char *rest,
     if ((rest != NULL && id <= 0) || !kl_sim_heal(answer->sim, id)) {
         return kl__sim_refuse(answer, 404, "NotFound", err,
                               "there is no fault \"%s\": GET /kubelua/faults "
-                              "tells which there are",
+                              "lists them",
                               rest);
     }
     return tell_outcome(answer, KL_OK, NULL, err);
@@ -288,6 +288,6 @@ kl_code kl__sim_control(kl__sim_answer *answer, kl_error *err)
         }
     }
     return kl__sim_refuse(answer, 404, "NotFound", err,
-                          "%s %s: GET /kubelua tells what there is",
-                          ask->method, ask->target);
+                          "%s %s: GET /kubelua lists the paths", ask->method,
+                          ask->target);
 }

@@ -45,12 +45,12 @@ static kl_code check_locked(const kl__sim_answer *answer, kl_error *err)
     }
     if (sim->refused) {
         return kl_error_set(err, KL_EUNAVAILABLE,
-                            "simulator: connection refused; it was told to");
+                            "simulator: connection refused (fault refuse)");
     }
     if (answer->breaks != sim->breaks ||
         (answer->watch.resource != NULL && answer->cuts != sim->cuts)) {
         return kl_error_set(err, KL_EUNAVAILABLE,
-                            "simulator: connection cut; it was told to");
+                            "simulator: connection cut (fault cut)");
     }
     return KL_OK;
 }

@@ -62,14 +62,12 @@ static kl_code expect_tls(kl_sim *sim, const kl__sim_rule *rule, kl_error *err)
     kl__mutex_lock(&sim->mutex);
     has_tls = sim->port.has_tls;
     kl__mutex_unlock(&sim->mutex);
-    return has_tls
-               ? KL_OK
-               : kl_error_set(err, KL_EINVAL,
-                              "simulator: it listens without TLS, or not at "
-                              "all: %s",
-                              rule->action == KL__SIM_TLS
-                                  ? "there are no handshakes"
-                                  : "there is no certificate");
+    return has_tls ? KL_OK
+                   : kl_error_set(err, KL_EINVAL,
+                                  "simulator: it does not listen with TLS, so "
+                                  "it has no %s",
+                                  rule->action == KL__SIM_TLS ? "handshakes"
+                                                              : "certificate");
 }
 
 /* Carries out a fault of the port itself: the port refuses connections, or

@@ -89,8 +89,8 @@ static kl_code check_tokens(const kl_sim_options *options, kl_error *err)
         }
         if (is_taken(options, i)) {
             return kl_error_set(err, KL_EINVAL,
-                                "user \"%.64s\" has the token of somebody "
-                                "else: give each their own",
+                                "user \"%.64s\" has the same token as "
+                                "another user: give each its own",
                                 user->name);
         }
     }

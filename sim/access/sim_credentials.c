@@ -225,7 +225,8 @@ static kl_code read_signed(kl_sim *sim, const char *token, kl__sim_user *user,
     const char *second = first != NULL ? strchr(first + 1, '.') : NULL;
     kl__buf claims = {0};
     kl_doc *doc = NULL;
-    kl_code code = kl_error_set(err, KL_EUNAUTHORIZED, "the token is nobody's");
+    kl_code code =
+        kl_error_set(err, KL_EUNAUTHORIZED, "the token is of no user");
 
     if (second != NULL && is_signed(sim, token, second) &&
         read_base64url(&claims, first + 1, (size_t)(second - first - 1))) {

@@ -145,7 +145,7 @@ bool kl__sim_plan_expires(const kl__sim_answer *answer)
 static kl_code cut_off(const kl__sim_rule *rule, kl_error *err)
 {
     return kl_error_set(err, KL_EUNAVAILABLE,
-                        "simulator: connection %s; fault %" PRId64 " says so",
+                        "simulator: connection %s by the fault %" PRId64,
                         rule->how == KL__SIM_RESET ? "reset" : "cut", rule->id);
 }
 
@@ -359,7 +359,8 @@ static kl_code answer_failure(kl__sim_answer *answer, const kl__sim_rule *rule,
 {
     const char *message = rule->message != NULL
                               ? rule->message
-                              : "the simulator was told to answer with this";
+                              : "a fault that was set in the simulator "
+                                "caused this answer";
     kl__sim_status status = {.code = (int)rule->status, .reason = rule->reason};
 
     if (status.reason == NULL) {

@@ -121,9 +121,9 @@ static void put_error(kl__sim_answer *answer, const kl__sim_rule *rule)
         status.reason = kl__sim_reason(status.code);
     }
     snprintf(status.message, sizeof(status.message), "%s",
-             rule->message != NULL
-                 ? rule->message
-                 : "the simulator was told to answer with this");
+             rule->message != NULL ? rule->message
+                                   : "a fault that was set in the simulator "
+                                     "caused this answer");
     kl__buf_puts(&answer->out, "{\"type\":\"ERROR\",\"object\":");
     kl__sim_status_write(&status, &answer->out);
     kl__buf_puts(&answer->out, "}\n");

@@ -110,10 +110,11 @@ static kl_code warn_of_formats(kl__sim_write *write, const kl_value *root,
         kl__definition_formats(root, warn_format, write->answer, err);
 
     if (code == KL_OK && kl__sim_mentions(spec, "x-kubernetes-validations")) {
-        code = kl__sim_warn(write->answer,
-                            "the simulator does not evaluate "
-                            "x-kubernetes-validations: every object fits them",
-                            err);
+        code =
+            kl__sim_warn(write->answer,
+                         "the simulator does not evaluate "
+                         "x-kubernetes-validations: every object passes them",
+                         err);
     }
     if (code == KL_OK && strategy != NULL && strcmp(strategy, "Webhook") == 0) {
         code = kl__sim_warn(write->answer,

@@ -389,9 +389,10 @@ kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
     bool accepts;
 
     if (listener == NULL || !listener->has_tls) {
-        return kl_error_set(err, KL_EINVAL,
-                            "simulator: it listens without TLS, or not at all: "
-                            "there is no certificate");
+        return kl_error_set(
+            err, KL_EINVAL,
+            "simulator: it does not listen with TLS, so it has no "
+            "certificate");
     }
     accepts = listener->daemon != NULL;
     stop_daemon(listener);

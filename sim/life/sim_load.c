@@ -84,11 +84,11 @@ static kl_code refuse_document(const kl_value *root, kl_error *err)
 
     return text != NULL
                ? kl_error_set(err, KL_EINVAL,
-                              "a manifest is objects, with apiVersion and "
+                              "a manifest has objects with apiVersion and "
                               "kind, not the text \"%.64s\"",
                               text)
                : kl_error_set(err, KL_EINVAL,
-                              "a manifest is objects, with apiVersion and "
+                              "a manifest has objects with apiVersion and "
                               "kind, not numbers or lists");
 }
 

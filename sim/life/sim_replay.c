@@ -110,8 +110,9 @@ static kl_code replay_locked(kl_sim *sim, kl__edit *edit, kl_sim_change change,
     if (kl__sim_kind_is(resource->kind, KL__SIM_NAMESPACED) !=
         (kl__node_text(metadata, "namespace") != NULL)) {
         return kl_error_set(err, KL_EINVAL,
-                            "replay: %s \"%s\" has the wrong scope", kind,
-                            kl__node_text(metadata, "name"));
+                            "replay: %s \"%s\" has a namespace where the kind "
+                            "has none, or none where it needs one",
+                            kind, kl__node_text(metadata, "name"));
     }
     if (!kl__sim_metadata_fits(resource->kind, root, why, sizeof(why))) {
         return kl_error_set(err, KL_EINVAL, "replay: %s", why);

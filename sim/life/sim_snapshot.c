@@ -316,10 +316,11 @@ kl_code kl_sim_restore(kl_sim *sim, int64_t version, kl_error *err)
     kl__mutex_lock(&sim->mutex);
     kept = snapshot = find_locked(sim, version);
     if (snapshot == NULL && !has_history(sim, version)) {
-        code = kl_error_set(err, KL_EINVAL,
-                            "simulator: version %" PRId64 " is no snapshot and "
-                            "not in the history; it is at %" PRId64,
-                            version, sim->version);
+        code =
+            kl_error_set(err, KL_EINVAL,
+                         "simulator: version %" PRId64 " is neither a snapshot "
+                         "nor in the history; the cluster is at %" PRId64,
+                         version, sim->version);
     } else {
         if (snapshot == NULL) {
             snapshot = take_locked(sim, version);

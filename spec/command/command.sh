@@ -311,7 +311,7 @@ expect "a folder is no recording" 1 'is empty, or a folder' \
     bin/kubelua sim --replay "$work"
 expect "a kind of another version is told which" 1 'it is served as apps/v1' \
     bin/kubelua sim --load "$work/old.yaml"
-expect "a token of two users is refused" 1 'token of somebody else' \
+expect "a token of two users is refused" 1 'same token as another user' \
     bin/kubelua sim --user jane:same --user joe:same
 expect "an address of IPv6 stands in brackets" 0 'http://\[::1\]:' \
     bin/kubelua sim --listen '[::1]:0' --for 0.1

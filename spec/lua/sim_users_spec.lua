@@ -112,7 +112,7 @@ describe("a token", function()
     end)
 
     it("belongs to one user", function()
-        assert.matches("user \"joe\" has the token of somebody else", refusal { users = {
+        assert.matches("user \"joe\" has the same token as another user", refusal { users = {
             { name = "jane", token = "a" }, { name = "joe", token = "a" } } }, 1, true)
         refusal { token = "a", users = { { name = "jane", token = "a" } } }
     end)

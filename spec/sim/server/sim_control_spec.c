@@ -53,8 +53,8 @@ static void invalid_orders_are_refused_with_the_reason(void **state)
                        "BadRequest: fault: \"how\" is one of close, reset, "
                        "end, not loudly");
     sim_expect_refusal(f->sim, "GET /kubelua/nothing", NULL, 404,
-                       "NotFound: GET /kubelua/nothing: GET /kubelua tells "
-                       "what there is");
+                       "NotFound: GET /kubelua/nothing: GET /kubelua lists "
+                       "the paths");
     sim_expect_refusal(f->sim, "POST /kubelua/clock", "{}", 400,
                        "BadRequest: clock: {\"advance\": SECONDS} is needed");
     sim_expect(f->sim, "POST", "/kubelua/restore", "{\"version\":100}", 400);

@@ -209,8 +209,8 @@ static void an_invalid_rule_is_explained(void **state)
         "fault: \"action\" is one of fail, expire, cut, freeze, "
         "delay, event, bookmarks, wire, refuse, certificate, tls, not explode");
     expect_misuse(f, "{\"action\":\"tls\",\"how\":\"stall\"}",
-                  "simulator: it listens without TLS, or not at all: there are "
-                  "no handshakes");
+                  "simulator: it does not listen with TLS, so it has no "
+                  "handshakes");
     expect_misuse(f, "7",
                   "fault: \"action\" is one of fail, expire, cut, freeze, "
                   "delay, event, bookmarks, wire, refuse, certificate, tls, "
