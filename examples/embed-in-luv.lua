@@ -8,7 +8,7 @@ local seen = 0
 pods:on {
     add = function(pod)
         seen = seen + 1
-        print("luv heard of", pod.key)
+        print("luv got", pod.key)
     end,
     synced = function()
         print(seen .. " pods; now luv's own timer goes on")

@@ -1,5 +1,6 @@
 -- Three handlers share one watch and one cache. A slow handler delays only itself. A handler that
--- is added late gets the existing objects first. A handler that fails is logged, and goes on.
+-- is added late gets the existing objects first. If a handler fails (name a pod "broken" to see
+-- it), the failure is logged, and the handler gets the next event.
 -- Try it: kubelua run --sim=examples/cluster.yaml examples/many-handlers.lua
 local kubelua = require "kubelua"
 
@@ -34,6 +35,6 @@ kubelua.spawn(function()
         kubelua.sleep(0.01)
     end
     late:remove()
-    print("everybody is synced")
+    print("all handlers have synced")
     kubelua.stop()
 end)

@@ -70,7 +70,7 @@ local STORY = {
         apply("shop-3", "Pending")
         delete("shop-3")
     end, "delete Pod default/shop-3" },
-    { "the connection is cut, and nobody answers for a while", function()
+    { "the connection is cut, and the server is away for a while", function()
         sim:refuse()
     end },
     { "meanwhile shop-1 is deleted, and created again under its name: another pod;\n"
@@ -79,10 +79,10 @@ local STORY = {
         apply("shop-1", "Pending")
         sim:compact()
     end },
-    { "the server is back: a delete and an add, never an update", function()
+    { "the server is back: a delete and an add, not an update", function()
         sim:refuse(false)
     end, "add Pod default/shop-1" },
-    { "and life goes on: shop-1 runs", function()
+    { "the watch goes on: shop-1 starts to run", function()
         apply("shop-1", "Running")
     end, "update Pod default/shop-1" },
 }

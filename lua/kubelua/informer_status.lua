@@ -12,7 +12,7 @@
 ---@field events integer
 ---@field failures integer
 ---@field objects integer
----@field queued integer changes that wait for a handler
+---@field queued integer changes that were read and are not in the cache yet
 ---@field error? string the failure that has not been overcome yet
 ---@field code? string
 ---@field plugin? string the exec credential plugin that runs now
