@@ -68,7 +68,7 @@ describe("a write", function()
 end)
 
 describe("under a fake clock", function()
-    it("an hour passes at once, and the leader has renewed all the time", function()
+    it("an hour passes at once, and the leader has renewed all the time #many", function()
         local world = worlds.new()
         local one = world:join("a")
         world:settle()

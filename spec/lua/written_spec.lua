@@ -200,7 +200,7 @@ describe("what a controller has written", function()
         assert.equal(2, attempts)
     end)
 
-    it("is never written twice: 1,000 objects, and a watch that is 3 s late", function()
+    it("is never written twice: 1,000 objects, and a watch that is 3 s late #many", function()
         local COUNT = 1000
         for i = 1, COUNT do
             w:apply("m" .. i)
