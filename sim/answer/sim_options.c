@@ -201,7 +201,6 @@ static void set_defaults(kl__sim_options *options, bool no_streaming)
         (*options->version == '\0' || strcmp(options->version, "0") == 0)) {
         options->has_initial = true;
         options->initial = true;
-        options->forced = true;
         options->match = "NotOlderThan";
     }
 }

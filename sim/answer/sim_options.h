@@ -20,7 +20,6 @@ typedef struct kl__sim_options {
     bool bookmarks;
     bool has_timeout;
     int64_t timeout_seconds;
-    bool forced; /* sendInitialEvents applies by default */
 } kl__sim_options;
 
 /*
