@@ -61,9 +61,11 @@ set_target_properties(torn_unchecked_spec PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
 add_test(NAME torn_unchecked_spec COMMAND torn_unchecked_spec)
 
-# What a shared map costs: bench/shared/run.
+# What a shared map costs, and a rebuild of all of it: bench/shared/run.
 add_executable(bench_shared EXCLUDE_FROM_ALL bench/shared/shared.c)
 target_link_libraries(bench_shared PRIVATE kubelua_static)
+add_executable(bench_rebuild EXCLUDE_FROM_ALL bench/shared/rebuild.c)
+target_link_libraries(bench_rebuild PRIVATE kubelua_static)
 
 if(NOT KUBELUA_SIM)
     return()
