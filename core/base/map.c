@@ -117,32 +117,42 @@ bool kl__map_put(kl__map *map, const char *key, void *value, void **old)
     return kl__map_put_n(map, key, strlen(key), value, old);
 }
 
-bool kl__map_put_n(kl__map *map, const char *key, size_t length, void *value,
-                   void **old)
+bool kl__map_put_slot(kl__map *map, kl__map_slot slot, void **old)
 {
-    uint32_t hash = hash_of(key, length);
-    kl__map_slot *slot;
+    kl__map_slot *at;
 
     if (!kl__map_reserve(map, 1)) {
         return false;
     }
-    slot = &map->slots[find_slot(map, key, length, hash)];
+    at = &map->slots[find_slot(map, slot.key, slot.length, slot.hash)];
     if (old != NULL) {
-        *old = slot->value;
+        *old = at->value;
     }
-    if (slot->key == NULL) {
+    if (at->key == NULL) {
         map->count++;
     }
-    *slot = (kl__map_slot){key, value, hash, (uint32_t)length};
+    *at = slot;
     return true;
+}
+
+bool kl__map_put_n(kl__map *map, const char *key, size_t length, void *value,
+                   void **old)
+{
+    return kl__map_put_slot(
+        map, (kl__map_slot){key, value, hash_of(key, length), (uint32_t)length},
+        old);
 }
 
 void *kl__map_remove(kl__map *map, const char *key)
 {
-    return kl__map_remove_n(map, key, strlen(key));
+    size_t length = strlen(key);
+
+    return kl__map_remove_slot(
+        map,
+        &(kl__map_slot){key, NULL, hash_of(key, length), (uint32_t)length});
 }
 
-void *kl__map_remove_n(kl__map *map, const char *key, size_t length)
+void *kl__map_remove_slot(kl__map *map, const kl__map_slot *slot)
 {
     size_t mask = map->capacity - 1;
     size_t hole;
@@ -151,7 +161,7 @@ void *kl__map_remove_n(kl__map *map, const char *key, size_t length)
     if (map->count == 0) {
         return NULL;
     }
-    hole = find_slot(map, key, length, hash_of(key, length));
+    hole = find_slot(map, slot->key, slot->length, slot->hash);
     value = map->slots[hole].value;
     if (map->slots[hole].key == NULL) {
         return NULL;

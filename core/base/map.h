@@ -58,7 +58,11 @@ KL__FOR_SIM bool kl__map_put_n(kl__map *map, const char *key, size_t length,
 
 /* Removes a key and returns its value, or NULL. Never allocates. */
 KL__FOR_SIM void *kl__map_remove(kl__map *map, const char *key);
-void *kl__map_remove_n(kl__map *map, const char *key, size_t length);
+
+/* The same two for a map whose keys have another hash than the map's own, which
+ * the caller knows already. On such a map no other call takes a key. */
+bool kl__map_put_slot(kl__map *map, kl__map_slot slot, void **old);
+void *kl__map_remove_slot(kl__map *map, const kl__map_slot *slot);
 
 /* Iterates over the used slots, in no order: *cursor starts at 0; NULL at the
  * end. The map must not change meanwhile. */

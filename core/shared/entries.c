@@ -34,36 +34,41 @@ static bool is_same(const kl__change *a, const kl__change *b)
            memcmp(a->block, b->block, (size_t)a->words * 8) == 0;
 }
 
+/* The names in the map have the hash that blocks have. */
+static kl__map_slot slot_of(kl__change *entry)
+{
+    return (kl__map_slot){.key = kl__change_name(entry),
+                          .value = entry,
+                          .hash = kl__high(entry->block[KL__BLOCK_HASH]),
+                          .length = entry->name_length};
+}
+
 static bool put_entry(kl__entries *self, kl__change *entry)
 {
-    kl__change *old = kl__map_get_n(&self->by_name, kl__change_name(entry),
-                                    entry->name_length);
+    void *old = NULL;
 
-    if (old != NULL && is_same(old, entry)) {
-        old->is_left = entry->is_left;
-        kl__free(entry);
-        return true;
-    }
-    if (!kl__map_put_n(&self->by_name, kl__change_name(entry),
-                       entry->name_length, entry, NULL)) {
+    if (!kl__map_put_slot(&self->by_name, slot_of(entry), &old)) {
         return false;
     }
     entry->next = NULL;
     self->words += entry->words;
     if (old != NULL) {
-        self->words -= old->words;
-        kl__free(old);
+        self->words -= ((const kl__change *)old)->words;
     }
-    mark_dirty(self, entry);
+    if (old == NULL || !is_same(old, entry)) {
+        mark_dirty(self, entry);
+    }
+    kl__free(old);
     return true;
 }
 
-static void remove_entry(kl__entries *self, const char *name, size_t length)
+/* Removes the entry that has the name of `named`, which may be that entry. */
+static void remove_entry(kl__entries *self, kl__change *named)
 {
-    kl__change *old = kl__map_get_n(&self->by_name, name, length);
+    kl__map_slot slot = slot_of(named);
+    kl__change *old = kl__map_remove_slot(&self->by_name, &slot);
 
     if (old != NULL) {
-        kl__map_remove_n(&self->by_name, name, length);
         self->words -= old->words;
         mark_dirty(self, old);
         kl__free(old);
@@ -99,12 +104,12 @@ bool kl__entries_apply(kl__entries *self, kl__change *change)
     case KL__CHANGE_PUT:
         return put_entry(self, change);
     case KL__CHANGE_REMOVE:
-        remove_entry(self, kl__change_name(change), change->name_length);
+        remove_entry(self, change);
         break;
     case KL__CHANGE_COMPLETE:
         for (left = find_left(self, change); left != NULL; left = next) {
             next = left->next;
-            remove_entry(self, kl__change_name(left), left->name_length);
+            remove_entry(self, left);
         }
         break;
     }
@@ -124,11 +129,11 @@ static void raise_version(const kl_shared *map, uint32_t bucket)
 
 void kl__entries_move_versions(kl__entries *self, const kl_shared *map)
 {
-    for (uint32_t i = 0; i < KL_SHARED_VERSIONS; i++) {
-        if (i % 64 == 0 && self->dirty[i / 64] == 0 && !self->is_all_dirty) {
-            i += 63;
-        } else if (self->is_all_dirty || (self->dirty[i / 64] >> i % 64 & 1)) {
-            raise_version(map, i);
+    for (uint32_t i = 0; i < KL_SHARED_VERSIONS / 64; i++) {
+        uint64_t dirty = self->is_all_dirty ? UINT64_MAX : self->dirty[i];
+
+        for (; dirty != 0; dirty &= dirty - 1) {
+            raise_version(map, i * 64 + (uint32_t)__builtin_ctzll(dirty));
         }
     }
     memset(self->dirty, 0, sizeof(self->dirty));
