@@ -30,6 +30,15 @@ static inline const char *kl__change_name(const kl__change *change)
     return (const char *)&change->block[KL__BLOCK_HEAD];
 }
 
+/* Endpoints in the order that they have in an entry, made once for all the
+ * names of a port: one allocation (kl__free), which borrows the endpoints'
+ * texts. */
+typedef struct kl__ranking kl__ranking;
+
+/* NULL: the errors of kl_shared_put_endpoints, except KL_ECLOSED. */
+kl__ranking *kl__ranking_new(const kl_endpoint *endpoints, size_t count,
+                             kl_error *err);
+
 /* Make the change of a public call of shared_write.h. NULL: KL_ENOMEM, and the
  * errors of that call. */
 kl__change *kl__change_put(const kl_shared_key *key, const void *value,
@@ -37,6 +46,8 @@ kl__change *kl__change_put(const kl_shared_key *key, const void *value,
 kl__change *kl__change_put_endpoints(const kl_shared_key *key,
                                      const kl_endpoint *endpoints, size_t count,
                                      kl_error *err);
+kl__change *kl__change_put_ranking(const kl_shared_key *key,
+                                   const kl__ranking *ranking, kl_error *err);
 kl__change *kl__change_remove(const kl_shared_key *key, kl_error *err);
 kl__change *kl__change_complete(const char *table, kl_error *err);
 

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +19,17 @@ typedef enum class_of {
 
 /* An endpoint with its sort keys. */
 typedef struct ranked {
-    const kl_endpoint *endpoint;
+    kl_endpoint endpoint;
     class_of class_;
     uint64_t zone, node, identity;
     size_t host_length, zone_length, node_length;
 } ranked;
+
+struct kl__ranking {
+    size_t count;
+    size_t words; /* of the value: the records and their texts */
+    ranked all[];
+};
 
 static int compare_texts(uint64_t a, uint64_t b)
 {
@@ -49,13 +54,42 @@ static int by_place(const void *a_, const void *b_)
     return order != 0 ? order : compare_texts(a->identity, b->identity);
 }
 
-static uint64_t identity_of(const kl_endpoint *endpoint)
+/* Most Services have few endpoints, and qsort takes five times as long for
+ * three. */
+static void sort_ranked(ranked *all, size_t count,
+                        int (*compare)(const void *, const void *))
+{
+    if (count > 16) {
+        qsort(all, count, sizeof(*all), compare);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        ranked one = all[i];
+        size_t at = i;
+
+        for (; at > 0 && compare(&one, &all[at - 1]) < 0; at--) {
+            all[at] = all[at - 1];
+        }
+        all[at] = one;
+    }
+}
+
+/* The hash of "host:port". A printf here would be a third of a publish. */
+static uint64_t identity_of(const kl_endpoint *endpoint, size_t host_length)
 {
     char text[KL_SHARED_HOST_MAX + 8];
-    int length =
-        snprintf(text, sizeof(text), "%s:%u", endpoint->host, endpoint->port);
+    char *end = text + host_length;
+    uint32_t unit = 10000;
 
-    return kl_shared_hash(text, (size_t)length);
+    memcpy(text, endpoint->host, host_length);
+    *end++ = ':';
+    while (unit > 1 && endpoint->port < unit) {
+        unit /= 10;
+    }
+    for (; unit > 0; unit /= 10) {
+        *end++ = (char)('0' + endpoint->port / unit % 10);
+    }
+    return kl_shared_hash(text, (size_t)(end - text));
 }
 
 static class_of classify_endpoint(const kl_endpoint *endpoint)
@@ -82,7 +116,7 @@ static uint64_t place_of(const char *text, size_t length)
 static kl_code rank_endpoint(const kl_endpoint *endpoint, ranked *to,
                              kl_error *err)
 {
-    to->endpoint = endpoint;
+    to->endpoint = *endpoint;
     to->host_length = length_of(endpoint->host);
     to->zone_length = length_of(endpoint->zone);
     to->node_length = length_of(endpoint->node);
@@ -102,38 +136,8 @@ static kl_code rank_endpoint(const kl_endpoint *endpoint, ranked *to,
     to->class_ = classify_endpoint(endpoint);
     to->zone = place_of(endpoint->zone, to->zone_length);
     to->node = place_of(endpoint->node, to->node_length);
-    to->identity = identity_of(endpoint);
+    to->identity = identity_of(endpoint, to->host_length);
     return KL_OK;
-}
-
-/* Sorts the endpoints as layout.h says. Of several with the same host and port,
- * one of the best class is kept. `count` gets the number that is left. NULL: an
- * error. */
-static ranked *rank_endpoints(const kl_endpoint *endpoints, size_t *count,
-                              kl_error *err)
-{
-    ranked *all = kl__malloc((*count + 1) * sizeof(*all));
-    size_t kept = 0;
-
-    if (all == NULL) {
-        kl_error_set(err, KL_ENOMEM, "out of memory");
-        return NULL;
-    }
-    for (size_t i = 0; i < *count; i++) {
-        if (rank_endpoint(&endpoints[i], &all[i], err) != KL_OK) {
-            kl__free(all);
-            return NULL;
-        }
-    }
-    qsort(all, *count, sizeof(*all), by_identity);
-    for (size_t i = 0; i < *count; i++) {
-        if (kept == 0 || all[kept - 1].identity != all[i].identity) {
-            all[kept++] = all[i];
-        }
-    }
-    qsort(all, kept, sizeof(*all), by_place);
-    *count = kept;
-    return all;
 }
 
 static size_t text_words_of(const ranked *one)
@@ -146,10 +150,58 @@ static size_t text_words_of(const ranked *one)
                : words + kl__text_words(one->host_length);
 }
 
+/* Sorts the endpoints as layout.h says. Of several with the same host and port,
+ * one of the best class is kept. */
+static void sort_endpoints(kl__ranking *self)
+{
+    ranked *all = self->all;
+    size_t kept = 0;
+
+    sort_ranked(all, self->count, by_identity);
+    for (size_t i = 0; i < self->count; i++) {
+        if (kept == 0 || all[kept - 1].identity != all[i].identity) {
+            all[kept++] = all[i];
+        }
+    }
+    self->count = kept;
+    sort_ranked(all, kept, by_place);
+}
+
+kl__ranking *kl__ranking_new(const kl_endpoint *endpoints, size_t count,
+                             kl_error *err)
+{
+    kl__ranking *self;
+
+    if (count > KL_SHARED_ENDPOINTS_MAX) {
+        kl_error_set(err, KL_ETOO_LARGE,
+                     "%zu endpoints in an entry of a shared map: %d at most",
+                     count, KL_SHARED_ENDPOINTS_MAX);
+        return NULL;
+    }
+    self = kl__malloc(sizeof(*self) + count * sizeof(self->all[0]));
+    if (self == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory");
+        return NULL;
+    }
+    self->count = count;
+    self->words = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (rank_endpoint(&endpoints[i], &self->all[i], err) != KL_OK) {
+            kl__free(self);
+            return NULL;
+        }
+    }
+    sort_endpoints(self);
+    for (size_t i = 0; i < self->count; i++) {
+        self->words += KL__RECORD_WORDS + text_words_of(&self->all[i]);
+    }
+    return self;
+}
+
 static void write_record(uint64_t *record, const ranked *one, uint32_t before,
                          uint32_t texts_at)
 {
-    const kl_endpoint *endpoint = one->endpoint;
+    const kl_endpoint *endpoint = &one->endpoint;
 
     record[KL__RECORD_ZONE] = one->zone;
     record[KL__RECORD_NODE] = one->node;
@@ -184,17 +236,17 @@ static void write_all(kl__change *change, uint32_t value_at, const ranked *all,
 
         write_record(record, one, before, (uint32_t)(texts - change->block));
         if (one->host_length < KL__RECORD_HOST_SIZE) {
-            memcpy(&record[KL__RECORD_HOST], one->endpoint->host,
+            memcpy(&record[KL__RECORD_HOST], one->endpoint.host,
                    one->host_length);
         } else {
-            texts = write_text(texts, one->endpoint->host, one->host_length);
+            texts = write_text(texts, one->endpoint.host, one->host_length);
         }
-        texts = write_text(texts, one->endpoint->zone, one->zone_length);
-        texts = write_text(texts, one->endpoint->node, one->node_length);
-        before += one->endpoint->weight;
+        texts = write_text(texts, one->endpoint.zone, one->zone_length);
+        texts = write_text(texts, one->endpoint.node, one->node_length);
+        before += one->endpoint.weight;
         counts[one->class_]++;
         has_weights |= one->class_ != CLASS_OTHER &&
-                       one->endpoint->weight != all[0].endpoint->weight;
+                       one->endpoint.weight != all[0].endpoint.weight;
     }
     change->block[KL__BLOCK_FORM] |=
         (uint64_t)KL__BLOCK_ENDPOINTS << 16 | (uint64_t)has_weights << 24;
@@ -203,31 +255,29 @@ static void write_all(kl__change *change, uint32_t value_at, const ranked *all,
                                       (uint64_t)count << 32;
 }
 
+kl__change *kl__change_put_ranking(const kl_shared_key *key,
+                                   const kl__ranking *ranking, kl_error *err)
+{
+    kl__change *change =
+        kl__change_of_key(KL__CHANGE_PUT, key, ranking->words, err);
+
+    if (change != NULL) {
+        write_all(change, kl__value_at(key->name_length), ranking->all,
+                  ranking->count);
+    }
+    return change;
+}
+
 kl__change *kl__change_put_endpoints(const kl_shared_key *key,
                                      const kl_endpoint *endpoints, size_t count,
                                      kl_error *err)
 {
-    kl__change *change;
-    size_t words = 0;
-    ranked *all;
+    kl__ranking *ranking = kl__ranking_new(endpoints, count, err);
+    kl__change *change = NULL;
 
-    if (count > KL_SHARED_ENDPOINTS_MAX) {
-        kl_error_set(err, KL_ETOO_LARGE,
-                     "%zu endpoints in an entry of a shared map: %d at most",
-                     count, KL_SHARED_ENDPOINTS_MAX);
-        return NULL;
+    if (ranking != NULL) {
+        change = kl__change_put_ranking(key, ranking, err);
+        kl__free(ranking);
     }
-    all = rank_endpoints(endpoints, &count, err);
-    if (all == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++) {
-        words += KL__RECORD_WORDS + text_words_of(&all[i]);
-    }
-    change = kl__change_of_key(KL__CHANGE_PUT, key, words, err);
-    if (change != NULL) {
-        write_all(change, kl__value_at(key->name_length), all, count);
-    }
-    kl__free(all);
     return change;
 }

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "kubelua/log.h"
-#include "kubelua/shared_write.h"
 #include "shared/owner_feed.h"
+#include "shared/writer.h"
 
 #include <string.h>
 
@@ -60,11 +60,13 @@ static const char *place_or_null(const char *text, size_t limit)
     return strlen(text) <= limit ? text_or_null(text) : NULL;
 }
 
-static kl_code put_list(putting *self, const kl_shared_key *key,
-                        const kl__route *route, kl_error *err)
+/* The ranking of a route's endpoints, which the caller frees. */
+static kl__ranking *rank_route(putting *self, const kl__route *route,
+                               kl_error *err)
 {
     if (!reserve_endpoints(self, route->count)) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
+        kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
+        return NULL;
     }
     for (size_t i = 0; i < route->count; i++) {
         const kl__endpoint *from = &route->endpoints[i];
@@ -78,8 +80,7 @@ static kl_code put_list(putting *self, const kl_shared_key *key,
             .flags = flags_of(from),
         };
     }
-    return kl_shared_put_endpoints(self->map, key, self->endpoints,
-                                   route->count, err);
+    return kl__ranking_new(self->endpoints, route->count, err);
 }
 
 /* Puts the published entry again, as after a takeover an entry that is not put
@@ -132,25 +133,27 @@ static kl_code put_again(putting *self, kl_shared_key *key, kl_error *err)
 
 /* A failure other than KL_ENOMEM and KL_ECLOSED would repeat, so it is logged
  * and must not keep other Services from being put. */
-static kl_code judge_failure(const kl__route *route, kl_code code,
+static kl_code judge_failure(const char *name, kl_code code,
                              const kl_error *err)
 {
     if (code != KL_OK && code != KL_ENOMEM && code != KL_ECLOSED) {
-        kl_log(KL_LOG_WARN, "shared map: %s is not updated: %s", route->name,
+        kl_log(KL_LOG_WARN, "shared map: %s is not updated: %s", name,
                err->message);
         return KL_OK;
     }
     return code;
 }
 
-static kl_code put_route(void *context, const kl__route *route, kl_error *err)
+/* Puts or removes one name of a route. The first name that needs the ranking
+ * makes it. */
+static kl_code put_name(putting *self, const kl__route *route, const char *name,
+                        kl__ranking **ranking, kl_error *err)
 {
-    putting *self = context;
     kl_shared_key key;
     kl_code code = KL_ENOT_FOUND;
 
-    if (!kl_shared_key_init(self->map, KL__SERVICES_TABLE, route->name,
-                            strlen(route->name), &key)) {
+    if (!kl_shared_key_init(self->map, KL__SERVICES_TABLE, name, strlen(name),
+                            &key)) {
         return KL_OK; /* longer than any name in Kubernetes */
     }
     if (route->is_gone) {
@@ -159,10 +162,29 @@ static kl_code put_route(void *context, const kl__route *route, kl_error *err)
     if (route->usable == 0 && !self->clear_empty) {
         code = put_again(self, &key, err);
     }
-    if (code == KL_ENOT_FOUND) {
-        code = put_list(self, &key, route, err);
+    if (code != KL_ENOT_FOUND) {
+        return code;
     }
-    return judge_failure(route, code, err);
+    if (*ranking == NULL) {
+        *ranking = rank_route(self, route, err);
+    }
+    return *ranking != NULL
+               ? kl__shared_put_ranking(self->map, &key, *ranking, err)
+               : err->code;
+}
+
+static kl_code put_route(void *context, const kl__route *route, kl_error *err)
+{
+    kl__ranking *ranking = NULL;
+    kl_code code = KL_OK;
+
+    for (size_t i = 0; i < route->name_count && code == KL_OK; i++) {
+        code = judge_failure(
+            route->names[i],
+            put_name(context, route, route->names[i], &ranking, err), err);
+    }
+    kl__free(ranking);
+    return code;
 }
 
 kl_code kl__put_routes(kl__routes *routes, kl_shared *map, bool clear_empty,

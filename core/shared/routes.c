@@ -21,6 +21,7 @@ typedef struct kl__routed {
     kl__list changed; /* in the routes' list of changed Services, or in none */
     char **names;     /* names given to `fn` at the last flush */
     size_t name_count;
+    bool is_named; /* `names` are those of `service`, port by port */
 } kl__routed;
 
 struct kl__routes {
@@ -145,6 +146,7 @@ kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
     }
     kl__route_service_free(routed->service);
     routed->service = read;
+    routed->is_named = false;
     mark_changed(routes, routed);
     return KL_OK;
 }
@@ -158,6 +160,7 @@ void kl__routes_remove_service(kl__routes *routes, const char *key)
     }
     kl__route_service_free(routed->service);
     routed->service = NULL;
+    routed->is_named = false;
     mark_changed(routes, routed);
     drop_if_empty(routes, routed);
 }
@@ -264,7 +267,8 @@ bool kl__routes_changed(const kl__routes *routes)
     return !kl__list_empty(&routes->changed);
 }
 
-/* The names of a Service during its flush. */
+/* A flush; and the names of the Service, if it has changed since its last one.
+ */
 typedef struct kl__naming {
     kl__routes *routes;
     kl__routed *routed;
@@ -294,75 +298,99 @@ static bool has_number(const kl__route_service *service, size_t index)
     return port->number != 0;
 }
 
-/* Takes the name (NULL: out of memory) and calls `fn` with its endpoints. */
-static kl_code tell_name(kl__naming *naming, char *name, kl_error *err)
+/* Takes a name; false: it is NULL, as there was no memory. */
+static bool add_name(kl__naming *naming, char *name)
 {
-    const kl__merge *merge = &naming->routes->merge;
-    kl__route route;
-
-    if (name == NULL) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for a route");
+    if (name != NULL) {
+        naming->names[naming->count++] = name;
     }
-    naming->names[naming->count++] = name;
-    route = (kl__route){.name = name,
-                        .endpoints = merge->endpoints,
-                        .count = merge->count,
-                        .usable = merge->usable};
-    return naming->fn(naming->context, &route, err);
+    return name != NULL;
 }
 
-static kl_code tell_port(kl__naming *naming, size_t index, kl_error *err)
+static bool add_port(kl__naming *naming, size_t index)
 {
     const kl__route_service *service = naming->routed->service;
     const kl__route_port *port = &service->ports[index];
     const char *key = naming->routed->key;
-    kl_code code = KL_OK;
 
-    if (!kl__merge_port(&naming->routes->merge, service, port,
-                        &naming->routed->slices)) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
-    }
-    if (port->name != 0) {
-        code = tell_name(
-            naming, kl__strprintf("%s:%s", key, service->texts + port->name),
-            err);
-    }
-    if (code == KL_OK && has_number(service, index)) {
-        code = tell_name(
-            naming, kl__strprintf("%s:%u", key, (unsigned)port->number), err);
-    }
-    if (code == KL_OK && service->port_count == 1) {
-        code = tell_name(naming, kl__strdup(key), err);
-    }
-    return code;
+    return (port->name == 0 ||
+            add_name(naming, kl__strprintf("%s:%s", key,
+                                           service->texts + port->name))) &&
+           (!has_number(service, index) ||
+            add_name(naming,
+                     kl__strprintf("%s:%u", key, (unsigned)port->number)));
 }
 
-static kl_code tell_names(kl__naming *naming, kl_error *err)
+/* Makes the names of a Service, port by port; its only port, or none, has its
+ * own name too. False: out of memory. */
+static bool make_names(kl__naming *naming)
 {
-    const kl__route_service *service = naming->routed->service;
-    size_t ports = service != NULL ? service->port_count : 0;
-    kl_code code = KL_OK;
+    const kl__routed *routed = naming->routed;
+    size_t ports = routed->service != NULL ? routed->service->port_count : 0;
+    bool fits;
 
     /* room for the former names too: see keep_names */
     naming->names =
-        kl__calloc(3 * ports + 1 + naming->routed->name_count, sizeof(char *));
-    if (service == NULL && naming->names != NULL) {
-        return KL_OK;
+        kl__calloc(2 * ports + 1 + routed->name_count, sizeof(char *));
+    fits = naming->names != NULL;
+    for (size_t i = 0; i < ports && fits; i++) {
+        fits = add_port(naming, i);
     }
-    if (naming->names == NULL) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for a route");
+    if (fits && ports <= 1 && routed->service != NULL) {
+        fits = add_name(naming, kl__strdup(routed->key));
     }
-    for (size_t i = 0; i < service->port_count && code == KL_OK; i++) {
-        code = tell_port(naming, i, err);
+    if (!fits) {
+        free_names(naming->names, naming->count);
     }
-    if (service->port_count == 0) {
-        if (!kl__merge_port(&naming->routes->merge, service, NULL,
-                            &naming->routed->slices)) {
-            return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
-        }
-        code = tell_name(naming, kl__strdup(naming->routed->key), err);
+    return fits;
+}
+
+/* The number of names of a port (NULL: of a Service without ports). */
+static size_t count_names(const kl__route_service *service,
+                          const kl__route_port *port)
+{
+    size_t count = service->port_count <= 1;
+
+    if (port != NULL) {
+        count += port->name != 0;
+        count += has_number(service, (size_t)(port - service->ports));
     }
-    return code;
+    return count;
+}
+
+/* Calls `fn` with the endpoints of a port and its names, which are the next
+ * ones of *names. */
+static kl_code tell_port(const kl__naming *naming, const kl__route_port *port,
+                         char *const **names, kl_error *err)
+{
+    const kl__routed *routed = naming->routed;
+    kl__merge *merge = &naming->routes->merge;
+    kl__route route = {.names = (const char *const *)*names,
+                       .name_count = count_names(routed->service, port)};
+
+    if (!kl__merge_port(merge, routed->service, port, &routed->slices)) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
+    }
+    route.endpoints = merge->endpoints;
+    route.count = merge->count;
+    route.usable = merge->usable;
+    *names += route.name_count;
+    return naming->fn(naming->context, &route, err);
+}
+
+static kl_code tell_ports(const kl__naming *naming, kl_error *err)
+{
+    const kl__routed *routed = naming->routed;
+    char *const *names = routed->is_named ? routed->names : naming->names;
+    size_t ports = routed->service != NULL ? routed->service->port_count : 0;
+    kl_code code = KL_OK;
+
+    for (size_t i = 0; i < ports && code == KL_OK; i++) {
+        code = tell_port(naming, &routed->service->ports[i], &names, err);
+    }
+    return routed->service != NULL && ports == 0
+               ? tell_port(naming, NULL, &names, err)
+               : code;
 }
 
 static bool has_name(const kl__naming *naming, const char *name)
@@ -382,26 +410,28 @@ static kl_code tell_gone(kl__naming *naming, kl_error *err)
 
     for (size_t i = 0; i < routed->name_count && code == KL_OK; i++) {
         if (!has_name(naming, routed->names[i])) {
-            code = naming->fn(
-                naming->context,
-                &(kl__route){.name = routed->names[i], .is_gone = true}, err);
+            code =
+                naming->fn(naming->context,
+                           &(kl__route){
+                               .names = (const char *const *)&routed->names[i],
+                               .name_count = 1,
+                               .is_gone = true,
+                           },
+                           err);
         }
     }
     return code;
 }
 
-/* After a failure `fn` may have got some of the new names, while old ones are
- * not removed yet. So both are kept, and the next flush removes those that are
- * gone. */
-static void keep_names(kl__naming *naming)
+/* Takes the new names. After a failure `fn` may have got some of the new names,
+ * while old ones are not removed yet. So both are kept, and the next flush
+ * removes those that are gone. */
+static void keep_names(kl__naming *naming, bool has_failed)
 {
     kl__routed *routed = naming->routed;
 
-    if (naming->names == NULL) {
-        return;
-    }
     for (size_t i = 0; i < routed->name_count; i++) {
-        if (has_name(naming, routed->names[i])) {
+        if (!has_failed || has_name(naming, routed->names[i])) {
             kl__free(routed->names[i]);
         } else {
             naming->names[naming->count++] = routed->names[i];
@@ -410,6 +440,25 @@ static void keep_names(kl__naming *naming)
     kl__free(routed->names);
     routed->names = naming->names;
     routed->name_count = naming->count;
+    routed->is_named = !has_failed;
+}
+
+static kl_code flush_routed(kl__naming *naming, kl_error *err)
+{
+    kl_code code;
+
+    if (naming->routed->is_named) {
+        return tell_ports(naming, err);
+    }
+    if (!make_names(naming)) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a route");
+    }
+    code = tell_ports(naming, err);
+    if (code == KL_OK) {
+        code = tell_gone(naming, err);
+    }
+    keep_names(naming, code != KL_OK);
+    return code;
 }
 
 kl_code kl__routes_flush(kl__routes *routes, kl__route_fn fn, void *context,
@@ -420,18 +469,11 @@ kl_code kl__routes_flush(kl__routes *routes, kl__route_fn fn, void *context,
             KL__CONTAINER(routes->changed.next, kl__routed, changed);
         kl__naming naming = {
             .routes = routes, .routed = routed, .fn = fn, .context = context};
-        kl_code code = tell_names(&naming, err);
+        kl_code code = flush_routed(&naming, err);
 
-        if (code == KL_OK) {
-            code = tell_gone(&naming, err);
-        }
         if (code != KL_OK) {
-            keep_names(&naming);
             return code;
         }
-        free_names(routed->names, routed->name_count);
-        routed->names = naming.names;
-        routed->name_count = naming.count;
         kl__list_remove(&routed->changed);
         drop_if_empty(routes, routed);
     }

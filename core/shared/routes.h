@@ -40,17 +40,19 @@ typedef struct kl__endpoint {
 #define KL__WEIGHTS_ANNOTATION "kubelua.dev/weights"
 #define KL__WEIGHT_ANNOTATION "kubelua.dev/weight"
 
-/* A name and its endpoints now. */
+/* All names of a port ("web/shop:http", "web/shop:80"), and its endpoints now.
+ */
 typedef struct kl__route {
-    const char *name;
+    const char *const *names;
+    size_t name_count;
     const kl__endpoint *endpoints; /* sorted by host, then port */
     size_t count;
     size_t usable; /* number with a weight above 0 that are ready, or
                       terminating and still serving */
-    bool is_gone;  /* the name does not exist any more */
+    bool is_gone;  /* the names do not exist any more */
 } kl__route;
 
-/* Called for each name of a Service that changed; the route is borrowed for the
+/* Called for each port of a Service that changed; the route is borrowed for the
  * call. Any result but KL_OK ends the flush, and the Service comes again. */
 typedef kl_code (*kl__route_fn)(void *context, const kl__route *route,
                                 kl_error *err);
@@ -81,8 +83,8 @@ void kl__routes_remove_slice(kl__routes *routes, const char *key);
 bool kl__routes_changed(const kl__routes *routes);
 
 /*
- * Calls `fn` with every name of each Service that changed since the last flush,
- * even if the endpoints are the same. Names of a Service come together, those
+ * Calls `fn` with every port of each Service that changed since the last flush,
+ * even if the endpoints are the same. Ports of a Service come together, names
  * that do not exist any more last. KL_ENOMEM, or the result of `fn`: this
  * Service and those after it come at the next flush.
  */

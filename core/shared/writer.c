@@ -263,6 +263,17 @@ kl_code kl_shared_put_endpoints(kl_shared *map, const kl_shared_key *key,
                          : set_not_owner(err);
 }
 
+kl_code kl__shared_put_ranking(kl_shared *map, const kl_shared_key *key,
+                               const kl__ranking *ranking, kl_error *err)
+{
+    kl_error made;
+
+    return owns_map(map)
+               ? add_made(map, kl__change_put_ranking(key, ranking, &made),
+                          &made, err)
+               : set_not_owner(err);
+}
+
 kl_code kl_shared_remove(kl_shared *map, const kl_shared_key *key,
                          kl_error *err)
 {

@@ -6,7 +6,7 @@
 #ifndef KL_SHARED_WRITER_H
 #define KL_SHARED_WRITER_H
 
-#include "kubelua/shared_write.h"
+#include "shared/change.h"
 #include "shared/map.h"
 
 /*
@@ -16,6 +16,10 @@
  * or their table is completed. KL_ENOMEM: the map has no owner.
  */
 kl_code kl__shared_take(kl_shared *map, kl_error *err);
+
+/* kl_shared_put_endpoints for several names with the same endpoints. */
+kl_code kl__shared_put_ranking(kl_shared *map, const kl_shared_key *key,
+                               const kl__ranking *ranking, kl_error *err);
 
 /* Ends the ownership: puts that were not published are dropped, and calls that
  * write fail with KL_ECLOSED until the map is taken again. */

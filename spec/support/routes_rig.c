@@ -57,15 +57,16 @@ kl_code route_print(void *context, const kl__route *route, kl_error *err)
     kl__buf *out = context;
 
     (void)err;
-    if (route->is_gone) {
-        kl__buf_printf(out, "%s gone\n", route->name);
-        return KL_OK;
+    for (size_t k = 0; k < route->name_count; k++) {
+        kl__buf_printf(out,
+                       route->is_gone ? "%s gone\n" : "%s =", route->names[k]);
+        for (size_t i = 0; i < route->count; i++) {
+            print_endpoint(out, &route->endpoints[i]);
+        }
+        if (!route->is_gone) {
+            kl__buf_puts(out, route->usable == 0 ? " none\n" : "\n");
+        }
     }
-    kl__buf_printf(out, "%s =", route->name);
-    for (size_t i = 0; i < route->count; i++) {
-        print_endpoint(out, &route->endpoints[i]);
-    }
-    kl__buf_puts(out, route->usable == 0 ? " none\n" : "\n");
     return KL_OK;
 }
 

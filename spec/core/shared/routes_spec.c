@@ -194,7 +194,7 @@ static void a_flush_that_stops_forgets_no_name(void **state)
         SERVICE, SHOP("'ports':[{'name':'tls','port':443}]"), ""};
 
     (void)state;
-    for (int left = 0; left < 5; left++) {
+    for (int left = 0; left < 3; left++) {
         kl__routes *routes = kl__routes_new(NULL);
         kl__buf told = {0};
         stopper stop = {&told, left};
