@@ -54,6 +54,13 @@ local HTTP = [[
         end)
         kube.init_worker { wait = 10 }
     }
+    upstream picked {
+        server 0.0.0.1;
+        balancer_by_lua_block {
+            local ok, why = require "ngx.balancer".set_current_peer(shop:pick())
+            ngx.log(ngx.NOTICE, "the balancer took it: ", ok, " ", why)
+        }
+    }
 ]]
 
 -- Timers that use up nginx's limit, so none is left to supervise the scripts.
@@ -77,6 +84,7 @@ local SERVER = [[
     location = /put { content_by_lua_block { ngx.say(tostring(kube.put("seen", "put", "yes"))) } }
     location = /put_seen { content_by_lua_block { ngx.say(tostring(kube.lookup("seen", "put"))) } }
     location = /seen { content_by_lua_block { ngx.say(tostring(kube.lookup("seen", "owner"))) } }
+    location = /routed { proxy_connect_timeout 100ms; proxy_pass http://picked; }
     location = /metrics { content_by_lua_block { ngx.print(kube.metrics()) } }
     location / { content_by_lua_block { ngx.exit(kube.synced() and 200 or 503) } }
 ]]
@@ -141,6 +149,17 @@ describe("resty.kubelua in nginx", function()
         for _ = 1, 10 do
             assert.equal("10.0.0.3", get("/resolved"))
         end
+    end)
+
+    it("picks IPv6 addresses in the form that a balancer takes", function()
+        start { workers = 1 }
+        local six = slice("fd00::1")
+        six.addressType, six.metadata.name = "IPv6", "shop-6"
+        assert(sim:apply(slice()))
+        assert(sim:apply(six))
+        eventually(function() return get("/pick") == "[fd00::1] 8080" end, "it is picked", 10)
+        one:get("/routed") -- whether the address answers does not matter
+        assert.equal(1, one:count("the balancer took it: true nil"))
     end)
 
     it("keeps the last endpoints of a service that an update empties", function()

@@ -132,6 +132,17 @@ describe("pick", function()
             { service:pick { exclude = { "10.0.0.1", "10.0.0.2", "10.0.0.3" } } })
     end)
 
+    it("puts IPv6 addresses in brackets, as nginx takes them", function()
+        endpoints("fd00::1,8080")
+        assert.equal("[fd00::1]", (service:pick()))
+        assert.equal("[fd00::1]", (service:pick { hash = "key" }))
+        assert.equal("[fd00::1]", service:endpoints()[1].host)
+        for _, tried in ipairs { "[fd00::1]", "[fd00::1]:8080", "fd00::1" } do
+            assert.same({ nil, "empty" }, { service:pick { exclude = tried } })
+        end
+        assert.equal("[fd00::1]", (service:pick { exclude = "[fd00::1]:80" }))
+    end)
+
     it("picks each endpoint once in the retries of a key", function()
         endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4")
         local tried, seen = {}, {}

@@ -18,7 +18,7 @@ local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "s
     node = "string" }
 
 ---@class resty.kubelua.Endpoint one address of a service
----@field host string an IP address, or a host name if `dns` is true
+---@field host string an IP address (IPv6 in brackets), or a host name if `dns` is true
 ---@field port integer
 ---@field ready boolean
 ---@field serving boolean
@@ -70,6 +70,12 @@ local function first_turn(name)
     return tonumber(library.kl_shared_hash(text, #text)) % 65536
 end
 
+-- The host of an endpoint. An IPv6 address is in brackets: nginx takes it only so.
+local function host_of(endpoint)
+    local host = ffi_string(endpoint.host, endpoint.host_length)
+    return host:find(":", 1, true) and "[" .. host .. "]" or host
+end
+
 -- Reads the endpoints of the round robin: the ready ones, if all have the same weight. 0: the core
 -- must pick.
 local function read_turns(self)
@@ -83,7 +89,7 @@ local function read_turns(self)
         if endpoint.weight ~= few[0].weight or endpoint.weight == 0 then
             return 0
         end
-        self.hosts[i] = ffi_string(endpoint.host, endpoint.host_length)
+        self.hosts[i] = host_of(endpoint)
         self.ports[i] = endpoint.port
     end
     return count
@@ -112,14 +118,9 @@ local function each_endpoint(self, f)
         return name
     end
     for i = 0, counted[0] - 1 do
-        f(picks[i], ffi_string(picks[i].host, picks[i].host_length))
+        f(picks[i], host_of(picks[i]))
     end
     return name
-end
-
----"host:port", with an IPv6 address in brackets.
-local function address_of(host, port)
-    return (host:find(":", 1, true) and "[" .. host .. "]" or host) .. ":" .. port
 end
 
 -- Turns excluded hosts into the identities that the core knows. A host that is not in the service
@@ -131,7 +132,8 @@ local function add_excluded(self, tried)
     end
     local count = 0
     each_endpoint(self, function(endpoint, host)
-        if count < EXCLUDES and (names[host] or names[address_of(host, endpoint.port)]) then
+        if count < EXCLUDES and (names[host] or names[host .. ":" .. endpoint.port]
+            or names[ffi_string(endpoint.host, endpoint.host_length)]) then
             wanted.exclude[count] = endpoint.identity
             count = count + 1
         end
@@ -177,7 +179,7 @@ local function pick_in_map(self, options)
     read_options(self, options or NO_OPTIONS)
     local result = library.kl_shared_pick(map.pointer, self.key, wanted, found)
     if result == OK then
-        return ffi_string(found.host, found.host_length), found.port, found.version
+        return host_of(found), found.port, found.version
     elseif result == EXCLUDED then
         return nil, "empty"
     end
