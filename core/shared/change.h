@@ -11,7 +11,8 @@
 typedef enum kl__change_kind {
     KL__CHANGE_PUT,
     KL__CHANGE_REMOVE,
-    KL__CHANGE_COMPLETE /* `name` is a table's */
+    KL__CHANGE_RENEW,   /* `name` is a table's: all its entries are left */
+    KL__CHANGE_COMPLETE /* the same: entries that are left are removed */
 } kl__change_kind;
 
 /* One allocation (kl__free). A put becomes the entry when it is applied. The
@@ -19,7 +20,8 @@ typedef enum kl__change_kind {
 typedef struct kl__change {
     struct kl__change *next; /* in the list of changes for the next publish */
     kl__change_kind kind;
-    bool is_left; /* published by a former owner, and not put again since */
+    bool is_left; /* of a former owner, or before a renewal of the table, and
+                     not put again since */
     uint32_t name_length;
     uint32_t words; /* length of the block */
     uint64_t block[];

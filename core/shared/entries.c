@@ -75,9 +75,10 @@ static void remove_entry(kl__entries *self, kl__change *named)
     }
 }
 
-/* Finds the entries of a former owner in a table, whose name (with its NUL) is
- * `table`; a list by `next`. */
-static kl__change *find_left(const kl__entries *self, const kl__change *table)
+/* Finds the entries of a table, whose name (with its NUL) is `table`; a list by
+ * `next`. */
+static kl__change *find_entries(const kl__entries *self,
+                                const kl__change *table)
 {
     kl__change *list = NULL;
     size_t cursor = 0;
@@ -86,7 +87,7 @@ static kl__change *find_left(const kl__entries *self, const kl__change *table)
     while ((slot = kl__map_next(&self->by_name, &cursor)) != NULL) {
         kl__change *entry = slot->value;
 
-        if (entry->is_left && entry->name_length >= table->name_length &&
+        if (entry->name_length >= table->name_length &&
             memcmp(slot->key, kl__change_name(table), table->name_length) ==
                 0) {
             entry->next = list;
@@ -96,21 +97,31 @@ static kl__change *find_left(const kl__entries *self, const kl__change *table)
     return list;
 }
 
+/* Counts the entries of a table as left, or removes those that are. */
+static void change_table(kl__entries *self, const kl__change *table)
+{
+    kl__change *entry = find_entries(self, table), *next;
+
+    for (; entry != NULL; entry = next) {
+        next = entry->next;
+        if (table->kind == KL__CHANGE_RENEW) {
+            entry->is_left = true;
+        } else if (entry->is_left) {
+            remove_entry(self, entry);
+        }
+    }
+}
+
 bool kl__entries_apply(kl__entries *self, kl__change *change)
 {
-    kl__change *left, *next;
-
     switch (change->kind) {
     case KL__CHANGE_PUT:
         return put_entry(self, change);
     case KL__CHANGE_REMOVE:
         remove_entry(self, change);
         break;
-    case KL__CHANGE_COMPLETE:
-        for (left = find_left(self, change); left != NULL; left = next) {
-            next = left->next;
-            remove_entry(self, left);
-        }
+    default:
+        change_table(self, change);
         break;
     }
     kl__free(change);

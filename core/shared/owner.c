@@ -61,6 +61,7 @@ typedef struct kl__owner {
     /* Only the thread uses these. */
     kl__feed *feed;   /* NULL: it is opened at `retry_at` */
     bool has_put_all; /* the first lists of the feed were put */
+    bool has_old;     /* Services that an earlier feed has put may be gone */
     bool has_more;    /* there are puts that are not published */
     int64_t retry_at;
     int64_t publish_at; /* the earliest time of the next publish */
@@ -121,6 +122,20 @@ static bool await_lock(kl__owner *self)
     return false;
 }
 
+static kl__feed *open_feed(kl__owner *self, kl_error *err)
+{
+    kl__feed_scope scope = {.namespaces = self->namespaces,
+                            .count = self->namespace_count,
+                            .labels = self->labels};
+
+    if (self->has_old &&
+        kl__shared_renew(self->map, KL__SERVICES_TABLE, err) != KL_OK) {
+        return NULL;
+    }
+    self->has_old = false;
+    return kl__feed_open(self->client, &scope, self->queue, err);
+}
+
 /* Opens the feed when its time has come. False: the client is closed, and there
  * is nothing to serve. */
 static bool need_feed(kl__owner *self)
@@ -133,11 +148,7 @@ static bool need_feed(kl__owner *self)
     if (now_ms() < self->retry_at) {
         return true;
     }
-    self->feed = kl__feed_open(self->client,
-                               &(kl__feed_scope){.namespaces = self->namespaces,
-                                                 .count = self->namespace_count,
-                                                 .labels = self->labels},
-                               self->queue, &err);
+    self->feed = open_feed(self, &err);
     if (self->feed == NULL && err.code == KL_ECLOSED) {
         return false;
     }
@@ -161,6 +172,7 @@ static void reopen_feed(kl__owner *self, const kl_error *err)
            err->message);
     kl__feed_close(self->feed);
     self->feed = NULL;
+    self->has_old = true;
     self->retry_at = now_ms() + RETRY_MS;
 }
 

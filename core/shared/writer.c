@@ -293,6 +293,21 @@ kl_code kl_shared_complete(kl_shared *map, const char *table, kl_error *err)
                : set_not_owner(err);
 }
 
+kl_code kl__shared_renew(kl_shared *map, const char *table, kl_error *err)
+{
+    kl_error made;
+    kl__change *change;
+
+    if (!owns_map(map)) {
+        return set_not_owner(err);
+    }
+    change = kl__change_complete(table, &made);
+    if (change != NULL) {
+        change->kind = KL__CHANGE_RENEW;
+    }
+    return add_made(map, change, &made, err);
+}
+
 /* Applies the list of changes; on KL_ENOMEM the rest waits in the list again.
  */
 static kl_code apply_changes(kl__shared_writer *self, kl_error *err)

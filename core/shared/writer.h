@@ -25,6 +25,10 @@ kl_code kl__shared_put_ranking(kl_shared *map, const kl_shared_key *key,
  * write fail with KL_ECLOSED until the map is taken again. */
 void kl__shared_drop(kl_shared *map);
 
+/* Counts all entries of a table as left by a former owner: kl_shared_complete
+ * removes those that are not put again. KL_ENOMEM, KL_ECLOSED. */
+kl_code kl__shared_renew(kl_shared *map, const char *table, kl_error *err);
+
 /* Stores when the owner last heard from the server, on the monotonic clock. */
 void kl__shared_heard(kl_shared *map, int64_t at_ms);
 /* Notes in the map that the first complete list is published. */
