@@ -5,6 +5,7 @@ local library = require "resty.kubelua.library" -- first: it says what is missin
 local core = require "kubelua.core"
 local caches = require "resty.kubelua.cache"
 local connection = require "resty.kubelua.connection"
+local log = require "kubelua.log"
 local map = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
@@ -49,6 +50,25 @@ local function check_map_open(call)
     end
 end
 
+local function check_services(services)
+    if services == true then
+        misuse("kube.init: 'services' is a table, such as { namespace = \"*\" }, or false")
+    elseif not services then
+        return
+    end
+    options_of.check("kube.init: services", services, SERVICES_TYPES)
+    local given = services.namespace or "*"
+    local namespaces = type(given) == "table" and given or { given }
+    if #namespaces == 0 then
+        misuse("kube.init: the list of namespaces is empty; \"*\" is all of them")
+    end
+    for _, namespace in ipairs(namespaces) do
+        if namespace ~= "*" then
+            core.check_namespace("kube.init", namespace)
+        end
+    end
+end
+
 ---Opens the map that all workers share. Call it in init_by_lua, before nginx forks the workers. It
 ---starts no thread, and makes no connection. At a reload it finds the same map.
 ---@param options resty.kubelua.InitOptions?
@@ -56,11 +76,7 @@ end
 function kube.init(options)
     options = options_of.optional("kube.init", options, INIT_TYPES)
     options_of.choice("kube.init", "empty", options.empty, { keep = true, clear = true })
-    if type(options.services) == "table" then
-        options_of.check("kube.init: services", options.services, SERVICES_TYPES)
-    elseif options.services == true then
-        misuse("kube.init: 'services' is a table, such as { namespace = \"*\" }, or false")
-    end
+    check_services(options.services)
     local taken = {}
     for name, value in pairs(options) do
         taken[name] = value
@@ -79,6 +95,7 @@ function kube.init_worker(options)
     check_map_open("kube.init_worker")
     local ok, message, code = serving.start()
     if not ok then
+        log("error", "kube.init_worker: %s", message)
         return nil, message, code
     end
     owner.supervise()

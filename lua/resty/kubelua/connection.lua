@@ -5,30 +5,45 @@ local connection = {}
 
 local SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-local function exists(path)
+-- The first word of a file; nil: there is no such file.
+local function read_word(path)
     local file = io.open(path, "rb")
-    if file then
-        file:close()
+    if not file then
+        return nil
     end
-    return file ~= nil
+    local word = (file:read("*a") or ""):match("%S+") or ""
+    file:close()
+    return word
+end
+
+local function read_variable(name)
+    local value = os.getenv(name)
+    return value ~= "" and value or nil
+end
+
+-- What the pod's service account gives.
+local function read_service_account(host)
+    local ca_file = SERVICE_ACCOUNT .. "ca.crt"
+    return {
+        server = "https://" .. (host:find("^[^%[].*:") and "[" .. host .. "]" or host) .. ":"
+            .. (read_variable("KUBERNETES_SERVICE_PORT") or "443"),
+        token_file = SERVICE_ACCOUNT .. "token",
+        ca_file = read_word(ca_file) and ca_file, -- without it: the CAs of the system
+        namespace = read_variable("POD_NAMESPACE") or read_word(SERVICE_ACCOUNT .. "namespace"),
+    }
 end
 
 -- The options by the environment, looked for in the order of kubelua.connect.
 local function read_environment()
-    local path, home = os.getenv("KUBECONFIG"), os.getenv("HOME")
-    if path and path ~= "" then
+    local path, home = read_variable("KUBECONFIG"), read_variable("HOME")
+    if path then
         return { kubeconfig = path }
     end
-    if home and exists(home .. "/.kube/config") then
+    if home and read_word(home .. "/.kube/config") then
         return { kubeconfig = home .. "/.kube/config" }
     end
-    local host, port = os.getenv("KUBERNETES_SERVICE_HOST"), os.getenv("KUBERNETES_SERVICE_PORT")
-    if host and host ~= "" then
-        host = host:find(":", 1, true) and "[" .. host .. "]" or host
-        return { server = "https://" .. host .. ":" .. (port or "443"),
-            token_file = SERVICE_ACCOUNT .. "token", ca_file = SERVICE_ACCOUNT .. "ca.crt" }
-    end
-    return {}
+    local host = read_variable("KUBERNETES_SERVICE_HOST")
+    return host and read_service_account(host) or {}
 end
 
 ---The options of kubelua.connect for the workers.

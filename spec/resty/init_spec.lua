@@ -1,0 +1,57 @@
+-- The options of kube.init: those that are refused, and where the API server is without any.
+package.path = "spec/resty/?.lua;" .. package.path
+local world = require "world"
+
+describe("kube.init", function()
+    local kube
+
+    setup(function()
+        kube = world.open()
+    end)
+
+    teardown(world.close)
+
+    it("raises for namespaces that cannot be", function()
+        local function refused(text, services)
+            local ok, problem = pcall(function() kube.init { services = services } end)
+            assert.is_false(ok)
+            assert.match("init_spec%.lua:%d+: .*" .. text, problem)
+        end
+        refused("list of namespaces is empty", { namespace = {} })
+        refused("'Web' cannot be a namespace", { namespace = { "shop", "Web" } })
+        refused("'' cannot be a namespace", { namespace = "" })
+        refused("there is no option 'namespaces'", { namespaces = "web" })
+        refused("'services' is a table", true)
+    end)
+
+    -- The options by an environment that has nothing else.
+    local function resolved(environment)
+        local script = string.format("package.path = %q "
+            .. "local found = require('resty.kubelua.connection').resolve() "
+            .. "print(found.server, found.kubeconfig, found.ca_file, found.namespace)",
+            package.path)
+        local file = world.path .. ".lua"
+        local out = assert(io.open(file, "w"))
+        out:write(script)
+        out:close()
+        local pipe = io.popen("env -i PATH=\"$PATH\" " .. environment .. " luajit " .. file)
+        local line = pipe:read("*l")
+        pipe:close()
+        os.remove(file)
+        return line
+    end
+
+    it("finds the API server and the namespace of a pod", function()
+        local ca_file = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+        local mounted = io.open(ca_file) -- if this spec runs in a pod
+        assert.equal("https://10.0.0.1:6443\tnil\t" .. (mounted and ca_file or "nil") .. "\tweb",
+            resolved("HOME=/ POD_NAMESPACE=web KUBERNETES_SERVICE_HOST=10.0.0.1 "
+                .. "KUBERNETES_SERVICE_PORT=6443"))
+        assert.match("^https://%[fd00::1%]:443\t", resolved("KUBERNETES_SERVICE_HOST=fd00::1"))
+    end)
+
+    it("prefers a kubeconfig", function()
+        assert.equal("nil\t/a:/b\tnil\tnil",
+            resolved("KUBECONFIG=/a:/b KUBERNETES_SERVICE_HOST=10.0.0.1"))
+    end)
+end)
