@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,19 +29,20 @@ static kl_code set_errno_error(kl_error *err, const char *what,
     return kl_error_set(err, code, "%s %s: %s", what, path, strerror(errno));
 }
 
-/* Reads a number from a file of the kernel, behind `label` (NULL: at its
- * start); UINT64_MAX: there is none ("max" in a file of a cgroup). */
-static uint64_t read_number(const char *path, const char *label)
+/* Reads a number from a file of the kernel, from the line that begins with
+ * `label`; UINT64_MAX: there is none ("max" in a file of a cgroup). */
+static uint64_t read_number(const char *folder, const char *name,
+                            const char *label)
 {
-    FILE *file = fopen(path, "re");
     uint64_t number = UINT64_MAX;
-    char line[128];
+    char line[128], path[PATH_MAX];
+    FILE *file;
 
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        const char *at = label != NULL ? strstr(line, label) : line;
-
-        if (at != NULL && sscanf(at + (label != NULL ? strlen(label) : 0),
-                                 "%" SCNu64, &number) == 1) {
+        if (strncmp(line, label, strlen(label)) == 0 &&
+            sscanf(line + strlen(label), "%" SCNu64, &number) == 1) {
             break;
         }
     }
@@ -50,17 +52,29 @@ static uint64_t read_number(const char *path, const char *label)
     return number;
 }
 
-/* The free bytes of the machine, and of the container with cgroups v2. The
- * kernel would not refuse a memfd that needs more: it takes the memory, and
- * then kills processes (seen with Linux 6.18). */
-static uint64_t memory_left(void)
+/* A number of bytes, or 0. */
+static uint64_t read_bytes(const char *folder, const char *name,
+                           const char *label)
 {
-    uint64_t free_kb = read_number("/proc/meminfo", "MemAvailable:");
-    uint64_t most = read_number("/sys/fs/cgroup/memory.max", NULL);
-    uint64_t used = read_number("/sys/fs/cgroup/memory.current", NULL);
-    uint64_t left = free_kb < UINT64_MAX / 1024 ? free_kb * 1024 : UINT64_MAX;
+    uint64_t number = read_number(folder, name, label);
 
-    if (most != UINT64_MAX && used != UINT64_MAX) {
+    return number != UINT64_MAX ? number : 0;
+}
+
+/* The kernel would not refuse a memfd that needs more: it takes the memory, and
+ * then kills processes (seen with Linux 6.18). */
+uint64_t kl__shared_memory_left(const char *cgroup)
+{
+    uint64_t free_kb = read_number("/proc", "meminfo", "MemAvailable:");
+    uint64_t most = read_number(cgroup, "memory.max", "");
+    uint64_t used = read_bytes(cgroup, "memory.current", "");
+    uint64_t left = free_kb < UINT64_MAX / 1024 ? free_kb * 1024 : UINT64_MAX;
+    uint64_t cached = read_bytes(cgroup, "memory.stat", "inactive_file ") +
+                      read_bytes(cgroup, "memory.stat", "active_file ");
+
+    /* The page cache counts as used; the kernel gives it up for a map. */
+    used -= cached < used ? cached : used;
+    if (most != UINT64_MAX) {
         most = most > used ? most - used : 0;
         left = most < left ? most : left;
     }
@@ -71,7 +85,7 @@ static uint64_t memory_left(void)
 static bool write_head(int descriptor, const kl__shared_head *head,
                        kl_error *err)
 {
-    int failed = head->size > memory_left()
+    int failed = head->size > kl__shared_memory_left("/sys/fs/cgroup")
                      ? ENOMEM
                      : posix_fallocate(descriptor, 0, (off_t)head->size);
 

@@ -229,8 +229,7 @@ int64_t kl_shared_age_ms(const kl_shared *map)
     uint64_t heard = kl__word_load(&map->head->heard_ms);
     int64_t now = kl__clock_now(kl__clock_real());
 
-    if (heard == 0) {
-        return -1;
-    }
-    return heard < (uint64_t)now ? now - (int64_t)heard : 0;
+    /* A time to come is one of before the machine started: the map is a file.
+     */
+    return heard == 0 || heard > (uint64_t)now ? -1 : now - (int64_t)heard;
 }

@@ -221,7 +221,8 @@ KL_API uint64_t kl_shared_hash(const void *bytes, size_t length);
 /* True once an owner has published a complete list; it stays true. */
 KL_API bool kl_shared_synced(const kl_shared *map);
 
-/* Milliseconds since an owner last heard from the server; -1: none ever has. */
+/* Milliseconds since an owner last heard from the server; -1: none has since
+ * the machine started. */
 KL_API int64_t kl_shared_age_ms(const kl_shared *map);
 
 /* A map at one moment. */

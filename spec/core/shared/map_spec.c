@@ -7,6 +7,7 @@
 #include "kubelua/memory.h"
 #include "kubelua/shared.h"
 #include "shared/writer.h"
+#include "temp_files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -331,7 +332,30 @@ static void age_counts_from_the_last_byte_of_the_server(void **state)
     assert_int_equal(kl_shared_age_ms(map), -1);
     kl__shared_heard(map, kl__clock_now(kl__clock_real()));
     assert_in_range(kl_shared_age_ms(map), 0, 10000);
+    /* The map is a file, and the machine has started again since. */
+    kl__shared_heard(map, kl__clock_now(kl__clock_real()) + 3600000);
+    assert_int_equal(kl_shared_age_ms(map), -1);
     kl_shared_close(map);
+}
+
+static void the_page_cache_of_a_container_is_room_for_a_map(void **state)
+{
+    const uint64_t mb = 1 << 20;
+    const char *folder = *state;
+
+    assert_true(kl__shared_memory_left(folder) > mb);
+    temp_write("memory.max", "2097152\n");
+    assert_int_equal(kl__shared_memory_left(folder), 2 * mb);
+    temp_write("memory.current", "1900000\n");
+    assert_int_equal(kl__shared_memory_left(folder), 2 * mb - 1900000);
+    temp_write("memory.stat", "anon 300000\nfile 1600000\nshmem 100000\n"
+                              "inactive_file 1000000\nactive_file 500000\n");
+    assert_int_equal(kl__shared_memory_left(folder), 2 * mb - 400000);
+    temp_write("memory.current", "2097152\n");
+    temp_write("memory.stat", "inactive_file 0\nactive_file 0\n");
+    assert_int_equal(kl__shared_memory_left(folder), 0);
+    temp_write("memory.max", "max\n");
+    assert_true(kl__shared_memory_left(folder) > mb);
 }
 
 static void names_and_values_have_bounds(void **state)
@@ -375,6 +399,9 @@ int main(void)
         cmocka_unit_test(a_child_of_the_owner_is_not_the_owner),
         cmocka_unit_test(a_file_is_one_map_in_a_process_whatever_its_name),
         cmocka_unit_test(age_counts_from_the_last_byte_of_the_server),
+        cmocka_unit_test_setup_teardown(
+            the_page_cache_of_a_container_is_room_for_a_map, temp_files_setup,
+            temp_files_teardown),
         cmocka_unit_test(names_and_values_have_bounds),
     };
 
