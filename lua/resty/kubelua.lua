@@ -50,14 +50,14 @@ local function check_map_open(call)
     end
 end
 
-local function check_services(services)
-    if services == true then
+local function check_services(wanted)
+    if wanted == true then
         misuse("kube.init: 'services' is a table, such as { namespace = \"*\" }, or false")
-    elseif not services then
+    elseif not wanted then
         return
     end
-    options_of.check("kube.init: services", services, SERVICES_TYPES)
-    local given = services.namespace or "*"
+    options_of.check("kube.init: services", wanted, SERVICES_TYPES)
+    local given = wanted.namespace or "*"
     local namespaces = type(given) == "table" and given or { given }
     if #namespaces == 0 then
         misuse("kube.init: the list of namespaces is empty; \"*\" is all of them")

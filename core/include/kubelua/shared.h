@@ -60,7 +60,7 @@ typedef struct kl_shared_options {
      * write it; none may truncate it. NULL: memory that only forks inherit. */
     const char *path;
     /* Bytes, at least 1 MB; 0: KL_SHARED_SIZE. A third of that is room for one
-     * generation: about 420 bytes for a Service of three endpoints. */
+     * generation: about 480 bytes for an entry of three endpoints. */
     size_t size;
 } kl_shared_options;
 
