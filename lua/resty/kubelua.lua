@@ -9,6 +9,7 @@ local log = require "kubelua.log"
 local map = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
+local nginx = require "kubelua.nginx"
 local options_of = require "kubelua.options"
 local owner = require "resty.kubelua.owner"
 local services = require "resty.kubelua.service"
@@ -77,6 +78,9 @@ function kube.init(options)
     options = options_of.optional("kube.init", options, INIT_TYPES)
     options_of.choice("kube.init", "empty", options.empty, { keep = true, clear = true })
     check_services(options.services)
+    if nginx.is_inside and not options.path and ngx.get_phase() ~= "init" then
+        misuse("kube.init: call it in init_by_lua: elsewhere each worker would have its own map")
+    end
     local taken = {}
     for name, value in pairs(options) do
         taken[name] = value

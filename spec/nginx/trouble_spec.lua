@@ -1,8 +1,9 @@
--- What error.log says if a worker cannot watch the cluster, although the script does not look at
--- the result of kube.init_worker.
+-- What error.log says if kube.init or kube.init_worker fails, although the script does not look at
+-- the result.
+local eventually = require "eventually"
 local nginx = require "nginx"
 
-describe("kube.init_worker", function()
+describe("resty.kubelua", function()
     local one
 
     after_each(function()
@@ -12,7 +13,18 @@ describe("kube.init_worker", function()
         end
     end)
 
-    it("logs why the worker cannot connect", function()
+    it("refuses kube.init in a worker, where the map would be of that worker alone", function()
+        one = nginx.start { workers = 2, http = [[
+            init_worker_by_lua_block {
+                local kube = require "resty.kubelua"
+                assert(kube.init { services = false })
+                assert(kube.init_worker())
+            }
+        ]] }
+        eventually(function() return one:count("call it in init_by_lua") == 2 end, "both say so")
+    end)
+
+    it("logs why a worker cannot connect", function()
         one = nginx.start {
             workers = 1,
             http = [[
