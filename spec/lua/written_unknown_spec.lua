@@ -16,7 +16,7 @@ describe("a write with an unknown result", function()
             return nil, "there is none", "not_found"
         end
         local kind = { api_version = "v1", kind = "ConfigMap", namespaced = true }
-        local tracker = written.new { client = client, sources = {},
+        local tracker = written.new { client = client, sources = {}, of_kind = {},
             in_order = {}, what = "spec" }
         local function write(name)
             return { kind = kind, namespace = "default", name = name }

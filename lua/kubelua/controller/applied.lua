@@ -38,9 +38,12 @@ local function renew(self)
     end
 end
 
-local function make_entry(object, document, options)
-    return object.resource_version .. " "
-        .. core.hash { document, options.manager, options.force }
+---Identifies a document and the options of client:apply: equal ones give the same text.
+---@param document table
+---@param options table
+---@return string
+function applied.digest(document, options)
+    return core.hash { document, options.manager, options.force }
 end
 
 -- True if a cache of `owns` has exactly this object, with all its fields.
@@ -56,28 +59,24 @@ local function is_owned(self, kind, object)
     return false
 end
 
----True if the same document was applied to this object with the same options, and the object still
----has the version of that answer.
+---True if the document with this digest was applied to this object, and the object still has the
+---version of that answer.
 ---@param object kubelua.Object as the cache has it
 ---@param kind kubelua.Kind
----@param document table
----@param options table of client:apply
+---@param digest string
 ---@return boolean
-function Applied:has(object, kind, document, options)
+function Applied:has(object, kind, digest)
     renew(self)
     local entry = self.recent[object.uid] or self.older[object.uid]
-    local version = object.resource_version .. " "
-    return entry ~= nil and entry:sub(1, #version) == version and is_owned(self, kind, object)
-        and entry == make_entry(object, document, options)
+    return entry == object.resource_version .. " " .. digest and is_owned(self, kind, object)
 end
 
 ---Records an answered apply.
 ---@param object kubelua.Object the answer
----@param document table
----@param options table of client:apply
-function Applied:note(object, document, options)
+---@param digest string
+function Applied:note(object, digest)
     renew(self)
-    self.recent[object.uid] = make_entry(object, document, options)
+    self.recent[object.uid] = object.resource_version .. " " .. digest
 end
 
 return applied

@@ -28,9 +28,9 @@ local function is_kind(source, kind)
     return source.kind and source.kind.group == kind.group and source.kind.plural == kind.plural
 end
 
-local function has_namespace(source, kind, namespace)
-    local wanted = read_request(source).namespace
-    if not kind.namespaced or wanted == nil or wanted == "*" then
+-- True if a source with these namespaces has the objects of a namespace.
+local function has_namespace(wanted, namespace)
+    if wanted == nil or wanted == "*" then
         return true
     elseif type(wanted) == "string" then
         return wanted == namespace
@@ -43,19 +43,49 @@ local function has_namespace(source, kind, namespace)
     return false
 end
 
----The sources of that kind and namespace, with any selectors.
+-- The sources of a kind, each with its namespaces; `has_all` is true if each has every namespace.
+local function find_of_kind(state, kind)
+    local found = { sources = {}, namespaces = {}, has_all = true }
+    for _, source in pairs(state.sources) do
+        if is_kind(source, kind) then
+            local wanted = kind.namespaced and read_request(source).namespace or nil
+            local at = #found.sources + 1
+            found.sources[at], found.namespaces[at] = source, wanted or "*"
+            found.has_all = found.has_all and has_namespace(wanted, nil)
+        end
+    end
+    return found
+end
+
+-- The same, remembered once the kind of each source is known.
+local function of_kind(state, kind)
+    local found = state.of_kind[kind]
+    if not found then
+        found = find_of_kind(state, kind)
+        if state.is_listed then
+            state.of_kind[kind] = found
+        end
+    end
+    return found
+end
+
+---The sources of that kind and namespace, with any selectors. Read only.
 ---@param state kubelua.controller.State
 ---@param kind kubelua.Kind
 ---@param namespace string?
 ---@return kubelua.controller.Source[]
 function reach.sources(state, kind, namespace)
-    local found = {}
-    for _, source in pairs(state.sources) do
-        if is_kind(source, kind) and has_namespace(source, kind, namespace) then
-            found[#found + 1] = source
+    local found = of_kind(state, kind)
+    if found.has_all then
+        return found.sources
+    end
+    local sources = {}
+    for i, source in ipairs(found.sources) do
+        if has_namespace(found.namespaces[i], namespace) then
+            sources[#sources + 1] = source
         end
     end
-    return found
+    return sources
 end
 
 ---True if a source has no selectors: it holds every object of its kind and namespace.

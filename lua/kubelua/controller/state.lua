@@ -22,6 +22,7 @@ local written = require "kubelua.controller.written"
 ---@field main kubelua.controller.Source? the reconciled resource
 ---@field kind table? its kind, once found
 ---@field sources table<string, kubelua.controller.Source> by name
+---@field of_kind table<kubelua.Kind, table> used by reach.lua
 ---@field in_order kubelua.controller.Source[]
 ---@field queue kubelua.controller.Queue
 ---@field retries kubelua.controller.Queue events for which map or when failed
@@ -47,6 +48,7 @@ function State.new(client, options, list)
     local self = setmetatable({
         name = options.name, what = "controller " .. options.name, options = options,
         client = client, clock = scheduler.clock_here(), in_order = list, sources = {},
+        of_kind = setmetatable({}, { __mode = "k" }),
         memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
         is_stopped = false, unhandled = {}, unhandled_count = 0,
     }, State)

@@ -1,5 +1,6 @@
 -- run:create and run:apply: write objects that the object of a run owns. They use the client's
 -- verbs.
+local applied = require "kubelua.controller.applied"
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
 local misuse = require "kubelua.misuse"
@@ -120,12 +121,11 @@ end
 local NONE = "1"
 
 -- One attempt of an apply for an owner. With `existing`, it changes exactly that object; without,
--- it succeeds only if no object of that name exists.
-local function try_apply(run, document, existing, given, passed)
-    local metadata = {}
-    for name, value in pairs(document.metadata) do
-        metadata[name] = value
-    end
+-- it succeeds only if no object of that name exists. `uid` and `version` are those that the script
+-- has named.
+local function try_apply(run, document, uid, version, existing, given, passed)
+    local metadata = document.metadata
+    metadata.uid, metadata.resourceVersion = uid, version
     if existing then
         local problem = owner.obstacle(existing, run.object, given.adopt)
         if problem then
@@ -136,32 +136,22 @@ local function try_apply(run, document, existing, given, passed)
                 return nil, message, code, retry_after
             end
         end
-        metadata.uid = metadata.uid or existing.uid
-    elseif metadata.resourceVersion == nil and metadata.uid == nil then
+        metadata.uid = uid or existing.uid
+    elseif version == nil and uid == nil then
         metadata.resourceVersion = NONE
     end
-    local sent = {}
-    for name, value in pairs(document) do
-        sent[name] = value
-    end
-    sent.metadata = metadata
-    return run.state.client:apply(sent, passed)
+    return run.state.client:apply(document, passed)
 end
 
 -- How often an apply is tried while the object changes, or the cache does not know it yet.
 local TRIES = 3
 
-local function apply_owned(run, document, kind, given, passed)
-    local existing, message, code, retry_after = target.known(run, "run:apply", kind, document)
-    if not existing and code ~= "not_found" then
-        return nil, message, code, retry_after
-    end
-    local known, applied = not passed.dry_run and run.state.applied, nil
-    if existing and known and known:has(existing, kind, document, passed) then
-        return existing
-    end
+local function send_apply(run, document, kind, existing, given, passed)
+    local uid, version = document.metadata.uid, document.metadata.resourceVersion
+    local object, message, code, retry_after
     for _ = 1, TRIES do
-        applied, message, code, retry_after = try_apply(run, document, existing, given, passed)
+        object, message, code, retry_after = try_apply(run, document, uid, version, existing, given,
+            passed)
         if code ~= "conflict" then
             break
         end
@@ -172,10 +162,25 @@ local function apply_owned(run, document, kind, given, passed)
         end
         existing = live
     end
-    if applied and known then
-        known:note(applied, document, passed)
+    return object, message, code, retry_after
+end
+
+local function apply_owned(run, document, kind, given, passed)
+    local existing, message, code, retry_after = target.known(run, "run:apply", kind, document)
+    if not existing and code ~= "not_found" then
+        return nil, message, code, retry_after
     end
-    return applied, message, code, retry_after
+    local known = run.state.applied
+    local digest = not passed.dry_run and applied.digest(document, passed) or nil
+    if existing and digest and known:has(existing, kind, digest) then
+        return existing
+    end
+    local object
+    object, message, code, retry_after = send_apply(run, document, kind, existing, given, passed)
+    if object and digest then
+        known:note(object, digest)
+    end
+    return object, message, code, retry_after
 end
 
 ---@param run kubelua.controller.Inside
