@@ -324,7 +324,7 @@ static void warn_locked(kl__processor *processor,
     kl__mutex_unlock(&processor->listeners);
     kl_log(KL_LOG_WARN,
            "informer %s waits for handler %s: it wants every change, and %zu "
-           "wait for it; make it faster or let it coalesce",
+           "wait for it; make it faster, or let it merge changes",
            processor->name, name, backlog);
     kl__mutex_lock(&processor->listeners);
 }

@@ -246,7 +246,7 @@ static void tell_fallback(kl__reflector *self)
 {
     if (self->no_stream.code != KL_OK) {
         kl_log(KL_LOG_INFO,
-               "%s: paged lists for an hour, no streaming list: %s",
+               "%s: uses paged lists for an hour, as streaming failed: %s",
                self->options.name, self->no_stream.message);
         self->no_stream.code = KL_OK;
     }

@@ -52,7 +52,7 @@ void kl__status_reason(const kl_informer_status *status, kl__buf *out)
         kl__buf_puts(out, waits_for(status->state));
     }
     if (status->failures > 0) {
-        kl__buf_printf(out, ", after %llu failed",
+        kl__buf_printf(out, "; failed tries: %llu",
                        (unsigned long long)status->failures);
     }
     if (status->error.code != KL_OK) {

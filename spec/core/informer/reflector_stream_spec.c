@@ -21,7 +21,7 @@ static void count_fallback(void *context, kl_log_level level, const char *line)
 {
     (void)context;
     (void)level;
-    if (strstr(line, "no streaming list") != NULL) {
+    if (strstr(line, "as streaming failed") != NULL) {
         atomic_fetch_add(&fallbacks, 1);
     }
 }

@@ -267,7 +267,7 @@ static void wait_synced_says_why_not_yet(void **state)
                      KL_ETIMEOUT);
     assert_int_equal(err.code, KL_ETIMEOUT);
     assert_non_null(strstr(err.message, "pods has not synced yet"));
-    assert_non_null(strstr(err.message, "after 1 failed"));
+    assert_non_null(strstr(err.message, "failed tries: 1"));
     assert_non_null(strstr(err.message, "scripted forbidden"));
 }
 
