@@ -180,10 +180,10 @@ end
 function held.tell(self)
     local what = self.source.name .. " " .. self.key
     if self.ends then
-        return what .. (self.ends == "terminating" and " is being deleted" or " is gone")
+        return "the deletion of " .. what
     end
-    return what .. " at version " .. self.version .. ", where the cache is at "
-        .. held.informer(self):resource_version()
+    return what .. " at version " .. self.version .. " (the cache is at version "
+        .. held.informer(self):resource_version() .. ")"
 end
 
 return held

@@ -169,9 +169,9 @@ local function await_writes(self, what, list)
             forget_write(self, one)
         end
     end
-    return nil, "the cache does not hold yet what this controller wrote: " .. held.tell(left[1])
-        .. (#left > 1 and ", and " .. #left - 1 .. " more" or "") .. ", after " .. PATIENCE
-        .. " s", "stale"
+    return nil, "after " .. PATIENCE .. " s the cache still lacks what this controller wrote: "
+        .. held.tell(left[1]) .. (#left > 1 and ", and " .. #left - 1 .. " more writes" or ""),
+        "stale"
 end
 
 ---Waits until the cache of a source holds what was written: of one key, of a namespace, of an
