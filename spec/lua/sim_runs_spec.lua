@@ -19,7 +19,10 @@ describe("a request of a controller's run", function()
     it("has the controller, the key and the attempt", function()
         local fails = true
         w:controller { name = "first", owns = { "secrets" }, reconcile = function(object, run)
-            assert(run:apply(secret(object.name)))
+            local wanted = secret(object.name)
+            -- Another document in each attempt: an apply that changes nothing sends no request.
+            wanted.metadata.annotations = { attempt = tostring(run.attempt) }
+            assert(run:apply(wanted))
             if fails and object.name == "b" then
                 fails = false
                 return nil, "meant"
