@@ -233,8 +233,15 @@ static void a_daemon_set_counts_its_templates(void **state)
     expect(*state, DAEMONSETS "/a", counted, "2");
 }
 
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
+/* Entries are sorted by the second of their write, then by manager. The clock
+ * stands, so that no second begins between two writes. */
+static int set_up(void **state)
+{
+    *state = kl_sim_new(&(kl_sim_options){.clock_stands = true}, NULL);
+    return *state != NULL ? 0 : -1;
+}
+
+#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, sim_tear_down)
 
 int main(void)
 {
