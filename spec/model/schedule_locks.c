@@ -76,7 +76,7 @@ static condition *condition_of(kl__cond *cond)
     return self;
 }
 
-static int32_t whoever_runs(void)
+static int32_t running_place(void)
 {
     strand *self = strand_self();
 
@@ -160,7 +160,7 @@ void kl__mutex_deinit(kl__mutex *mutex)
  * kl__cond_wait waits. */
 static void acquire(kl__mutex *mutex)
 {
-    int32_t me = whoever_runs();
+    int32_t me = running_place();
     latch *self = latch_of(mutex);
 
     schedule_check(self->owner != me,
@@ -178,9 +178,10 @@ static void release(kl__mutex *mutex)
 {
     latch *self = latch_of(mutex);
 
-    schedule_check(self->owner == whoever_runs(),
-                   "a mutex of rank %d is unlocked by who does not hold it",
-                   (int)mutex->rank);
+    schedule_check(
+        self->owner == running_place(),
+        "a mutex of rank %d is unlocked by a strand that does not hold it",
+        (int)mutex->rank);
     self->owner = NOBODY;
     strand_wake(self->waiters);
 }
@@ -258,7 +259,7 @@ void kl__rwlock_write(kl__rwlock *lock)
     }
     leave_set(&self->waiters);
     leave_set(&self->writers_waiting);
-    self->writer = whoever_runs();
+    self->writer = running_place();
 }
 
 void kl__rwlock_unlock(kl__rwlock *lock)
@@ -266,9 +267,9 @@ void kl__rwlock_unlock(kl__rwlock *lock)
     shared_latch *self = shared_of(lock);
 
     if (self->writer != NOBODY) {
-        schedule_check(self->writer == whoever_runs(),
-                       "a read-write lock of rank %d is unlocked by who does "
-                       "not hold it",
+        schedule_check(self->writer == running_place(),
+                       "a read-write lock of rank %d is unlocked by a strand "
+                       "that does not hold it",
                        (int)lock->rank);
         self->writer = NOBODY;
     } else {

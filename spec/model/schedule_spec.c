@@ -327,7 +327,8 @@ static void misuse_is_found(void **state)
     (void)state;
     assert_finds(deinit_locked, "is destroyed while it is locked");
     assert_finds(deinit_twice, "is used after its deinit");
-    assert_finds(unlock_of_another, "is unlocked by who does not hold it");
+    assert_finds(unlock_of_another,
+                 "is unlocked by a strand that does not hold it");
     assert_finds(forget_to_join, "first was neither joined nor detached");
     assert_finds(spin, "livelock");
     assert_finds((void (*)(void *))(void (*)(void))abort, "died of signal 6");

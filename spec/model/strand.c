@@ -17,7 +17,7 @@ static void describe(const strand *self, char *text, size_t size)
         [WAIT_JOIN] = "the end of a thread",
         [WAIT_WAKEUP] = "an event queue's descriptor",
         [WAIT_TIME] = "time",
-        [WAIT_IDLE] = "nobody to have anything to do",
+        [WAIT_IDLE] = "all other strands to have nothing to do",
     };
     char rank[16] = "";
     int owner = self->wait_owner;

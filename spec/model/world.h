@@ -118,7 +118,6 @@ struct world {
     bool has_compacted;
     bool is_blind; /* a restore that the protocol cannot show */
     bool has_crowd;
-    bool is_down; /* the last thing that happened to the watch was a fault */
 };
 
 /* Wakes all waits of the model; call it after a field has changed. */
