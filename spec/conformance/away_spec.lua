@@ -1,9 +1,10 @@
--- What changed while nobody was connected: handlers are told the truth of it, whether the stream is
--- resumed from its last version or the server has forgotten that and everything is listed again.
+-- Changes while no informer is connected: handlers get correct events, both if the watch resumes
+-- from its last version, and if the server has forgotten that version (410) and everything is
+-- listed again.
 local conformance = require "conformance"
 local eventually = require "eventually"
 
--- Each behaviour both ways: `back(scene)` reconnects, `unknown` is what deletes say.
+-- Each behaviour in both ways. `back(scene)` reconnects; `unknown` is the flag of deletes.
 local WAYS = {
     {
         name = "resumed",
@@ -83,7 +84,7 @@ local function describe_way(it, way)
         watched:sees { "add a=1" }
     end)
 
-    it("that came and went makes the events that are left of it, " .. way.name, function(scene)
+    it("that was created and deleted is seen if the watch resumes, " .. way.name, function(scene)
         local watched = scene:record()
         watched:sees { "synced" }
         scene:disconnect()

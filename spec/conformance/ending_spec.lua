@@ -1,4 +1,4 @@
--- Ending: at any moment, at once, and with nothing left behind.
+-- Informers, clients and scripts can end at any moment, at once, and leave nothing behind.
 local conformance = require "conformance"
 local core = require "kubelua.core"
 local eventually = require "eventually"
@@ -70,7 +70,7 @@ conformance.describe("Stop", function(it, cluster)
         eventually(function() return core.live().informers == 0 end, "the informer has ended")
     end)
 
-    it("twice is harmless, and what comes after says that it is closed", function(scene)
+    it("twice is harmless, and later calls say that it is closed", function(scene)
         local informer = scene:informer()
         informer:wait_synced(60)
         informer:stop()
@@ -119,7 +119,7 @@ conformance.describe("The loop", function(it)
     it("ends a run at stop() inside of a callback", function(scene)
         local is_created = false
         local watched = scene:record(nil, { add = function()
-            while not is_created do -- a stop would end the request of scene:create
+            while not is_created do -- stop() would end the request of scene:create
                 kubelua.sleep(0)
             end
             kubelua.stop()

@@ -1,5 +1,5 @@
--- What a run of a controller writes and reads again, on any server: what is owned, adopted, not
--- mistaken, and gone; and a finalizer from its beginning to its end.
+-- What a run of a controller writes and reads, on any server: objects that it owns or adopts,
+-- objects of others with the same name, deleted ones; and a finalizer from its start to its end.
 local conformance = require "conformance"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -13,7 +13,7 @@ local function secret(name, more)
     return document
 end
 
--- What f(object, run) returned in the first run of a ConfigMap.
+-- Returns what f(object, run) returned in the first run of a ConfigMap.
 local function in_run(scene, options, f)
     local results
     options[1], options.namespace, options.fields = "configmaps", scene.namespace, "metadata.name=a"
@@ -33,7 +33,7 @@ local function in_run(scene, options, f)
 end
 
 conformance.describe("A run", function(it)
-    it("applies what it owns, reads it again, and takes nothing by mistake", function(scene)
+    it("applies what it owns, reads it again, and takes no object of others", function(scene)
         local seen = in_run(scene, { owns = { "secrets" } }, function(_, run)
             local all = {}
             assert(run.client:apply(secret("other", { namespace = scene.namespace })))

@@ -92,7 +92,7 @@ local function await(w, subject)
     end, function() return tostring(why) end, 30)
 end
 
-describe("in trouble of all kinds, no key is lost", function()
+describe("under faults of all kinds, no key is lost", function()
     for seed = 1, 5 do
         it("with seed " .. seed, function()
             local number = seed

@@ -171,7 +171,7 @@ describe("an informer and its registrations that are collected together #process
     end)
 end)
 
-describe("a finalizer that removes a registration while its event is told #processes", function()
+describe("a finalizer that removes a registration during its event #processes", function()
     it("ends it", function()
         assert.equal("done\nstatus 0\n", said_by [[
             local cluster = assert(Sim.new())

@@ -151,7 +151,7 @@ describe("an event of a key's own object", function()
         own = OwnVersions.new(function(key) queued[#queued + 1] = key end)
     end)
 
-    it("is no news if a run of the key wrote that version, once", function()
+    it("is ignored if a run of the key wrote that version, once", function()
         own:begin("a")
         own:add("a", secret("7"))
         own:finish("a")

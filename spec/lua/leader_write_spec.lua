@@ -103,7 +103,7 @@ describe("a renewal that hangs", function()
     end)
 end)
 
-describe("a process that stood still", function()
+describe("a process that was suspended", function()
     local boottime = core.boottime
     local sim, client
 

@@ -281,7 +281,7 @@ static void drop_slot(void *content)
     dropped++;
 }
 
-static void the_slot_is_made_once_and_dropped_with_the_client(void **state)
+static void a_client_slot_is_made_once_and_dropped_with_its_client(void **state)
 {
     world *self = *state;
     kl_client *client = client_on(self->fake);
@@ -364,7 +364,7 @@ int main(void)
         SPEC(closing_ends_a_call_that_waits_and_refuses_later_ones),
         SPEC(a_fired_token_ends_an_open_that_waits),
         SPEC(a_warning_is_logged_once_for_each_text),
-        SPEC(the_slot_is_made_once_and_dropped_with_the_client),
+        SPEC(a_client_slot_is_made_once_and_dropped_with_its_client),
         SPEC(without_a_config_the_namespace_is_default),
         SPEC(a_client_without_config_and_transport_is_refused),
         SPEC(running_out_of_memory_is_an_error_and_leaks_nothing),

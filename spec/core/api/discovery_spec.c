@@ -160,7 +160,8 @@ static void a_group_that_is_down_does_not_hide_the_others(void **state)
         strstr(self->err.message, "does not know metrics.k8s.io/v1beta1"));
 }
 
-static void a_connection_that_fails_is_no_group_that_is_down(void **state)
+static void
+a_failed_connection_is_not_taken_for_a_group_that_is_down(void **state)
 {
     world *self = *state;
 
@@ -196,7 +197,7 @@ static void resources_of_a_stale_group_come_last(void **state)
     kl__resource_clear(&resource);
 }
 
-static void a_server_that_knows_no_forms_is_asked_plainly(void **state)
+static void a_406_to_discovery_asks_for_plain_json(void **state)
 {
     world *self = *state;
 
@@ -254,7 +255,7 @@ static void a_server_without_the_api_is_an_error(void **state)
     assert_non_null(strstr(self->err.message, "302"));
 }
 
-static void a_refusal_of_the_server_is_told_as_it_is(void **state)
+static void a_401_or_429_to_discovery_keeps_its_code(void **state)
 {
     world *self = *state;
 
@@ -312,7 +313,7 @@ static void a_new_resource_is_found_when_it_is_asked_for_again(void **state)
     resolves(self, "owls.late");
 }
 
-static void a_guess_needs_no_request(void **state)
+static void a_cached_name_needs_no_request(void **state)
 {
     world *self = *state;
     kl__resource resource;
@@ -391,16 +392,16 @@ int main(void)
         SPEC(the_aggregated_form_needs_two_requests),
         SPEC(a_server_of_the_old_form_is_asked_group_by_group),
         SPEC(a_group_that_is_down_does_not_hide_the_others),
-        SPEC(a_connection_that_fails_is_no_group_that_is_down),
+        SPEC(a_failed_connection_is_not_taken_for_a_group_that_is_down),
         SPEC(resources_of_a_stale_group_come_last),
-        SPEC(a_server_that_knows_no_forms_is_asked_plainly),
+        SPEC(a_406_to_discovery_asks_for_plain_json),
         SPEC(one_of_the_two_roots_is_enough),
         SPEC(a_server_without_the_api_is_an_error),
-        SPEC(a_refusal_of_the_server_is_told_as_it_is),
+        SPEC(a_401_or_429_to_discovery_keeps_its_code),
         SPEC(an_unknown_name_is_asked_for_again_but_not_at_once),
         SPEC(a_known_name_is_never_asked_for_again_unless_doubted),
         SPEC(a_new_resource_is_found_when_it_is_asked_for_again),
-        SPEC(a_guess_needs_no_request),
+        SPEC(a_cached_name_needs_no_request),
         SPEC(a_failed_refresh_leaves_the_cache_as_it_was),
         SPEC(no_memory_for_the_new_form_is_an_error),
         SPEC(no_memory_for_the_old_form_is_an_error),

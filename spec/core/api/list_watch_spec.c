@@ -274,7 +274,7 @@ static void *look_on(void *arg)
     return NULL;
 }
 
-static void silence_may_be_asked_for_on_any_thread(void **state)
+static void the_silence_of_a_watch_is_read_on_any_thread(void **state)
 {
     source_world *self = *state;
     onlooker other = {.source = self->source};
@@ -380,7 +380,7 @@ int main(void)
         SOURCE_SPEC(bookmarks_bring_versions_and_the_end_of_the_list),
         SOURCE_SPEC(an_empty_list_may_have_null_for_items),
         SOURCE_SPEC(silence_counts_from_the_last_byte_of_a_transfer),
-        SOURCE_SPEC(silence_may_be_asked_for_on_any_thread),
+        SOURCE_SPEC(the_silence_of_a_watch_is_read_on_any_thread),
         SOURCE_SPEC(a_fired_token_ends_whatever_waits),
         SOURCE_SPEC(running_out_of_memory_is_an_error_and_leaks_nothing),
     };

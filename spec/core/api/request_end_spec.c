@@ -239,7 +239,7 @@ static void a_request_is_not_sent_after_send_by_ms(void **state)
         request_status_of(self, request_send_call(self, &call, self)), 200);
 }
 
-static void a_pause_that_does_not_fit_is_not_waited_for(void **state)
+static void a_retry_after_beyond_the_timeout_is_not_waited_for(void **state)
 {
     world *self = *state;
     kl_reply reply;
@@ -296,7 +296,7 @@ int main(void)
         SPEC(a_429_or_503_with_retry_after_is_tried_again),
         SPEC(with_no_retry_a_429_is_an_answer),
         SPEC(a_request_is_not_sent_after_send_by_ms),
-        SPEC(a_pause_that_does_not_fit_is_not_waited_for),
+        SPEC(a_retry_after_beyond_the_timeout_is_not_waited_for),
         SPEC(a_pausing_request_ends_as_not_sent),
     };
 

@@ -109,7 +109,7 @@ static void a_group_follows_after_a_dot(void **state)
     leads_to(*state, "events.events.k8s.io", "events.k8s.io/v1/events");
 }
 
-static void a_group_may_be_begun_only(void **state)
+static void the_beginning_of_a_group_is_enough(void **state)
 {
     leads_to(*state, "deployments.app", "apps/v1/deployments");
     leads_to(*state, "storageclass.storage",
@@ -132,7 +132,7 @@ static void a_version_stands_before_the_group(void **state)
                   "deployments.apps?", NULL);
 }
 
-static void a_manifest_s_words_are_understood(void **state)
+static void api_version_and_kind_of_a_manifest_are_understood(void **state)
 {
     leads_to(*state, "v1/Pod", "/v1/pods");
     leads_to(*state, "v1/pods", "/v1/pods");
@@ -153,7 +153,7 @@ static void the_server_s_order_decides_between_equals(void **state)
     leads_to(*state, "scales", "apps/v1beta1/scales");
 }
 
-static void the_kind_and_the_scope_come_with_it(void **state)
+static void a_resolved_name_has_its_kind_and_scope(void **state)
 {
     world *self = *state;
     kl__resource resource;
@@ -200,7 +200,7 @@ static void a_name_with_nothing_near_it_is_told_the_remedy(void **state)
 }
 
 /* Also where a built-in resource is called nearly so. */
-static void a_group_that_is_not_served_wants_its_crd(void **state)
+static void the_error_for_an_unserved_group_asks_for_its_crd(void **state)
 {
     static const char *const names[] = {
         "widgets.example.com", "pod.example.com",   "pods.v1.example.com",
@@ -246,15 +246,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SPEC(a_word_is_a_plural_singular_kind_or_short_name),
         SPEC(a_group_follows_after_a_dot),
-        SPEC(a_group_may_be_begun_only),
+        SPEC(the_beginning_of_a_group_is_enough),
         SPEC(a_version_stands_before_the_group),
-        SPEC(a_manifest_s_words_are_understood),
+        SPEC(api_version_and_kind_of_a_manifest_are_understood),
         SPEC(the_server_s_order_decides_between_equals),
-        SPEC(the_kind_and_the_scope_come_with_it),
+        SPEC(a_resolved_name_has_its_kind_and_scope),
         SPEC(a_resource_that_cannot_be_watched_is_an_error),
         SPEC(an_unknown_name_is_told_the_nearest_ones),
         SPEC(a_right_name_in_a_wrong_group_is_suggested_alone),
-        SPEC(a_group_that_is_not_served_wants_its_crd),
+        SPEC(the_error_for_an_unserved_group_asks_for_its_crd),
         SPEC(a_name_with_nothing_near_it_is_told_the_remedy),
         SPEC(a_group_that_does_not_answer_is_named),
         SPEC(an_invalid_name_error_shows_valid_forms),

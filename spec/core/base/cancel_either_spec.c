@@ -114,7 +114,7 @@ static void a_combined_token_may_be_a_source_of_another(void **state)
     kl__cancel_either_deinit(&self->either);
 }
 
-static void firing_it_directly_does_not_fire_its_sources(void **state)
+static void firing_the_combined_token_fires_no_source(void **state)
 {
     world *self = *state;
 
@@ -134,7 +134,7 @@ int main(void)
         SPEC(both_sources_may_be_null),
         SPEC(after_deinit_the_sources_have_no_hook),
         SPEC(a_combined_token_may_be_a_source_of_another),
-        SPEC(firing_it_directly_does_not_fire_its_sources),
+        SPEC(firing_the_combined_token_fires_no_source),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void a_value_without_objects_is_removed(void **state)
     cache_end(indexer);
 }
 
-static void an_object_enters_a_value_that_another_leaves(void **state)
+static void two_objects_swap_their_index_values_in_one_batch(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl__delta deltas[] = {
@@ -453,7 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_index_follows_changes_of_its_objects),
         cmocka_unit_test(a_value_without_objects_is_removed),
-        cmocka_unit_test(an_object_enters_a_value_that_another_leaves),
+        cmocka_unit_test(two_objects_swap_their_index_values_in_one_batch),
         cmocka_unit_test(an_unknown_index_error_lists_the_indexes),
         cmocka_unit_test(an_index_added_late_finds_what_is_stored),
         cmocka_unit_test(every_type_of_scalar_is_a_value),

@@ -33,7 +33,7 @@ handled_objects_do_not_count_before_the_list_is_complete(void **state)
     assert_true(kl__sync_tracker_has_synced(&tracker));
 }
 
-static void it_has_synced_when_the_last_object_is_handled(void **state)
+static void a_tracker_has_synced_after_the_last_object(void **state)
 {
     kl__sync_tracker tracker = {0};
 
@@ -53,7 +53,7 @@ int main(void)
         cmocka_unit_test(an_empty_list_has_synced_when_complete),
         cmocka_unit_test(
             handled_objects_do_not_count_before_the_list_is_complete),
-        cmocka_unit_test(it_has_synced_when_the_last_object_is_handled),
+        cmocka_unit_test(a_tracker_has_synced_after_the_last_object),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,7 +114,7 @@ static void a_signal_that_ended_a_program_is_known(void **state)
     assert_exit_status("exit 143", 143); /* what a shell calls SIGTERM */
 }
 
-static void its_output_and_errors_are_read(void **state)
+static void stdout_and_stderr_are_read(void **state)
 {
     kl__process_result result =
         run_script("echo out; echo errors >&2; exit 4", 60000, KL_OK);
@@ -141,7 +141,7 @@ static void a_program_that_is_not_there_is_not_found(void **state)
     kl__process_result_deinit(&result);
 }
 
-static void a_timeout_kills_it(void **state)
+static void a_timeout_kills_the_program(void **state)
 {
     kl__process_result result = run_script("sleep 600", 50, KL_ETIMEOUT);
 
@@ -354,7 +354,7 @@ static void many_programs_run_at_once(void **state)
 }
 
 /* Without a handler of SIGCHLD there is no process between. */
-static void a_host_that_reaps_nothing_has_no_keeper(void **state)
+static void without_a_sigchld_handler_there_is_no_keeper(void **state)
 {
     int ends[2];
     kl__child child;
@@ -381,16 +381,16 @@ int main(int count, char **args)
     const struct CMUnitTest tests[] = {
         REAPED(an_exit_status_is_known),
         REAPED(a_signal_that_ended_a_program_is_known),
-        REAPED(its_output_and_errors_are_read),
+        REAPED(stdout_and_stderr_are_read),
         REAPED(a_program_that_is_not_there_is_not_found),
-        REAPED(a_timeout_kills_it),
+        REAPED(a_timeout_kills_the_program),
         REAPED(cancelling_kills_the_whole_group),
         REAPED(no_descriptor_of_the_host_stays_open),
         REAPED(a_killed_keeper_makes_the_status_unknown),
         REAPED(an_abandoned_program_leaves_no_zombie),
         REAPED(a_cancel_does_not_wait_for_a_program_that_survives),
         REAPED(many_programs_run_at_once),
-        REAPED(a_host_that_reaps_nothing_has_no_keeper),
+        REAPED(without_a_sigchld_handler_there_is_no_keeper),
     };
 
     if (count == 3 && strcmp(args[1], "leave_group") == 0) {

@@ -59,7 +59,7 @@ static void then_all_is_well(kube *k)
     assert_true(hostile_requests(k->server, "") < 16);
 }
 
-static void a_damaged_list_is_got_over(void **state)
+static void the_cache_recovers_from_a_damaged_list(void **state)
 {
     char damaged[ROOM];
 
@@ -73,7 +73,7 @@ static void a_damaged_list_is_got_over(void **state)
     }
 }
 
-static void a_damaged_watch_is_got_over(void **state)
+static void the_cache_recovers_from_a_damaged_watch(void **state)
 {
     char damaged[ROOM];
 
@@ -88,7 +88,7 @@ static void a_damaged_watch_is_got_over(void **state)
     }
 }
 
-static void a_damaged_streaming_list_is_got_over(void **state)
+static void the_cache_recovers_from_a_damaged_streaming_list(void **state)
 {
     char damaged[ROOM];
 
@@ -109,9 +109,9 @@ static void a_damaged_streaming_list_is_got_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KUBE_CASE(a_damaged_list_is_got_over),
-        KUBE_CASE(a_damaged_watch_is_got_over),
-        KUBE_CASE(a_damaged_streaming_list_is_got_over),
+        KUBE_CASE(the_cache_recovers_from_a_damaged_list),
+        KUBE_CASE(the_cache_recovers_from_a_damaged_watch),
+        KUBE_CASE(the_cache_recovers_from_a_damaged_streaming_list),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

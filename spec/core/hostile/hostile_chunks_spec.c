@@ -182,7 +182,7 @@ static void a_gzip_list_that_is_cut_in_the_middle_is_no_list(void **state)
     kube_requests(k, "list", 3);
 }
 
-static void what_is_no_gzip_is_told_and_asked_for_again(void **state)
+static void a_list_that_is_not_gzip_is_an_error_and_listed_again(void **state)
 {
     kube *k = *state;
 
@@ -210,7 +210,7 @@ int main(void)
         KUBE_CASE(a_list_may_tell_its_version_after_its_items),
         KUBE_CASE(each_gzip_member_of_a_watch_is_told_as_it_comes),
         KUBE_CASE(a_gzip_list_that_is_cut_in_the_middle_is_no_list),
-        KUBE_CASE(what_is_no_gzip_is_told_and_asked_for_again),
+        KUBE_CASE(a_list_that_is_not_gzip_is_an_error_and_listed_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ static void ends_well(kube *k, const char *story)
 
 /* ---- broken ---- */
 
-static void broken_discovery_is_told_and_asked_again(void **state)
+static void broken_discovery_is_reported_and_asked_again(void **state)
 {
     static const char *const bodies[] = {
         "<html>login</html>",
@@ -88,8 +88,8 @@ static void discovery_that_is_cut_is_asked_again(void **state)
     ends_well(k, "!unavailable *a@1 synced");
 }
 
-/* What is no resource is no reason to do without the others. */
-static void odd_entries_are_passed_over(void **state)
+/* The valid entries are still used. */
+static void malformed_entries_of_discovery_are_skipped(void **state)
 {
     kube *k = *state;
 
@@ -205,7 +205,7 @@ static void an_unknown_kind_names_the_groups_that_are_silent(void **state)
     kube_reason(k, "metrics.k8s.io");
 }
 
-static void an_old_server_with_a_group_out_of_order_will_do(void **state)
+static void an_old_server_with_a_group_that_is_down_is_used(void **state)
 {
     kube *k = *state;
 
@@ -243,7 +243,7 @@ static void a_resource_that_cannot_be_watched_is_told_so(void **state)
 
 /* ---- huge ---- */
 
-static void a_server_with_very_many_kinds_will_do(void **state)
+static void discovery_of_20000_kinds_is_read(void **state)
 {
     enum { KINDS = 20000 };
 
@@ -287,9 +287,9 @@ static void discovery_without_an_end_is_refused_at_a_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KUBE_CASE(broken_discovery_is_told_and_asked_again),
+        KUBE_CASE(broken_discovery_is_reported_and_asked_again),
         KUBE_CASE(discovery_that_is_cut_is_asked_again),
-        KUBE_CASE(odd_entries_are_passed_over),
+        KUBE_CASE(malformed_entries_of_discovery_are_skipped),
         KUBE_CASE(a_name_cannot_lead_to_another_path),
         KUBE_CASE(always_failing_discovery_is_no_hot_loop),
         KUBE_CASE(a_server_without_the_group_root_has_the_core_group),
@@ -298,9 +298,9 @@ int main(void)
         KUBE_CASE(credentials_that_are_refused_are_told_with_a_remedy),
         KUBE_CASE(a_group_that_is_stale_does_not_keep_from_others),
         KUBE_CASE(an_unknown_kind_names_the_groups_that_are_silent),
-        KUBE_CASE(an_old_server_with_a_group_out_of_order_will_do),
+        KUBE_CASE(an_old_server_with_a_group_that_is_down_is_used),
         KUBE_CASE(a_resource_that_cannot_be_watched_is_told_so),
-        KUBE_CASE(a_server_with_very_many_kinds_will_do),
+        KUBE_CASE(discovery_of_20000_kinds_is_read),
         KUBE_CASE(discovery_without_an_end_is_refused_at_a_bound),
     };
 

@@ -24,7 +24,7 @@ static void begin(kube *k)
 
 /* ---- events ---- */
 
-static void duplicate_events_are_told_once(void **state)
+static void duplicate_events_are_delivered_once(void **state)
 {
     kube *k = *state;
 
@@ -144,7 +144,7 @@ static void a_version_that_is_no_number_is_carried_as_it_is(void **state)
 
 /* ---- the version is gone ---- */
 
-static void what_was_missed_is_told(void **state)
+static void a_410_delivers_what_was_missed(void **state)
 {
     kube *k = *state;
 
@@ -161,9 +161,9 @@ static void what_was_missed_is_told(void **state)
     kube_asked(k, "list", 1, "resourceVersionMatch=NotOlderThan");
 }
 
-/* A handler with a thread of its own is told the same, errors in their place
- * among the events. */
-static void a_handler_is_told_what_was_missed(void **state)
+/* A handler with a thread of its own gets the same events, and errors in their
+ * place among them. */
+static void a_handler_gets_what_was_missed(void **state)
 {
     kube *k = *state;
     event_record record;
@@ -196,7 +196,7 @@ static void a_handler_is_told_what_was_missed(void **state)
     event_record_deinit(&record);
 }
 
-static void a_410_is_one_in_any_form(void **state)
+static void a_410_in_any_form_causes_a_relist(void **state)
 {
     kube *k = *state;
 
@@ -235,7 +235,7 @@ static void lists_that_are_always_too_old_are_no_hot_loop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KUBE_CASE(duplicate_events_are_told_once),
+        KUBE_CASE(duplicate_events_are_delivered_once),
         KUBE_CASE(the_cache_decides_what_an_event_is),
         KUBE_CASE(a_version_that_goes_back_leads_to_a_list),
         KUBE_CASE(a_cluster_that_begins_anew_is_followed),
@@ -243,9 +243,9 @@ int main(void)
         KUBE_CASE(a_bookmark_of_another_kind_moves_the_version),
         KUBE_CASE(a_bookmark_that_goes_back_is_ignored),
         KUBE_CASE(a_version_that_is_no_number_is_carried_as_it_is),
-        KUBE_CASE(what_was_missed_is_told),
-        KUBE_CASE(a_handler_is_told_what_was_missed),
-        KUBE_CASE(a_410_is_one_in_any_form),
+        KUBE_CASE(a_410_delivers_what_was_missed),
+        KUBE_CASE(a_handler_gets_what_was_missed),
+        KUBE_CASE(a_410_in_any_form_causes_a_relist),
         KUBE_CASE(lists_that_are_always_too_old_are_no_hot_loop),
     };
 

@@ -65,7 +65,8 @@ static void retry_after_is_the_shortest_wait(void **state)
     assert_in_range(wait_after(state, 503, date), 38000, 40800);
 }
 
-static void a_retry_after_that_makes_no_sense_does_not_rule(void **state)
+static void
+an_invalid_retry_after_is_ignored_and_a_huge_one_bounded(void **state)
 {
     static const char *const fields[] = {
         "",
@@ -131,7 +132,7 @@ static void is_told_and_survived(kube *k, const hostile_step *steps,
     kl__buf_deinit(&story);
 }
 
-static void html_with_200_is_told_as_a_page_of_a_proxy(void **state)
+static void html_with_200_is_reported_as_a_page_of_a_proxy(void **state)
 {
     is_told_and_survived(
         *state,
@@ -142,7 +143,7 @@ static void html_with_200_is_told_as_a_page_of_a_proxy(void **state)
     kube_reason(*state, "<html>");
 }
 
-static void html_with_200_and_no_type_is_told_as_well(void **state)
+static void html_with_200_and_no_type_is_reported_too(void **state)
 {
     is_told_and_survived(
         *state,
@@ -151,7 +152,7 @@ static void html_with_200_and_no_type_is_told_as_well(void **state)
     kube_reason(*state, "login page");
 }
 
-static void html_with_502_is_told_by_its_title(void **state)
+static void html_with_502_is_reported_by_its_title(void **state)
 {
     kube *k = *state;
 
@@ -174,14 +175,14 @@ static void json_of_another_type_is_refused(void **state)
     kube_reason(*state, "application/vnd.kubernetes.protobuf");
 }
 
-static void an_answer_without_a_body_is_none(void **state)
+static void a_204_without_a_body_is_an_error(void **state)
 {
     is_told_and_survived(*state,
                          STEPS(HOSTILE_TEXT("HTTP/1.1 204 No Content\r\n\r\n")),
                          "parse");
 }
 
-static void what_is_no_http_is_told(void **state)
+static void an_answer_that_is_not_http_is_an_error(void **state)
 {
     is_told_and_survived(
         *state,
@@ -190,7 +191,7 @@ static void what_is_no_http_is_told(void **state)
 }
 
 /* The transport may try an idle connection's request once more. */
-static void a_connection_that_is_closed_for_an_answer_is_told_once(void **state)
+static void a_connection_closed_without_an_answer_is_reported_once(void **state)
 {
     kube *k = *state;
 
@@ -204,7 +205,7 @@ static void a_connection_that_is_closed_for_an_answer_is_told_once(void **state)
     kube_told_no_more(k, "!unavailable");
 }
 
-static void a_head_that_is_cut_is_told(void **state)
+static void a_truncated_head_is_an_error(void **state)
 {
     is_told_and_survived(
         *state, STEPS(HOSTILE_TEXT(JSON_HEAD "Content-Le"), HOSTILE_CLOSE),
@@ -223,7 +224,7 @@ static void a_head_without_an_end_is_refused_at_a_bound(void **state)
         "unavailable");
 }
 
-static void a_chunk_without_a_size_is_told(void **state)
+static void a_chunk_without_a_size_is_an_error(void **state)
 {
     is_told_and_survived(
         *state,
@@ -231,7 +232,7 @@ static void a_chunk_without_a_size_is_told(void **state)
         "parse");
 }
 
-static void an_encoding_that_nobody_asked_for_is_told(void **state)
+static void an_unrequested_content_encoding_is_an_error(void **state)
 {
     is_told_and_survived(
         *state,
@@ -242,8 +243,8 @@ static void an_encoding_that_nobody_asked_for_is_told(void **state)
         "parse");
 }
 
-/* Whoever sends a client elsewhere would be given its credentials there. */
-static void a_redirect_is_told_and_not_followed(void **state)
+/* If the client followed, the other server would get its credentials. */
+static void a_redirect_is_an_error_and_not_followed(void **state)
 {
     hostile_server *elsewhere = hostile_new(NULL);
     char fields[256];
@@ -259,7 +260,7 @@ static void a_redirect_is_told_and_not_followed(void **state)
 
 /* ---- what is allowed, if odd ---- */
 
-static void interim_answers_are_none(void **state)
+static void interim_responses_are_skipped(void **state)
 {
     kube *k = *state;
 
@@ -276,7 +277,7 @@ static void interim_answers_are_none(void **state)
     kube_told(k, "*a@1 synced +b@11");
 }
 
-static void a_connection_for_each_answer_will_do(void **state)
+static void connection_close_after_each_answer_loses_nothing(void **state)
 {
     static const char fields[] =
         "Content-Type: application/json\r\nConnection: close\r\n";
@@ -318,8 +319,9 @@ static void json_may_name_its_charset(void **state)
     kube_told(k, "*a@1 synced");
 }
 
-/* Who could put bytes behind an answer must not answer the next request. */
-static void an_answer_behind_an_answer_is_nobodys(void **state)
+/* A sender that could put bytes behind an answer must not answer the next
+ * request. */
+static void a_second_answer_behind_the_first_is_not_used(void **state)
 {
     static const char first[] = PAGE("10", "2", NODE("a", "1"));
     static const char second[] = LIST("99", NODE("evil", "98"));
@@ -339,7 +341,7 @@ static void an_answer_behind_an_answer_is_nobodys(void **state)
 
 /* ---- refusals of a list ---- */
 
-static void a_refused_list_is_told_once_and_paced(void **state)
+static void a_403_to_a_list_is_reported_once_and_paced(void **state)
 {
     kube *k = *state;
 
@@ -358,7 +360,7 @@ static void a_refused_list_is_told_once_and_paced(void **state)
     kube_requests(k, "api", 0);
 }
 
-static void each_reason_is_told_when_it_changes(void **state)
+static void each_reason_is_reported_when_it_changes(void **state)
 {
     kube *k = *state;
 
@@ -404,26 +406,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KUBE_CASE(retry_after_is_the_shortest_wait),
-        KUBE_CASE(a_retry_after_that_makes_no_sense_does_not_rule),
+        KUBE_CASE(an_invalid_retry_after_is_ignored_and_a_huge_one_bounded),
         KUBE_CASE(overload_of_a_watch_is_no_reason_to_list),
-        KUBE_CASE(html_with_200_is_told_as_a_page_of_a_proxy),
-        KUBE_CASE(html_with_200_and_no_type_is_told_as_well),
-        KUBE_CASE(html_with_502_is_told_by_its_title),
+        KUBE_CASE(html_with_200_is_reported_as_a_page_of_a_proxy),
+        KUBE_CASE(html_with_200_and_no_type_is_reported_too),
+        KUBE_CASE(html_with_502_is_reported_by_its_title),
         KUBE_CASE(json_of_another_type_is_refused),
-        KUBE_CASE(an_answer_without_a_body_is_none),
-        KUBE_CASE(what_is_no_http_is_told),
-        KUBE_CASE(a_connection_that_is_closed_for_an_answer_is_told_once),
-        KUBE_CASE(a_head_that_is_cut_is_told),
+        KUBE_CASE(a_204_without_a_body_is_an_error),
+        KUBE_CASE(an_answer_that_is_not_http_is_an_error),
+        KUBE_CASE(a_connection_closed_without_an_answer_is_reported_once),
+        KUBE_CASE(a_truncated_head_is_an_error),
         KUBE_CASE(a_head_without_an_end_is_refused_at_a_bound),
-        KUBE_CASE(a_chunk_without_a_size_is_told),
-        KUBE_CASE(an_encoding_that_nobody_asked_for_is_told),
-        KUBE_CASE(a_redirect_is_told_and_not_followed),
-        KUBE_CASE(interim_answers_are_none),
-        KUBE_CASE(a_connection_for_each_answer_will_do),
+        KUBE_CASE(a_chunk_without_a_size_is_an_error),
+        KUBE_CASE(an_unrequested_content_encoding_is_an_error),
+        KUBE_CASE(a_redirect_is_an_error_and_not_followed),
+        KUBE_CASE(interim_responses_are_skipped),
+        KUBE_CASE(connection_close_after_each_answer_loses_nothing),
         KUBE_CASE(json_may_name_its_charset),
-        KUBE_CASE(an_answer_behind_an_answer_is_nobodys),
-        KUBE_CASE(a_refused_list_is_told_once_and_paced),
-        KUBE_CASE(each_reason_is_told_when_it_changes),
+        KUBE_CASE(a_second_answer_behind_the_first_is_not_used),
+        KUBE_CASE(a_403_to_a_list_is_reported_once_and_paced),
+        KUBE_CASE(each_reason_is_reported_when_it_changes),
         KUBE_CASE(a_version_too_large_is_asked_for_once),
     };
 

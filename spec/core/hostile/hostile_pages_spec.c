@@ -109,7 +109,7 @@ static void a_second_page_that_is_a_status_truncates_nothing(void **state)
     a_relist_survives(*state, ANSWER(200, STATUS(200, "", "fine")), "parse");
 }
 
-static void a_token_that_comes_back_does_not_list_for_ever(void **state)
+static void a_repeated_continue_token_does_not_list_for_ever(void **state)
 {
     a_relist_survives(
         *state, ANSWER(200, PAGE("20", "to-page-2", NODE("b", "2"))), "parse");
@@ -211,7 +211,7 @@ int main(void)
         KUBE_CASE(a_second_page_that_is_cut_half_way_truncates_nothing),
         KUBE_CASE(a_second_page_that_ends_early_truncates_nothing),
         KUBE_CASE(a_second_page_that_is_a_status_truncates_nothing),
-        KUBE_CASE(a_token_that_comes_back_does_not_list_for_ever),
+        KUBE_CASE(a_repeated_continue_token_does_not_list_for_ever),
         KUBE_CASE(an_expired_token_without_another_begins_anew),
         KUBE_CASE(pages_follow_pages),
         KUBE_CASE(an_expired_token_is_exchanged_for_the_one_offered),

@@ -153,7 +153,7 @@ static void begin_an_open_list(kube *k)
     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
 }
 
-static void a_list_whose_body_does_not_end_is_one(void **state)
+static void a_list_is_complete_although_its_body_does_not_end(void **state)
 {
     const company *c = *state;
     kube *k = kube_of(*state, begin_an_open_list);
@@ -174,7 +174,7 @@ static void begin_an_open_error(kube *k)
     paged(k);
 }
 
-static void an_error_whose_body_does_not_end_is_one(void **state)
+static void an_error_is_reported_although_its_body_does_not_end(void **state)
 {
     kube *k = kube_of(*state, begin_an_open_error);
 
@@ -228,7 +228,7 @@ static void begin_retry_after(kube *k)
             STEPS(HOSTILE_ANSWER_WITH(503, "Retry-After: 500\r\n", "later")));
 }
 
-static void a_server_that_asks_for_time_is_given_it(void **state)
+static void a_retry_after_delays_the_next_list(void **state)
 {
     const company *c = *state;
     kube *k = kube_of(*state, begin_retry_after);
@@ -316,9 +316,9 @@ static int end_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_whose_body_does_not_end_is_one),
-        cmocka_unit_test(a_server_that_asks_for_time_is_given_it),
-        cmocka_unit_test(an_error_whose_body_does_not_end_is_one),
+        cmocka_unit_test(a_list_is_complete_although_its_body_does_not_end),
+        cmocka_unit_test(a_retry_after_delays_the_next_list),
+        cmocka_unit_test(an_error_is_reported_although_its_body_does_not_end),
         cmocka_unit_test(a_crd_that_goes_and_comes_is_followed),
         cmocka_unit_test(a_streaming_list_that_is_silent_is_asked_again),
         cmocka_unit_test(a_streaming_list_without_its_end_is_a_paged_one),

@@ -16,7 +16,8 @@ enum { MB = 1024 * 1024, DEEP = 100000 };
 
 /* ---- in a list ---- */
 
-static void what_is_no_list_is_told_once_and_never_an_empty_cache(void **state)
+static void
+a_body_that_is_no_list_is_reported_once_and_empties_nothing(void **state)
 {
     static const char *const bodies[] = {
         "<<<<",
@@ -66,7 +67,7 @@ static void what_is_no_list_is_told_once_and_never_an_empty_cache(void **state)
     }
 }
 
-static void a_list_without_items_is_an_empty_one(void **state)
+static void a_list_with_null_for_items_is_an_empty_list(void **state)
 {
     kube *k = *state;
 
@@ -285,8 +286,8 @@ static void an_object_without_an_end_is_refused_at_a_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KUBE_CASE(what_is_no_list_is_told_once_and_never_an_empty_cache),
-        KUBE_CASE(a_list_without_items_is_an_empty_one),
+        KUBE_CASE(a_body_that_is_no_list_is_reported_once_and_empties_nothing),
+        KUBE_CASE(a_list_with_null_for_items_is_an_empty_list),
         KUBE_CASE(rubbish_after_good_events_ends_the_watch_and_no_more),
         KUBE_CASE(a_nul_byte_between_events_is_rubbish),
         KUBE_CASE(a_nul_inside_of_a_string_is_data),

@@ -133,7 +133,7 @@ static void an_end_at_once_is_tried_once_more_and_then_paged(void **state)
 }
 
 /* A server, or a proxy's cache, that looks at the path alone. */
-static void a_plain_list_for_an_answer_is_paged_lists_then(void **state)
+static void a_plain_list_for_a_stream_leads_to_paged_lists(void **state)
 {
     kube *k = *state;
 
@@ -151,7 +151,7 @@ static void a_plain_list_for_an_answer_is_paged_lists_then(void **state)
 
 /* ---- what ends it, and what does not ---- */
 
-static void only_the_end_bookmark_ends_it(void **state)
+static void only_the_end_bookmark_ends_a_streaming_list(void **state)
 {
     kube *k = *state;
 
@@ -183,7 +183,7 @@ static void only_the_end_bookmark_ends_it(void **state)
 }
 
 /* client-go discards such a bookmark, and never syncs. */
-static void an_end_bookmark_of_another_kind_is_one(void **state)
+static void an_end_bookmark_of_another_kind_ends_the_list(void **state)
 {
     kube *k = *state;
 
@@ -196,7 +196,7 @@ static void an_end_bookmark_of_another_kind_is_one(void **state)
     kube_requests(k, "stream", 1);
 }
 
-static void an_end_bookmark_without_a_version_is_none(void **state)
+static void an_end_bookmark_without_a_version_ends_no_list(void **state)
 {
     kube *k = *state;
 
@@ -282,7 +282,7 @@ static void overload_is_waited_for_and_no_reason_to_fall_back(void **state)
     kube_requests(k, "list", 0);
 }
 
-static void the_same_object_twice_is_one(void **state)
+static void a_streaming_list_may_send_an_object_twice(void **state)
 {
     kube *k = *state;
 
@@ -305,14 +305,14 @@ int main(void)
         KUBE_CASE(a_storage_that_cannot_stream_says_so_in_an_event),
         KUBE_CASE(an_early_end_is_tried_once_more_and_then_paged),
         KUBE_CASE(an_end_at_once_is_tried_once_more_and_then_paged),
-        KUBE_CASE(a_plain_list_for_an_answer_is_paged_lists_then),
-        KUBE_CASE(only_the_end_bookmark_ends_it),
-        KUBE_CASE(an_end_bookmark_of_another_kind_is_one),
-        KUBE_CASE(an_end_bookmark_without_a_version_is_none),
+        KUBE_CASE(a_plain_list_for_a_stream_leads_to_paged_lists),
+        KUBE_CASE(only_the_end_bookmark_ends_a_streaming_list),
+        KUBE_CASE(an_end_bookmark_of_another_kind_ends_the_list),
+        KUBE_CASE(an_end_bookmark_without_a_version_ends_no_list),
         KUBE_CASE(a_relist_that_breaks_in_the_middle_truncates_nothing),
         KUBE_CASE(a_version_too_large_is_asked_for_no_more),
         KUBE_CASE(overload_is_waited_for_and_no_reason_to_fall_back),
-        KUBE_CASE(the_same_object_twice_is_one),
+        KUBE_CASE(a_streaming_list_may_send_an_object_twice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

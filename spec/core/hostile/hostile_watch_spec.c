@@ -88,7 +88,7 @@ static void watches_that_bring_an_event_each_go_on(void **state)
     kube_await_health(k);
 }
 
-static void half_an_event_is_none(void **state)
+static void half_an_event_at_the_end_is_not_delivered(void **state)
 {
     kube *k = *state;
 
@@ -236,7 +236,7 @@ int main(void)
         KUBE_CASE(a_connection_that_is_always_reset_is_no_hot_loop),
         KUBE_CASE(watches_that_are_closed_at_once_are_paced_in_real_time),
         KUBE_CASE(watches_that_bring_an_event_each_go_on),
-        KUBE_CASE(half_an_event_is_none),
+        KUBE_CASE(half_an_event_at_the_end_is_not_delivered),
         KUBE_CASE(an_error_event_about_something_else_keeps_the_version),
         KUBE_CASE(a_refused_watch_is_tried_again_without_a_list),
         KUBE_CASE(a_forbidden_watch_names_its_remedy),

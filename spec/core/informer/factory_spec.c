@@ -142,7 +142,7 @@ static void the_last_close_ends_the_informer(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 0);
 }
 
-static void what_can_never_work_is_refused(void **state)
+static void options_that_can_never_work_are_refused(void **state)
 {
     static const kl_informer_options wrong[] = {
         {.resource = NULL},
@@ -352,7 +352,7 @@ int main(void)
         CLIENT_TEST(other_selectors_make_another_informer),
         CLIENT_TEST(page_size_and_timeouts_share_one_informer),
         CLIENT_TEST(the_last_close_ends_the_informer),
-        CLIENT_TEST(what_can_never_work_is_refused),
+        CLIENT_TEST(options_that_can_never_work_are_refused),
         CLIENT_TEST(an_unreachable_server_does_not_fail_the_open),
         CLIENT_TEST(a_closed_client_ends_its_informers),
         CLIENT_TEST(an_informer_keeps_its_client),

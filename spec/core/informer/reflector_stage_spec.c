@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-static void what_was_staged_comes_out_in_its_order(void **state)
+static void staged_objects_keep_their_order(void **state)
 {
     kl__stage stage = {0};
     kl_object_list list = {0};
@@ -126,7 +126,7 @@ static void note(kl__ahead *ahead, kl_object *object)
     kl_object_unref(object);
 }
 
-static void history_before_a_snapshot_is_covered(void **state)
+static void only_versions_before_a_noted_one_are_covered(void **state)
 {
     kl__ahead ahead = {0};
 
@@ -192,13 +192,13 @@ static void without_memory_nothing_is_lost_and_nothing_leaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_staged_comes_out_in_its_order),
+        cmocka_unit_test(staged_objects_keep_their_order),
         cmocka_unit_test(
             a_list_that_is_complete_is_packed_from_its_first_object_on),
         cmocka_unit_test(an_object_of_another_uid_is_never_shared),
         cmocka_unit_test(
             where_versions_come_again_only_the_same_text_is_shared),
-        cmocka_unit_test(history_before_a_snapshot_is_covered),
+        cmocka_unit_test(only_versions_before_a_noted_one_are_covered),
         cmocka_unit_test(a_watch_that_is_past_the_snapshot_frees_it),
         cmocka_unit_test(without_memory_nothing_is_lost_and_nothing_leaks),
     };

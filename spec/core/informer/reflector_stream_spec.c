@@ -164,7 +164,7 @@ static void a_busy_stream_without_an_end_is_given_up(void **state)
     assert_in_range(reflector_world_delay(world, 2), 120000, 130000);
 }
 
-static void a_stream_that_completes_forgets_the_one_that_did_not(void **state)
+static void a_complete_stream_resets_the_count_of_early_ends(void **state)
 {
     expect(state, "+a@1 $; +a@1 ^^10 !gone; +a@1 $; +a@1 ^^20",
            "resolve; stream; stream; stream rv=10; stream rv=10",
@@ -257,7 +257,7 @@ int main(void)
         WORLD_TEST(a_stream_that_ends_twice_without_its_end_is_given_up),
         WORLD_TEST(a_stream_that_falls_silent_twice_is_given_up),
         WORLD_TEST(a_busy_stream_without_an_end_is_given_up),
-        WORLD_TEST(a_stream_that_completes_forgets_the_one_that_did_not),
+        WORLD_TEST(a_complete_stream_resets_the_count_of_early_ends),
         WORLD_TEST(rubbish_twice_before_the_end_gets_a_paged_list),
         WORLD_TEST(a_403_does_not_disable_streaming_lists),
         WORLD_TEST(a_stream_that_breaks_off_is_streamed_again),

@@ -383,7 +383,7 @@ a_watch_that_fell_silent_clears_the_error_of_the_status(void **state)
     assert_int_equal(world->status.error.code, KL_OK);
 }
 
-static void a_client_that_is_closed_ends_it(void **state)
+static void closing_the_client_ends_the_reflector(void **state)
 {
     reflector_world *world = *state;
 
@@ -442,7 +442,7 @@ int main(void)
         WORLD_TEST(health_clears_the_error_of_the_status),
         WORLD_TEST(a_watch_that_was_ended_clears_the_error_of_the_status),
         WORLD_TEST(a_watch_that_fell_silent_clears_the_error_of_the_status),
-        WORLD_TEST(a_client_that_is_closed_ends_it),
+        WORLD_TEST(closing_the_client_ends_the_reflector),
         WORLD_TEST(a_source_is_not_asked_after_a_stop),
     };
 

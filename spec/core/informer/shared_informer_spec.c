@@ -55,7 +55,7 @@ static void a_handler_sees_every_change_in_order(void **state)
         "+a@1 initial; +b@2 initial; synced; +c@11; ~a@1>12; -b@13; +b@14");
 }
 
-static void a_late_handler_brings_nothing_back_that_is_over(void **state)
+static void a_late_handler_repeats_no_error_that_is_over(void **state)
 {
     informer_world *self = *state;
     event_record late;
@@ -347,7 +347,7 @@ int main(void)
         WORLD_TEST(the_cache_holds_the_first_list),
         WORLD_TEST(a_handler_sees_every_change_in_order),
         WORLD_TEST(a_late_handler_is_replayed_the_cache),
-        WORLD_TEST(a_late_handler_brings_nothing_back_that_is_over),
+        WORLD_TEST(a_late_handler_repeats_no_error_that_is_over),
         WORLD_TEST(a_reconnect_delivers_only_the_differences),
         WORLD_TEST(bookmarks_move_the_version_of_the_cache),
         WORLD_TEST(an_error_is_reported_once),

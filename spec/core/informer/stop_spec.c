@@ -209,7 +209,7 @@ static void a_second_removal_inside_the_handler_is_harmless(void **state)
     scene_end(&self);
 }
 
-static void a_resync_in_the_far_future_is_none(void **state)
+static void a_resync_in_the_far_future_never_comes(void **state)
 {
     informer_world *self = *state;
 
@@ -301,7 +301,7 @@ int main(void)
         WORLD_TEST(no_handler_is_added_to_a_closing_informer),
         WORLD_TEST(a_handler_may_read_what_another_one_closes),
         WORLD_TEST(a_second_removal_inside_the_handler_is_harmless),
-        WORLD_TEST(a_resync_in_the_far_future_is_none),
+        WORLD_TEST(a_resync_in_the_far_future_never_comes),
         WORLD_TEST(a_queue_is_woken_when_the_first_list_is_there),
         WORLD_TEST(a_queue_is_woken_by_the_next_change_of_the_cache),
         WORLD_TEST(a_closed_handle_wakes_and_holds_no_queue),

@@ -55,7 +55,7 @@ static void objects_of_any_size_read_as_they_were(void **state)
     kl__packer_free(packer);
 }
 
-static void what_would_not_get_smaller_stays_plain(void **state)
+static void an_object_that_does_not_get_smaller_stays_plain(void **state)
 {
     kl__packer *packer = pack_trained();
     kl_object *object = kl__packer_pack(packer, pack_random(), PACK_CROWD);
@@ -223,7 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PACK_TEST(objects_that_are_alike_take_a_tenth),
         PACK_TEST(objects_of_any_size_read_as_they_were),
-        PACK_TEST(what_would_not_get_smaller_stays_plain),
+        PACK_TEST(an_object_that_does_not_get_smaller_stays_plain),
         PACK_TEST(a_text_that_does_not_fit_spoils_nothing_for_others),
         PACK_TEST(few_objects_have_no_dictionary),
         PACK_TEST(the_end_of_a_list_makes_a_dictionary_of_what_there_is),

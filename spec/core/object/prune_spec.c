@@ -363,7 +363,7 @@ static void put_without(kl__buf *out, const kl_value *value, const found *gone)
     kl__buf_putc(out, is_object ? '}' : ']');
 }
 
-static void what_is_dropped_is_what_the_paths_find(void **state)
+static void dropped_members_are_those_that_the_paths_find(void **state)
 {
     (void)state;
     srand(7);
@@ -410,7 +410,7 @@ int main(void)
         SPEC(at_most_64_paths_are_taken),
         SPEC(the_order_of_paths_does_not_matter),
         SPEC(a_path_into_what_is_removed_is_hidden),
-        SPEC(what_is_dropped_is_what_the_paths_find),
+        SPEC(dropped_members_are_those_that_the_paths_find),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

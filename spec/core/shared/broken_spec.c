@@ -100,7 +100,7 @@ static void another_layout_is_refused_with_the_remedy(void **state)
     assert_non_null(strstr(err.message, "remove it, and start again"));
 }
 
-static void what_is_no_map_is_refused(void **state)
+static void a_file_that_is_not_a_map_is_refused(void **state)
 {
     const uint64_t magic = KL__SHARED_MAGIC ^ 1;
 
@@ -297,7 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FILE_TEST(a_file_is_a_map_for_all_that_open_it),
         FILE_TEST(another_layout_is_refused_with_the_remedy),
-        FILE_TEST(what_is_no_map_is_refused),
+        FILE_TEST(a_file_that_is_not_a_map_is_refused),
         FILE_TEST(sizes_that_lie_are_refused),
         cmocka_unit_test(impossible_sizes_are_refused),
         cmocka_unit_test(each_word_of_a_slot_may_be_anything),

@@ -171,7 +171,7 @@ static void the_last_published_state_outlives_its_owner(void **state)
 
 /* What a cut-off publish leaves in its slot is the least of what can be there:
  * the next owner writes it anew. */
-static void a_slot_full_of_anything_is_written_anew(void **state)
+static void the_next_owner_overwrites_a_slot_of_rubbish(void **state)
 {
     kl_shared *map =
         kl_shared_open(&(kl_shared_options){.size = 1 << 20}, NULL);
@@ -196,7 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_published_state_outlives_its_owner),
-        cmocka_unit_test(a_slot_full_of_anything_is_written_anew),
+        cmocka_unit_test(the_next_owner_overwrites_a_slot_of_rubbish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ static int number_of(const kl_pick *pick)
     return atoi(strrchr(pick->host, '.') + 1);
 }
 
-static void turns_go_round(void **state)
+static void picks_are_round_robin(void **state)
 {
     world *self = *state;
     int count[7] = {0};
@@ -109,7 +109,7 @@ static void turns_go_round(void **state)
     }
 }
 
-static void turns_begin_elsewhere_in_each_process(void **state)
+static void round_robin_begins_elsewhere_in_each_process(void **state)
 {
     world *self = *state;
     int seen[MANY] = {0}, different = 0, status;
@@ -351,8 +351,8 @@ static void endpoints_that_cannot_be_put_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PICK_TEST(turns_go_round),
-        PICK_TEST(turns_begin_elsewhere_in_each_process),
+        PICK_TEST(picks_are_round_robin),
+        PICK_TEST(round_robin_begins_elsewhere_in_each_process),
         PICK_TEST(weights_are_kept_and_spread),
         PICK_TEST(weights_count_for_hashes),
         PICK_TEST(one_endpoint_less_moves_its_share_of_hashes_only),

@@ -50,7 +50,7 @@ static void on_add(void *context, kl_object *object, bool initial)
     (void)initial;
 }
 
-static void what_the_system_refuses_to_map_is_an_error(void **state)
+static void memory_that_cannot_be_mapped_is_an_error(void **state)
 {
     const kl_handler handler = {.add = on_add};
     static live_world live;
@@ -90,7 +90,7 @@ static void what_the_system_refuses_to_map_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_system_refuses_to_map_is_an_error),
+        cmocka_unit_test(memory_that_cannot_be_mapped_is_an_error),
     };
 
     if (IS_SANITIZED) {

@@ -242,7 +242,7 @@ static void each_call_on_requests_survives_each_failed_allocation(void **state)
     failing_alloc_uninstall();
 }
 
-static void what_ends_a_request_needs_no_memory(void **state)
+static void ending_a_request_needs_no_memory(void **state)
 {
     world self = {0};
 
@@ -263,7 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_call_on_requests_survives_each_failed_allocation),
-        cmocka_unit_test(what_ends_a_request_needs_no_memory),
+        cmocka_unit_test(ending_a_request_needs_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void a_port_names_the_limit(void **state)
     sim_expect_nothing_lives();
 }
 
-static void a_port_is_not_refused_without_a_thread_to_end_that(void **state)
+static void a_timed_refusal_needs_a_thread_to_end_it(void **state)
 {
     const char rule[] = "{\"action\":\"refuse\",\"seconds\":60}";
     kl_sim *sim = kl_sim_new(NULL, NULL);
@@ -203,7 +203,7 @@ static void an_informer_outlives_a_server_without_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_port_is_not_refused_without_a_thread_to_end_that),
+        cmocka_unit_test(a_timed_refusal_needs_a_thread_to_end_it),
         cmocka_unit_test(a_client_names_the_limit),
         cmocka_unit_test(a_port_names_the_limit),
         cmocka_unit_test(a_handler_names_the_limit),

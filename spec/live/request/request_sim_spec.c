@@ -216,7 +216,7 @@ static void a_read_whose_connection_is_cut_is_tried_again(world *self)
     assert_int_equal(asked(self, "GET"), 2);
 }
 
-static void what_is_turned_away_is_tried_again(world *self)
+static void a_429_with_retry_after_is_tried_again_by_a_request(world *self)
 {
     const kl_sim_failure busy = {
         .verb = "create", .count = 1, .status = 429, .retry_after_seconds = 1};
@@ -361,7 +361,7 @@ static void each_way(void (*spec)(world *self))
 EACH_WAY(hundreds_at_once_are_all_answered)
 EACH_WAY(a_write_whose_connection_is_cut_is_unknown)
 EACH_WAY(a_read_whose_connection_is_cut_is_tried_again)
-EACH_WAY(what_is_turned_away_is_tried_again)
+EACH_WAY(a_429_with_retry_after_is_tried_again_by_a_request)
 EACH_WAY(a_frozen_server_is_a_timeout_or_unknown)
 EACH_WAY(a_server_that_refuses_is_unavailable)
 EACH_WAY(a_watch_is_read_as_its_events_come)
@@ -376,7 +376,7 @@ int main(void)
         SPEC(hundreds_at_once_are_all_answered),
         SPEC(a_write_whose_connection_is_cut_is_unknown),
         SPEC(a_read_whose_connection_is_cut_is_tried_again),
-        SPEC(what_is_turned_away_is_tried_again),
+        SPEC(a_429_with_retry_after_is_tried_again_by_a_request),
         SPEC(a_frozen_server_is_a_timeout_or_unknown),
         SPEC(a_server_that_refuses_is_unavailable),
         SPEC(a_watch_is_read_as_its_events_come),

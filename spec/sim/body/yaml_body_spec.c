@@ -38,7 +38,7 @@ static void assert_means(const char *text, const char *expected)
     kl__buf_deinit(&got);
 }
 
-static void the_first_document_counts(void **state)
+static void only_the_first_yaml_document_is_read(void **state)
 {
     (void)state;
     assert_means("a: 1\n---\nb: [", "{\"a\":1}");
@@ -48,7 +48,7 @@ static void the_first_document_counts(void **state)
     assert_means("{\"a\": [1, 2]}", "{\"a\":[1,2]}");
 }
 
-static void of_repeated_names_the_last_value_counts(void **state)
+static void the_last_of_repeated_names_wins(void **state)
 {
     (void)state;
     assert_means("a: x\nb: y1\na: z\n",
@@ -107,8 +107,8 @@ static void running_out_of_memory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_document_counts),
-        cmocka_unit_test(of_repeated_names_the_last_value_counts),
+        cmocka_unit_test(only_the_first_yaml_document_is_read),
+        cmocka_unit_test(the_last_of_repeated_names_wins),
         cmocka_unit_test(repeated_names_in_json_are_reported_as_in_yaml),
         cmocka_unit_test(invalid_yaml_is_refused_in_the_words_of_go),
         cmocka_unit_test(running_out_of_memory_is_an_error),

@@ -117,7 +117,7 @@ static kl_code try(void *context)
     return code;
 }
 
-static void it_can_run_out_of_memory(void **state)
+static void openapi_in_protobuf_can_run_out_of_memory(void **state)
 {
     (void)state;
     failing_alloc_each(try, NULL);
@@ -127,7 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_member_is_its_field),
-        cmocka_unit_test(it_can_run_out_of_memory),
+        cmocka_unit_test(openapi_in_protobuf_can_run_out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,7 +235,7 @@ static void too_deep_nesting_is_refused(void **state)
     kl__edit_free(edit);
 }
 
-static void the_envelope_is_opened(void **state)
+static void a_protobuf_envelope_is_opened(void **state)
 {
     static const char bytes[] = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
                                 "ConfigMap\x12\x02{}";
@@ -267,7 +267,7 @@ int main(void)
         cmocka_unit_test(a_zero_behind_a_pointer_is_kept),
         cmocka_unit_test(a_malformed_message_is_refused),
         cmocka_unit_test(too_deep_nesting_is_refused),
-        cmocka_unit_test(the_envelope_is_opened),
+        cmocka_unit_test(a_protobuf_envelope_is_opened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

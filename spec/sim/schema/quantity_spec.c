@@ -159,7 +159,7 @@ static void a_canonical_quantity_does_not_change(void **state)
     assert_string_equal(out, "1234567890123456780e42");
 }
 
-static void the_largest_are_compared(void **state)
+static void quantities_beyond_the_largest_are_compared(void **state)
 {
     char out[KL__QUANTITY_SIZE];
 
@@ -179,7 +179,7 @@ int main(void)
         cmocka_unit_test(quantities_become_canonical_as_on_a_real_server),
         cmocka_unit_test(resources_are_rounded_up_to_thousandths),
         cmocka_unit_test(a_canonical_quantity_does_not_change),
-        cmocka_unit_test(the_largest_are_compared),
+        cmocka_unit_test(quantities_beyond_the_largest_are_compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

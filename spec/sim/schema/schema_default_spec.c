@@ -99,7 +99,7 @@ static void every(const trial *lines, size_t count)
 #define ONE(more) "{\"spec\":{\"containers\":[{\"name\":\"c\"" more "}]}}"
 #define VOLUME(more) "{\"spec\":{\"volumes\":[{\"name\":\"v\"" more "}]}}"
 
-static void a_pod_gets_its_constants(void **state)
+static void a_pod_gets_constant_defaults(void **state)
 {
     static const trial lines[] = {
         {"/v1/Pod", ONE(",\"image\":\"i\""), "spec",
@@ -311,7 +311,7 @@ static int release(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_gets_its_constants),
+        cmocka_unit_test(a_pod_gets_constant_defaults),
         cmocka_unit_test(an_image_is_pulled_by_its_tag),
         cmocka_unit_test(amounts_are_canonical_and_requests_follow_limits),
         cmocka_unit_test(empty_values_are_dropped_or_added_as_in_go),

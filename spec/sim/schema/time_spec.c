@@ -43,7 +43,7 @@ static void microseconds_have_six_digits(void **state)
 }
 
 /* Both as kube-apiserver has them. */
-static void a_comma_and_a_year_before_christ_are_known(void **state)
+static void times_with_a_comma_or_a_negative_year_are_read(void **state)
 {
     char text[KL__TIME_SIZE], why[256];
     kl__time time;
@@ -83,7 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_time_is_written_as_it_was_read),
         cmocka_unit_test(microseconds_have_six_digits),
-        cmocka_unit_test(a_comma_and_a_year_before_christ_are_known),
+        cmocka_unit_test(times_with_a_comma_or_a_negative_year_are_read),
         cmocka_unit_test(dates_agree_with_the_c_library)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

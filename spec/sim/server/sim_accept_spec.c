@@ -107,7 +107,7 @@ static void an_unsupported_accept_header_is_406(void **state)
            handler);
 }
 
-static void a_shape_that_does_not_fit_is_406(void **state)
+static void an_accept_header_for_the_wrong_shape_is_406(void **state)
 {
     expect(*state, NAMESPACES, PARTIAL,
            "you requested PartialObjectMetadata, but the requested object is a "
@@ -302,7 +302,7 @@ int main(void)
         TEST(the_best_clause_that_is_served_wins),
         TEST(openapi_has_types_of_its_own),
         TEST(an_unsupported_accept_header_is_406),
-        TEST(a_shape_that_does_not_fit_is_406),
+        TEST(an_accept_header_for_the_wrong_shape_is_406),
         TEST(partial_object_metadata_can_be_asked_for),
         TEST(a_table_has_columns_rows_and_objects),
         TEST(curl_and_the_parameter_pretty_get_indented_json),

@@ -232,7 +232,7 @@ static void logs_and_exec_need_a_kubelet_and_are_errors(void **state)
 }
 
 /* Whatever fails, nothing is left behind. */
-static void each_can_run_out_of_memory(void **state)
+static void each_subresource_can_run_out_of_memory(void **state)
 {
     static const char *const rows[][3] = {
         {"PUT", DEPLOYMENTS "/d/scale",
@@ -303,8 +303,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             logs_and_exec_need_a_kubelet_and_are_errors, sim_set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(each_can_run_out_of_memory, sim_set_up,
-                                        sim_tear_down)};
+        cmocka_unit_test_setup_teardown(each_subresource_can_run_out_of_memory,
+                                        sim_set_up, sim_tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void a_scale_is_the_objects_own_number(void **state)
     sim_expect(*state, "GET", OLD_FOOS "/a/scale", NULL, 404);
 }
 
-static void a_change_reaches_objects_that_were_there_before(void **state)
+static void a_new_schema_applies_to_existing_objects(void **state)
 {
     define(*state, "foos");
     add(*state, "{\"name\":\"a\"}", "{\"color\":\"red\"}");
@@ -167,7 +167,7 @@ int main(void)
         SPEC(objects_are_completed_pruned_and_refused),
         SPEC(each_version_shows_the_fields_of_its_schema),
         SPEC(a_scale_is_the_objects_own_number),
-        SPEC(a_change_reaches_objects_that_were_there_before),
+        SPEC(a_new_schema_applies_to_existing_objects),
         SPEC(taken_names_are_accepted_once_they_are_free),
         SPEC(a_definition_waits_for_the_end_of_its_objects),
     };

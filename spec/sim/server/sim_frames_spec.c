@@ -254,7 +254,7 @@ static void a_frame_that_is_not_closed_swallows_the_next(void **state)
     finish(&all);
 }
 
-static void half_a_frame_is_the_last(void **state)
+static void half_a_frame_ends_the_stream(void **state)
 {
     frames all;
 
@@ -358,7 +358,7 @@ int main(void)
         TEST(an_event_that_is_huge_is_as_long_as_it_was_ordered),
         TEST(an_event_that_is_broken_has_no_envelope),
         TEST(a_frame_that_is_not_closed_swallows_the_next),
-        TEST(half_a_frame_is_the_last),
+        TEST(half_a_frame_ends_the_stream),
         TEST(a_text_comes_in_frames_of_its_own),
         TEST(events_are_counted_as_frames),
         TEST(bytes_are_counted_as_they_are),

@@ -346,7 +346,7 @@ static void namespaces_of_the_system_stay(void **state)
                200);
 }
 
-static void without_controllers_everything_stays(void **state)
+static void without_controllers_dependents_and_namespaces_stay(void **state)
 {
     const kl_sim_options options = {.no_controllers = true};
     kl_sim *sim = kl_sim_new(&options, NULL);
@@ -453,8 +453,9 @@ int main(void)
             sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(namespaces_of_the_system_stay,
                                         sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(without_controllers_everything_stays,
-                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            without_controllers_dependents_and_namespaces_stay, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(
             controllers_catch_up_after_running_out_of_memory, sim_rig_set_up,
             sim_rig_tear_down)};

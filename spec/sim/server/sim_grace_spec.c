@@ -119,7 +119,7 @@ static void a_pod_that_has_ended_goes_at_once(void **state)
     sim_watch_expect(&f->watch, "DELETED", "p");
 }
 
-static void a_finalizer_outlasts_the_time(void **state)
+static void a_finalizer_outlasts_the_grace_period(void **state)
 {
     sim_rig *f = *state;
 
@@ -201,8 +201,8 @@ int main(void)
                                         set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_pod_that_has_ended_goes_at_once,
                                         set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_finalizer_outlasts_the_time, set_up,
-                                        sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(a_finalizer_outlasts_the_grace_period,
+                                        set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_dry_run_shows_and_changes_nothing,
                                         set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(options_that_make_no_sense_are_refused,

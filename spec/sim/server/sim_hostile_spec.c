@@ -166,7 +166,7 @@ static void invalid_utf8_is_replaced(void **state)
                "{\"metadata\":{\"name\":\"w\"}}\xff", 400);
 }
 
-static void odd_paths_lead_nowhere(void **state)
+static void strange_paths_are_404(void **state)
 {
     sim_rig *f = *state;
 
@@ -274,7 +274,7 @@ int main(void)
         SPEC(an_unknown_transfer_encoding_is_refused),
         SPEC(heads_may_be_long),
         SPEC(invalid_utf8_is_replaced),
-        SPEC(odd_paths_lead_nowhere),
+        SPEC(strange_paths_are_404),
         SPEC(unknown_methods_are_not_allowed),
         SPEC(some_paths_take_any_method),
         SPEC(expect_100_continue_is_answered),

@@ -159,7 +159,7 @@ static void selectors_are_immutable(void **state)
                422);
 }
 
-static void a_frozen_config_map_does_not_change(void **state)
+static void an_immutable_config_map_does_not_change(void **state)
 {
     sim_expect(*state, "POST", MAPS,
                "{\"metadata\":{\"name\":\"m\"},\"immutable\":true,\"data\":{"
@@ -215,7 +215,7 @@ int main(void)
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(selectors_are_immutable, sim_set_up,
                                         sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_frozen_config_map_does_not_change,
+        cmocka_unit_test_setup_teardown(an_immutable_config_map_does_not_change,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(the_pods_of_a_job_are_known_by_its_uid,
                                         sim_set_up, sim_tear_down)};

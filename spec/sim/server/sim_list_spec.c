@@ -351,7 +351,7 @@ static void invalid_combinations_of_parameters_are_refused(void **state)
     }
 }
 
-static void a_token_goes_with_no_other_version(void **state)
+static void a_continue_token_with_another_version_is_400(void **state)
 {
     char token[512], target[1024];
 
@@ -412,8 +412,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             invalid_combinations_of_parameters_are_refused, set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_token_goes_with_no_other_version,
-                                        set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_continue_token_with_another_version_is_400, set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(an_accept_header_without_json_is_406,
                                         set_up, sim_tear_down),
     };

@@ -85,7 +85,7 @@ static void definitions_go_first_wherever_they_stand(void **state)
     sim_expect(*state, "GET", "/apis/example.com/v1/foos/a", NULL, 200);
 }
 
-static void status_and_identity_are_taken_as_given(void **state)
+static void loaded_objects_keep_their_status_and_uid(void **state)
 {
     static const char pod[] =
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  uid: u-1\n"
@@ -278,8 +278,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             definitions_go_first_wherever_they_stand, sim_set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(status_and_identity_are_taken_as_given,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            loaded_objects_keep_their_status_and_uid, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(an_existing_object_is_replaced,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(another_uid_is_another_object,

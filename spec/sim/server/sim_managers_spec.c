@@ -157,7 +157,7 @@ static void a_scale_has_one_field_of_the_object(void **state)
     expect(*state, DEPLOYMENTS "/a", ENTRY("2", "manager"), "");
 }
 
-static void a_put_makes_objects_of_some_kinds(void **state)
+static void a_put_creates_objects_of_some_kinds(void **state)
 {
     sim_expect(*state, "PUT", LEASES "/l?fieldManager=me",
                "{\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"7\"},"
@@ -250,7 +250,7 @@ int main(void)
         SPEC(fields_removed_by_the_collector_have_no_manager),
         SPEC(a_definition_has_two_managers),
         SPEC(a_scale_has_one_field_of_the_object),
-        SPEC(a_put_makes_objects_of_some_kinds),
+        SPEC(a_put_creates_objects_of_some_kinds),
         SPEC(a_write_of_status_keeps_spec_and_owners),
         SPEC(a_daemon_set_counts_its_templates)};
 

@@ -166,7 +166,7 @@ static void a_new_definition_is_in_openapi_at_once(void **state)
     sim_reply_clear(&reply);
 }
 
-static void version_2_has_all_in_one(void **state)
+static void openapi_v2_has_all_groups_in_one_document(void **state)
 {
     sim_reply reply = get(*state, "/openapi/v2");
 
@@ -206,7 +206,7 @@ int main(void)
         TEST(a_type_has_fields_keys_and_its_kind),
         TEST(paths_tell_actions_and_parameters),
         TEST(a_new_definition_is_in_openapi_at_once),
-        TEST(version_2_has_all_in_one),
+        TEST(openapi_v2_has_all_groups_in_one_document),
         TEST(a_document_can_run_out_of_memory),
     };
 

@@ -33,8 +33,7 @@ static void add_deployment(kl_sim *sim)
                201);
 }
 
-static void
-what_is_there_twice_in_a_patch_is_told_if_it_is_asked_for(void **state)
+static void strict_field_validation_reports_repeated_fields(void **state)
 {
     sim_add(*state, "a");
     sim_expect_patch(
@@ -139,7 +138,7 @@ static void options_of_a_patch_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(what_is_there_twice_in_a_patch_is_told_if_it_is_asked_for),
+        SPEC(strict_field_validation_reports_repeated_fields),
         SPEC(a_json_patch_changes_an_object),
         SPEC(a_strategic_patch_merges_containers_by_name),
         SPEC(other_patches_are_unsupported),

@@ -71,7 +71,7 @@ static void a_refused_pod_gets_all_reasons(void **state)
     sim_expect(*state, "POST", PODS, POD("x", GOOD), 201);
 }
 
-static void the_level_is_that_of_the_namespace(void **state)
+static void pod_security_uses_the_level_of_the_namespace(void **state)
 {
     add_team(*state, "\"" MODE "enforce\":\"baseline\"");
     sim_expect(*state, "POST", PODS, POD("x", PLAIN), 201);
@@ -83,7 +83,7 @@ static void the_level_is_that_of_the_namespace(void **state)
                POD("y", PRIVILEGED), 201);
 }
 
-static void the_version_is_that_of_the_namespace(void **state)
+static void pod_security_uses_the_version_of_the_namespace(void **state)
 {
     add_team(*state, "\"" MODE "enforce\":\"baseline\",\"" MODE
                      "enforce-version\":\"v1.33\"");
@@ -162,10 +162,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_refused_pod_gets_all_reasons,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(the_level_is_that_of_the_namespace,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(the_version_is_that_of_the_namespace,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            pod_security_uses_the_level_of_the_namespace, sim_set_up,
+            sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            pod_security_uses_the_version_of_the_namespace, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
             invalid_labels_of_a_namespace_are_refused, sim_set_up,
             sim_tear_down),

@@ -30,7 +30,7 @@ static kl_code replay(kl_sim *sim, kl_sim_change change, const char *version,
     return kl_sim_replay(sim, change, json, strlen(json), err);
 }
 
-static void an_object_is_as_it_was(void **state)
+static void a_replayed_object_keeps_uid_version_and_time(void **state)
 {
     sim_reply reply;
 
@@ -171,8 +171,9 @@ static void a_deleted_object_leaves_no_trace_among_owners(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_object_is_as_it_was, sim_set_up,
-                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_replayed_object_keeps_uid_version_and_time, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_watch_sees_the_changes_with_their_versions, sim_set_up,
             sim_tear_down),

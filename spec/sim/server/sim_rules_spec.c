@@ -69,7 +69,7 @@ static void a_rule_may_skip_requests_and_choose_the_client(void **state)
     assert_int_equal(fault_outcome(f, FAULT_OBJECTS, "kubectl/1.36"), 200);
 }
 
-static void several_failures_queue_up(void **state)
+static void several_failures_are_used_in_order(void **state)
 {
     sim_rig *f = *state;
 
@@ -244,7 +244,7 @@ int main(void)
         SPEC(a_rule_is_for_a_verb_a_resource_and_a_count),
         SPEC(a_resource_may_say_its_group_and_subresource),
         SPEC(a_rule_may_skip_requests_and_choose_the_client),
-        SPEC(several_failures_queue_up),
+        SPEC(several_failures_are_used_in_order),
         SPEC(a_page_of_a_list_can_fail_as_often_as_it_is_asked_for),
         SPEC(a_token_can_expire_with_and_without_a_way_on),
         SPEC(a_watch_can_expire_as_a_status_or_an_event),

@@ -103,7 +103,7 @@ static void a_restore_breaks_watches_and_leaves_no_history(void **state)
     sim_watch_close(&stream);
 }
 
-static void kinds_are_served_as_they_were(void **state)
+static void a_restore_serves_the_kinds_of_its_snapshot(void **state)
 {
     sim_rig *f = *state;
     int64_t without, with;
@@ -158,7 +158,7 @@ int main(void)
         SPEC(a_snapshot_is_restored_with_its_version),
         SPEC(any_version_of_the_history_can_be_restored),
         SPEC(a_restore_breaks_watches_and_leaves_no_history),
-        SPEC(kinds_are_served_as_they_were),
+        SPEC(a_restore_serves_the_kinds_of_its_snapshot),
         SPEC(a_definition_after_a_restore_is_new),
     };
 

@@ -104,7 +104,7 @@ static void chunks_gzip_and_status_lines_can_be_malformed(void **state)
 }
 
 /* Of a watch goes out what it tells at once. */
-static void a_watch_is_broken_with_what_it_has(void **state)
+static void a_broken_watch_still_sends_its_first_event(void **state)
 {
     sim_rig *f = *state;
     size_t told;
@@ -204,7 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SPEC(lengths_are_less_or_more_than_what_comes),
         SPEC(chunks_gzip_and_status_lines_can_be_malformed),
-        SPEC(a_watch_is_broken_with_what_it_has),
+        SPEC(a_broken_watch_still_sends_its_first_event),
         SPEC(bytes_come_one_a_chunk),
         SPEC(a_reset_is_seen_as_econnreset),
         SPEC(a_client_that_does_not_read_delays_no_other),
