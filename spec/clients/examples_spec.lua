@@ -1,5 +1,5 @@
 -- The controllers of examples/, each as a process of its own on an API server: a real one with
--- KUBELUA_BACKEND=real, else the simulator on a port. Specs that know more are in examples/.
+-- KUBELUA_BACKEND=real, else the simulator on a port. More specs of the examples are in examples/.
 package.path = "spec/clients/foo/?.lua;" .. package.path
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -27,7 +27,7 @@ describe("The example", function()
         assert(client:create { apiVersion = "v1", kind = "Namespace", metadata = { name = name } })
     end
 
-    -- The documents of a manifest, which may be there already.
+    -- Creates the objects of a manifest; they may exist already.
     local function load(path)
         for document in (read(path) .. "\n---\n"):gmatch("(.-)\n%-%-%-\n") do
             local _, message, code
@@ -38,7 +38,7 @@ describe("The example", function()
         end
     end
 
-    -- Fails unless the object comes to be so.
+    -- Fails unless the object fulfils the condition in time.
     local function expect(resource, key, condition)
         local last
         local ok, message = pcall(eventually, function()
@@ -193,7 +193,7 @@ describe("The example", function()
             expect("pods", namespace .. "/a", function(found)
                 return found.metadata.deletionTimestamp
             end)
-            assert(client:delete(there, { grace = 0 })) -- as its kubelet would
+            assert(client:delete(there, { grace = 0 })) -- as the node's kubelet would
             expect("nodes", node, function(found)
                 return found:get('metadata.annotations["example.com/drained"]') == "yes"
                     and found.spec.unschedulable

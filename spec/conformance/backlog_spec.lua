@@ -1,4 +1,4 @@
--- Handlers that are slower than the cluster: what they miss, and what they never miss.
+-- Handlers that are slower than the cluster: which events they miss, and which they never miss.
 local conformance = require "conformance"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -56,7 +56,7 @@ conformance.describe("A slow handler", function(it)
         gate.open = true
         eventually(function() return watched.last.data.v == "50" end, "the newest state")
         assert.is_true(#watched.seen < 20, "merged: " .. table.concat(watched.seen, ", "))
-        watched:forget() -- each `old` was the `new` before, its history says
+        watched:forget() -- history.lua has checked that each `old` was the `new` before
     end)
 
     it("gets every delete even when its backlog is full", function(scene)

@@ -23,8 +23,7 @@ local function error_of_code(watched, code)
     end)
 end
 
--- What a simulator that wants a token lacks of a cluster is another token: so the file is wrong at
--- first.
+-- A simulator accepts a single token, so the file has a wrong one at first.
 local function describe_sim(it)
     it("in a token file are read again after a 401", function(scene)
         local guarded = assert(Sim.new { token = "right" })

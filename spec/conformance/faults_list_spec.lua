@@ -1,5 +1,5 @@
--- What informers make of lists that misbehave on command (docs/FAULTS.md), and of a cluster that is
--- set back to an earlier state: they sync in the end, and handlers see each object exactly once.
+-- Informers under ordered faults of lists (docs/FAULTS.md), and of a cluster that is set back to an
+-- earlier state: they sync in the end, and handlers see each object exactly once.
 local conformance = require "conformance"
 
 local HTML = "<html><body><h1>502 Bad Gateway</h1></body></html>\n"
@@ -75,7 +75,7 @@ local function describe_restore(it, cluster)
         watched:sees { "update a 1>2", "add b=1" }
         assert(cluster.sim:restore(version))
         watched:sees_all { "update a 2>1", "delete b=1 unknown" }
-        watched.history.breaches = {} -- that versions go back is the point
+        watched.history.breaches = {} -- versions must go back here
         scene:create("z")
         watched:sees { "add z=1" }
     end)

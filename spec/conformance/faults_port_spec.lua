@@ -1,6 +1,6 @@
--- What informers make of a port that misbehaves on command (docs/FAULTS.md): HTTP that is none, a
--- certificate that is no good, nobody who listens. Health says what is wrong; all is well again by
--- itself once the fault is over.
+-- Informers under ordered faults of a port (docs/FAULTS.md): malformed HTTP, an invalid
+-- certificate, no listener. Their health names the fault; once it is over, they recover by
+-- themselves.
 local conformance = require "conformance"
 local eventually = require "eventually"
 

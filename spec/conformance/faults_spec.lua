@@ -1,9 +1,10 @@
--- What informers make of a watch that misbehaves on command (docs/FAULTS.md): handlers see each
--- change exactly once and in order, and everything is well again by itself.
+-- Informers under ordered faults of a watch (docs/FAULTS.md): handlers see each change exactly once
+-- and in order, and informers recover by themselves.
 local conformance = require "conformance"
 local eventually = require "eventually"
 
--- A fault that hits a watch while an object comes, changes and goes. `wrong`: what health says.
+-- A fault of a watch while an object is created, changed and deleted. `wrong`: the error that
+-- health names.
 local FAULTS = {
     { "cut in the middle of a line", { action = "cut", verb = "watch", after_bytes = 100 } },
     { "cut by a reset", { action = "cut", how = "reset", verb = "watch", after_bytes = 100 } },
@@ -62,7 +63,7 @@ local function describe_fault(it, cluster, sentence, fault, options)
     end)
 end
 
--- The informer lists again: it is told the difference.
+-- The informer lists again, and handlers get the difference.
 local function describe_loss(it, cluster)
     it("after a 410 of the watch is delivered by a relist", function(scene)
         scene:create("a", "1")

@@ -204,6 +204,6 @@ conformance.describe("Handlers", function(it, cluster)
             return watched.last and watched.last.data.v == "30"
         end, "the last update")
         watched.handler:remove()
-        watched:forget() -- that nothing went back, its history says
+        watched:forget() -- history.lua has checked that nothing went back
     end)
 end)

@@ -1,19 +1,19 @@
 -- Leaders whose wall clocks step ahead, back and stand still, and whose tokens expire, while they
--- are killed and stopped and their renewals are conflicts: no key is lost, no process writes once
--- another has taken the Lease, and none asks in a hurry. The monotonic clocks go on as they do;
--- the server's clock is the machine's.
+-- are killed and suspended and their renewals meet conflicts: no key is lost, no process writes
+-- after another has taken the Lease, and none sends too many requests. The monotonic clocks are not
+-- changed; the server uses the machine's clock.
 local conformance = require "conformance"
 local core = require "kubelua.core"
 local eventually = require "eventually"
 local Rivals = require "rivals"
 local Sim = require "kubelua.sim"
 
-local SECONDS = 4 -- that a token is good for
+local SECONDS = 4 -- the lifetime of a token
 
--- A stop may let one write out under a sanitizer: see leader_spec.lua.
+-- Under a sanitizer a suspended process may send a write too late: see leader_spec.lua.
 local LATE = os.getenv("ASAN_OPTIONS") and 2 or 0
 
--- A service account that may do all in the namespace; its tokens expire.
+-- A service account with all rights in the namespace; its tokens expire.
 local function real_server(scene, cluster)
     local client = scene:connect()
     local account = assert(client:create { apiVersion = "v1", kind = "ServiceAccount",
@@ -26,9 +26,9 @@ local function real_server(scene, cluster)
             return cluster:control("service-token", scene.namespace, "rival",
                 account.uid, tostring(SECONDS)):match("%S+"), SECONDS
         end,
-        expire = function() end, -- by itself
+        expire = function() end, -- tokens expire by themselves
         source = "plugin",
-        -- Requests without a token that is good.
+        -- Counts requests without a valid token.
         count_refused = function()
             local count = 0
             for line in cluster:control("kubectl", "get", "--raw", "/metrics"):gmatch("[^\n]+") do
@@ -42,8 +42,8 @@ local function real_server(scene, cluster)
     }
 end
 
--- A simulator has one token for good: one that has expired is another, in the file. What a plugin
--- has answered before would be good for ever.
+-- A simulator accepts one token for ever. So an expired token is another text, written to the file;
+-- a plugin cannot be used, as a token that it has returned before would stay valid.
 local function simulated_server()
     local sim = assert(Sim.new { token = "right", no_controllers = true })
     return {
@@ -71,7 +71,8 @@ local function await_renewals(all, leader, count)
     end, leader .. " renews " .. count .. " times")
 end
 
--- The leader goes on through them all, and the others wait: they count by another clock.
+-- The leader leads on through all steps, and the others wait: electors measure time by the
+-- monotonic clock.
 local function step_clocks(all, leader)
     local other = all:others(leader)[1]
     for _, how in ipairs { 4, "s", -4, 0 } do
@@ -80,7 +81,8 @@ local function step_clocks(all, leader)
         all:set_clock(other, how == "s" and "s" or -how)
         await_renewals(all, leader, 8) -- longer than the Lease lasts
         assert.equal(leader, all:await_writer())
-        -- To a clock that is ahead, each token comes expired: it is used all the same.
+        -- For a process whose clock is ahead, each token seems expired when it comes; it is used
+        -- all the same.
         runs = all:plugin_runs(other) - runs
         local most = 3 + (core.now() - began) / (how == -4 and 10 or SECONDS / 2)
         assert.is_true(runs <= most, runs .. " runs of the plugin, with a clock at " .. how)
@@ -100,7 +102,8 @@ local function stop_and_step(all, leader)
     return follower
 end
 
--- The token of the leader expires: another leads. With a good token it is one of them again.
+-- Lets the leader's token expire: another one leads. With a valid token the former leader stands by
+-- again.
 local function expire(all, leader, server)
     local rival, began = all.running[leader], core.now()
     local refused, runs = server.count_refused(), all:plugin_runs(leader)
@@ -109,7 +112,8 @@ local function expire(all, leader, server)
     local follower = all:await_writer(leader)
     all:await_said(leader, "nauthorized")
     refused = server.count_refused() - refused
-    -- Some 2 renewals a second and runs with a backoff, each tried twice; the plugin as often.
+    -- Some 2 renewals a second, and reconciles with a backoff, each request tried twice; the plugin
+    -- runs as often.
     local most = 40 + 10 * (core.now() - began)
     assert.is_true(refused > 0 and refused < most, refused .. " requests were refused")
     runs = all:plugin_runs(leader) - runs
@@ -128,7 +132,8 @@ local function play(all, server)
     all:start(server.source)
     all:await_said(all:others(leader)[1], "stands by")
     step_clocks(all, leader)
-    for _ = 1, 2 do -- one whose token is out of a file, then one whose is a plugin's, if any is
+    -- the first leader has a token from a file, the second one from a plugin if there are plugins
+    for _ = 1, 2 do
         local follower = expire(all, leader, server)
         all:kill(leader)
         all:start(server.source)
@@ -147,7 +152,7 @@ local function play(all, server)
 end
 
 conformance.describe("Leaders with wrong clocks", function(it, cluster)
-    -- Programs that these start crash with ThreadSanitizer's library loaded before them.
+    -- Programs that these processes start crash if ThreadSanitizer's library is preloaded.
     if not cluster.over_network or (os.getenv("LD_PRELOAD") or ""):find("tsan", 1, true) then
         return
     end

@@ -1,6 +1,6 @@
--- Leaders that are stopped, continued and killed while they write all the time, and whose Lease is
--- written by others too: no process writes once another has taken the Lease. KUBELUA_CHAOS says how
--- many leaders have to go (4).
+-- Leaders that are suspended, continued and killed while they write all the time, and whose Lease
+-- other clients change too: no process writes after another has taken the Lease. KUBELUA_CHAOS: how
+-- many leaders are suspended or killed (4).
 local conformance = require "conformance"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -10,8 +10,9 @@ local processes = require "processes"
 local TIMES = "lease = 3, renew = 2, retry = 0.4"
 local LEADERS = tonumber(os.getenv("KUBELUA_CHAOS")) or 4
 
--- A process looks at the clock once more just before it sends a write. A sanitizer makes
--- milliseconds of the microseconds between the two: a stop that falls there lets one write out.
+-- A process checks the clock once more just before it sends a write. Under a sanitizer the
+-- microseconds between the two become milliseconds: a process that is suspended then sends one
+-- write too late.
 local LATE = (os.getenv("ASAN_OPTIONS") or os.getenv("TSAN_OPTIONS")) and LEADERS or 0
 
 local chaos = {}
@@ -23,7 +24,7 @@ function chaos.new(scene, cluster)
     local client = scene:connect()
     lease_history.prepare(client, scene.namespace, 4)
     self.history = lease_history.new(client, scene.namespace, "shop")
-    -- Conflicts: a renewal finds the Lease changed now and then.
+    -- Changes the Lease, so that a renewal meets a conflict now and then.
     self.ticker = kubelua.every(0.3, function()
         self.ticks = (self.ticks or 0) + 1
         client:patch("leases", scene.namespace .. "/shop",
@@ -48,7 +49,7 @@ function chaos:close()
     self.history:stop()
 end
 
--- Waits until another process writes; which one it is.
+-- Waits until another process writes; returns its identity.
 function chaos:await_writer(but)
     local before = #self.history.writes
     return eventually(function()
@@ -64,7 +65,8 @@ function chaos:await_writer(but)
     end)
 end
 
--- Has the leader stand still until another has taken the Lease, or writes.
+-- Suspends the leader until another one has taken the Lease, or (`is_long`) has written, and
+-- continues it.
 function chaos:stop(leader, is_long)
     local process = self.running[leader]
     process:signal("STOP")
@@ -89,7 +91,7 @@ function chaos:kill(leader)
     self:start()
 end
 
--- The server is killed, and comes back without its memory.
+-- The server is killed, and starts again with an empty watch cache.
 local function describe_real(it, cluster)
     it("go on after the server was killed", function(scene)
         local all = chaos.new(scene, cluster)
@@ -99,7 +101,8 @@ local function describe_real(it, cluster)
             all:await_writer()
             for _ = 1, 2 do
                 cluster:crash()
-                -- What was written meanwhile is seen as it is now: the order is lost.
+                -- Writes in between are seen only in their final state, so their order is not
+                -- known.
                 all.history:stop()
                 all.history = lease_history.new(scene.client, scene.namespace, "shop")
                 all:await_writer()
@@ -114,7 +117,7 @@ local function describe_real(it, cluster)
 end
 
 conformance.describe("Leaders", function(it, cluster)
-    -- Programs that these start crash with ThreadSanitizer's library loaded before them.
+    -- Programs that these processes start crash if ThreadSanitizer's library is preloaded.
     if not cluster.over_network or (os.getenv("LD_PRELOAD") or ""):find("tsan", 1, true) then
         return
     elseif cluster.is_real then
@@ -138,7 +141,7 @@ conformance.describe("Leaders", function(it, cluster)
             local last = all.running[leader]
             last:signal("TERM")
             all:await_writer(leader)
-            -- It is left to expire where the last write is not answered within half a second.
+            -- The Lease is left to expire if the last write is not answered within half a second.
             assert.is_true(all.history:was_released()
                 or last:said():find("not released", 1, true) ~= nil)
             local late = all.history:late_writes()

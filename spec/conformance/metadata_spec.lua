@@ -1,4 +1,5 @@
--- Informers that ask for metadata alone: what they are told, and that the server sends no more.
+-- Informers that ask for metadata alone: the events that handlers get, and that the server sends no
+-- more than metadata.
 local conformance = require "conformance"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
@@ -10,7 +11,7 @@ local function synced(scene, options)
     return informer
 end
 
--- Both ways to have a first list.
+-- Both ways to get a first list.
 for _, streaming in ipairs { true, false } do
     local how = streaming and "streamed" or "listed"
 

@@ -11,8 +11,8 @@ local function keys(objects)
     return list
 end
 
--- Two more namespaces, the names of which sort otherwise than the keys of their objects do, with a
--- ConfigMap each; and an informer of them.
+-- Makes two more namespaces with a ConfigMap each, and an informer of both. The namespaces sort in
+-- another order than the keys of the objects.
 local function make(scene, options)
     local first, second = scene.namespace, scene:add_namespace("-other")
     local function create(namespace, name, labels)
@@ -66,7 +66,7 @@ conformance.describe("Several namespaces", function(it, cluster)
             add = function(object, initial)
                 overlaps = overlaps + (inside and 1 or 0)
                 inside = true
-                kubelua.sleep(0.01) -- others could run meanwhile
+                kubelua.sleep(0.01) -- lets other tasks run meanwhile
                 inside = false
                 seen[#seen + 1] = "add " .. object.name .. (initial and " initial" or "")
             end,

@@ -1,9 +1,9 @@
--- What an object out of an informer is like: what the server has, whole, exact and read-only.
+-- Objects of an informer: they are whole, exact and read-only copies of the server's.
 local conformance = require "conformance"
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
--- Whole values as the server's own answer has them, without what informers leave out.
+-- The values of an object in the server's own answer, without those that informers leave out.
 local function bare(object)
     object.metadata.managedFields = nil
     return object

@@ -37,7 +37,7 @@ local function create_shop(scene, options)
     return informer
 end
 
--- Until an informer has seen what was done last.
+-- Waits until an informer has seen the last change.
 local function until_seen(scene, informer)
     create_pod(scene, "zz-last", "n9", { "pause" })
     eventually(function()

@@ -9,7 +9,7 @@ if not (os.getenv("KUBELUA_BACKEND") or ""):find("real", 1, true) then
     return
 end
 
--- "key uid version" lines of what the server has, sorted.
+-- The server's objects as lines "key uid version", sorted.
 local function truth(scene)
     local lines = {}
     for _, object in ipairs((scene.admin:list("configmaps", scene.namespace))) do
@@ -30,7 +30,8 @@ local function cache_of(informer)
     return lines
 end
 
--- Random changes of twenty keys for that long; `values` is what there is, `each(i)` runs between.
+-- Makes random changes of twenty keys for so many seconds; `values` gets what exists, `each(i)`
+-- runs after each change.
 local function churn(scene, values, seconds, each)
     local deadline = core.now() + seconds
     local i = 0
@@ -103,7 +104,7 @@ conformance.describe("A real API server", function(it, cluster)
             scene:disconnect()
             scene:recreate("a", "2")
             scene:delete("b")
-            cluster:crash() -- its history begins after that
+            cluster:crash() -- the history that it remembers begins after that
             scene:reconnect()
             watched:sees_all { "delete a=1 unknown", "delete b=1 unknown", "add a=2" }
         end)
@@ -148,7 +149,7 @@ conformance.describe("A real API server", function(it, cluster)
 
     it("whose etcd was compacted under a disconnected informer makes it list again",
         function(scene)
-            -- Without a watch cache, etcd itself answers: 410 for what was compacted.
+            -- Without a watch cache, etcd itself answers a watch: 410 for compacted versions.
             cluster:serve("--watch-cache-sizes=configmaps#0")
             scene:create("a", "1")
             scene:create("b", "1")

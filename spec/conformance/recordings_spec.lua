@@ -1,13 +1,13 @@
--- What a server sent, recorded and replayed: the same events of the same objects, with their UIDs
--- and versions, also of what happened while nobody was connected.
+-- Recordings of what a server sent: replayed, they give handlers the same events of the same
+-- objects, with UIDs and versions, also for changes while no informer was connected.
 local assert = require("busted").assert
 local conformance = require "conformance"
 local eventually = require "eventually"
 local record = require "kubelua.cli.record"
 local Sim = require "kubelua.sim"
 
--- What a handler is told, a line each. A missed delete is replayed as one that was not missed, with
--- a version of its own: those are left out.
+-- Writes down a handler's events, a line each. The replay has a missed delete as a normal one, with
+-- a version of its own, so versions of missed deletes are left out.
 local function listen(informer, missed)
     local lines = {}
     local function note(word, object, more)
@@ -30,8 +30,8 @@ local function listen(informer, missed)
     return lines
 end
 
--- The objects of a first list come in no order, nor do those of a later one: what a handler was
--- told of each object; of all of them together, where there is no later list.
+-- Groups events by object, as the objects of a list come in no fixed order. If there is no second
+-- list (`has_order`), also keeps the order of all events after the first list.
 local function arrange(lines, has_order)
     local told = { {} }
     for _, line in ipairs(lines) do
@@ -69,7 +69,7 @@ local function text_of(path)
     return text
 end
 
--- Records what `f` does to ConfigMaps, and holds the replay against what a handler was told.
+-- Records the changes that `f` makes, and compares the replay's events with a handler's.
 local function expect_the_same(scene, has_order, f)
     local path, missed = os.tmpname(), {}
     local informer = scene:informer()
@@ -128,7 +128,7 @@ conformance.describe("A recording", function(it, cluster)
             scene:update("c", "2")
             scene:forget_history()
             if cluster.is_real then
-                cluster:crash() -- or its watch cache still knew
+                cluster:crash() -- otherwise its watch cache would still have the history
             end
             scene:reconnect()
             eventually(function() return #told >= 7 end, "what was missed")

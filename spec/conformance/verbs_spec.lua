@@ -1,4 +1,4 @@
--- What verbs do on any API server: each of them, its refusals, and kinds that come later.
+-- Verbs on any API server: each of them, its refusals, and kinds that are defined later.
 local conformance = require "conformance"
 local eventually = require "eventually"
 local kubelua = require "kubelua"

@@ -1,9 +1,9 @@
--- What is not there yet, or not for the moment: informers wait for it, say why, and go on by
--- themselves.
+-- Informers of what does not exist yet, or cannot be reached now: they wait for it, say why, and go
+-- on by themselves.
 local conformance = require "conformance"
 local eventually = require "eventually"
 
--- The message of the next error that a recorder is told.
+-- The message of the next error that a recorder gets.
 local function next_error(watched)
     local count = #watched.errors
     eventually(function() return #watched.errors > count end, "an error is told")

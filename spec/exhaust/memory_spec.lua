@@ -1,10 +1,11 @@
--- Every call of the binding with each of its allocations failing, of the core and of Lua itself: a
--- clean error, nothing leaked, and an informer that is at work meanwhile loses nothing.
+-- Makes every call of the binding while each of its allocations fails, those of the core and those
+-- of Lua: the call returns an error, leaks nothing, and an informer that runs meanwhile loses no
+-- event.
 local core = require "kubelua.core"
 local failing = require "failing"
 local world = require "memory_world"
 
--- Lua's own errors, kubelua's of Lua, and kubelua's codes.
+-- True for an error of memory, with Lua's own message, kubelua's message or kubelua's code.
 local function is_of_memory(message)
     return tostring(message):find("memory", 1, true) ~= nil
 end
@@ -40,7 +41,7 @@ local function left_out()
     return names
 end
 
--- Where spec/run.lua has the module from.
+-- The path from which spec/run.lua loads the module.
 local function path_of_core()
     local abi = rawget(_G, "jit") and "5.1" or _VERSION:match("%d%.%d")
     return (os.getenv("KUBELUA_BUILD") or "build") .. "/lua/" .. abi .. "/kubelua/core.so"
@@ -52,7 +53,7 @@ local function objects()
     return core.live()
 end
 
--- One call with its nth allocation of the core failing; whether any failed.
+-- Makes a call with its nth allocation of the core failing; true if an allocation failed.
 local function try_core(name, nth, forever)
     world.prepare(name)
     failing.follow(nth, forever)
@@ -75,8 +76,8 @@ local function try_state(state, name, nth)
     return failures > 0
 end
 
--- Globals of the state: the world's functions by their names. Without traces: one of LuaJIT's that
--- lacks memory on its way out takes the process along.
+-- Sets globals of the state: the world's functions by their names. LuaJIT does not compile: a trace
+-- that has no memory when it exits ends the process.
 local IN_STATE = [[
     if jit then jit.off() end
     package.path, package.cpath = %q, %q

@@ -1,6 +1,6 @@
--- Applies one mutation. Usage: mutate.lua MUTATION OUTPUT; prints the source's path.
--- A mutation is: "# why a user would be hurt", the path, then lines that begin with " " (they
--- stand before what changes), "-" (what goes) and "+" (what comes). It must fit exactly once.
+-- A mutation is: "# what it does to a user", the path, then lines that begin with " " (unchanged
+-- lines before the change), "-" (removed) and "+" (added). It must fit the source at exactly one
+-- place.
 local path, output = arg[1], arg[2]
 local source
 local context, gone, come = {}, {}, {}

@@ -1,5 +1,5 @@
--- How many connections a machine has to the API server: that of one worker, the owner of the map.
--- Over HTTP/1.1 each of its two watches has one; over HTTP/2 they share one.
+-- How many connections a machine opens to the API server: only one worker connects, the owner of
+-- the map. Over HTTP/1.1 each of its two watches has a connection; over HTTP/2 they share one.
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local nginx = require "nginx"
@@ -62,7 +62,8 @@ describe("The connections of a machine to the API server", function()
         end, 60)
     end
 
-    -- Four workers, a reload, and a new owner: those of the owner before are closed.
+    -- With four workers, a reload and a new owner there are still as many connections: those of the
+    -- former owner are closed.
     local function keeps_connections(count)
         world:follows(60)
         assert_connections(count)

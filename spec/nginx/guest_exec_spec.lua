@@ -1,10 +1,11 @@
--- Programs inside of nginx: its handler of SIGCHLD takes the status of every child of a worker.
+-- Programs that a worker of nginx runs: nginx's handler of SIGCHLD takes the exit status of every
+-- child.
 local Sim = require "kubelua.sim"
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local guest = require "nginx_guest"
 
--- Runs a program in a task, and keeps what came of it until /said asks.
+-- Runs a program in a task, and keeps its result until /said asks for it.
 local RUNS = [[
     init_worker_by_lua_block {
         said = {}
@@ -95,7 +96,7 @@ describe("A program that a worker of nginx runs", function()
         end
     end)
 
-    -- The processes under a worker's threads, by their state; a zombie is "Z".
+    -- The states of a worker's child processes; a zombie is "Z".
     local function states_of(worker)
         local states = {}
         local pids = copies.shell("cat /proc/" .. worker .. "/task/*/children 2>/dev/null")

@@ -1,4 +1,5 @@
--- What init_by_lua opens, and what workers can use of it: nginx forks afterwards. Daemons fork too.
+-- Which objects that init_by_lua opens can be used in workers: nginx forks afterwards. A daemon
+-- forks once more.
 local eventually = require "eventually"
 local guest = require "nginx_guest"
 

@@ -1,5 +1,5 @@
 -- resty.kubelua in a real nginx: picks in every worker, scripts of kube.owner that go on in the
--- next owner, tables, metrics, lua_code_cache off. Other specs have trouble under traffic.
+-- next owner, tables, metrics, lua_code_cache off. Faults under traffic are in other specs.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local nginx = require "nginx"
@@ -122,7 +122,7 @@ describe("resty.kubelua in nginx", function()
         return tonumber(get("/metrics"):match("\nkubelua_" .. name .. " (%-?%d+)"))
     end
 
-    -- Waits until as many different workers as there are have answered so.
+    -- Waits until every worker has given this answer.
     local function everywhere(path, said, workers)
         local seen, count = {}, 0
         eventually(function()

@@ -100,7 +100,7 @@ describe("Routing by the shared map", function()
         world = nginx_world.start { load = services(300, { "127.0.0.1" }) }
         local entries = world:state().kubelua_entries
         local flow = world:traffic()
-        -- Streamed or paged, no list is complete.
+        -- Cuts every list, streamed or paged, before its end.
         world.sim:cut { resource = "endpointslices.discovery.k8s.io", after_bytes = 20000,
             open = false, count = 4 }
         world.sim:cut { resource = "services", after_bytes = 20000, open = false, count = 4 }

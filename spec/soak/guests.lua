@@ -59,7 +59,7 @@ local function query(guest)
     end
 end
 
----Does one thing, whichever comes.
+---Does one thing at random: a guest comes, acts or leaves, or there is a fault.
 function guests.act()
     local place, dice = 1 + world.draw(GUESTS), world.draw(100)
     if dice < 12 then
@@ -83,7 +83,7 @@ function guests.act()
     end
 end
 
----All of them leave.
+---Makes all guests leave.
 function guests.leave()
     for place, guest in pairs(all) do
         leave(guest)

@@ -1,18 +1,17 @@
 -- Reads what a soak printed, from standard input, and judges it: after the first third, which is
 -- for warming up, nothing may grow; and at the end nothing may be left. Exit status 1 on a breach.
 --
--- Resident memory is noisy: allocators keep what they were given, threads come and go. So what is
--- judged is the slope that is in the middle of those between any two samples (Theil and Sen), over
--- the time after the first third: it may rise by what the column allows, or by a share of what was
--- there. Where nothing trims the allocator (a script cannot), what is resident grows in steps, of
--- up to 6 MB at a time: there it is the objects alive and the heap that find a leak.
--- What is allocated (the heap of C, or of Lua) is much quieter, but for the two buffers of a
--- watch's stream: each keeps the size of its largest burst, here up to 256 KB, until the stream
--- ends. So both may rise by 512 KB without a leak. No object may be alive beside those of the
--- cache.
+-- Resident memory is noisy: allocators keep memory, threads come and go. So the median of the
+-- slopes between any two samples is judged (Theil and Sen), over the time after the first third: it
+-- may rise by what ALLOWED has for the column, or by a share of the column's level. Where nothing
+-- trims the allocator (a script cannot), resident memory grows in steps of up to 6 MB: there the
+-- objects alive and the heap show a leak. Allocated memory (the heap of C, or of Lua) is much
+-- quieter, except the two buffers of a watch's stream: each keeps the size of its largest burst,
+-- here up to 256 KB, until the stream ends. So the heap may rise by 512 KB without a leak. No
+-- object may be alive beside those of the cache.
 local UNTRIMMED_KB = 12288
 local ALLOWED = {
-    -- glibc 2.41 gives back and takes some 2 MB within a short run; a leak shows in the heap first.
+    -- glibc 2.41 returns and takes some 2 MB within a short run; a leak shows in the heap first.
     resident = { amount = 3072, share = 0.02, unit = " KB" },
     heap = { amount = 512, share = 0.002, unit = " KB" },
     maps = { amount = 8 }, descriptors = { amount = 2 }, threads = { amount = 2 },
@@ -46,7 +45,7 @@ local function read_line(line)
     end
 end
 
--- The rise over all samples, by the slope in the middle.
+-- The rise over all samples, by the median slope.
 local function rise(values)
     local slopes = {}
     for a = 1, #values do

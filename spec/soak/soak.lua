@@ -20,7 +20,8 @@ local function read_file(path, pattern)
     return pattern and tonumber(text:match(pattern)) or select(2, text:gsub("\n", "\n"))
 end
 
--- Without pipes: this one may have both its ends here, for a moment.
+-- Counts descriptors other than pipes: this call's own pipe may have both its ends here for a
+-- moment.
 local function descriptors()
     local pipe = io.popen("ls -l /proc/$PPID/fd 2>&1 | grep -v pipe: | grep -c -e '->'")
     local count = pipe:read("*n")

@@ -1,5 +1,5 @@
--- What a soak of a lua_State goes through: a simulated cluster that changes all the time, one
--- informer that must miss nothing of it, and the witness that checks that.
+-- The world of a soak of a lua_State: a simulated cluster that changes all the time, one informer
+-- that must miss no change, and the witness that checks that.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -10,7 +10,7 @@ local PAYLOAD = ("x"):rep(3000)
 
 local world = { changes = 0, lap = 0, calm = 0 }
 
--- The truth, and what the witness believes.
+-- What exists on the server, and what the witness knows.
 local exists, known, leaked = {}, {}, {}
 local seen, lap_seen, fault = 0, 0, nil
 local leak_each = tonumber(os.getenv("KUBELUA_SOAK_LEAK") or 0)
@@ -45,7 +45,8 @@ local function put(key, is_new)
     end
 end
 
----Mostly updates; some objects go, and some of those are back at once.
+---Makes one change: mostly an update; some objects are deleted, and some of these are created again
+---at once.
 function world.change()
     local key, dice = world.draw(KEYS), world.draw(100)
     if not exists[key] then
@@ -61,7 +62,7 @@ function world.change()
     end
 end
 
----Creates what does not exist: how a cluster is as large as it was before.
+---Creates all objects that do not exist, so that the cluster is as large as before.
 function world.fill()
     for key = 0, KEYS - 1 do
         if not exists[key] then
@@ -97,12 +98,13 @@ local function believing(is_add, is_delete)
     end
 end
 
----Waits until the witness has seen all that was changed, and compares.
+---Waits until the witness has seen every change, and compares its objects with the server's.
 function world.settle()
     local deadline = core.now() + PATIENCE
     world.lap = world.lap + 1
     put(KEYS, not exists[KEYS])
-    -- A list is told as one, in the order of its keys: the end of the lap may not be its last.
+    -- A list is reported whole, in the order of its keys: the object of the lap may not be its
+    -- last.
     while lap_seen ~= world.lap or seen < world.changes and world.witness:backlog() > 0 do
         if core.now() > deadline or fault then
             error(fault or "lap " .. world.lap .. " was not seen: events were lost")
@@ -125,8 +127,8 @@ function world.settle()
     seen = world.changes
 end
 
--- A page of what the server has: the names and versions of fifty, as a large block that is freed
--- has glibc keep twice as much in every arena from then on, and the soak is not to measure itself.
+-- A page of the server's list, with names and versions of fifty objects. After a large block is
+-- freed, glibc keeps twice as much memory in every arena: the soak would measure itself.
 local function page(token)
     local _, body = world.sim:call {
         target = CONFIGMAPS .. "?limit=50" .. (token and "&continue=" .. token or ""),
@@ -154,7 +156,7 @@ function world.compare()
     end
 end
 
----Begins, and waits for the first list.
+---Starts the world, and waits for the first list.
 function world.begin()
     world.sim = assert(Sim.new { bookmark = 0.5, history = 3000 })
     world.url = assert(world.sim:listen())
@@ -167,7 +169,7 @@ function world.begin()
     world.lists = world.informer:status().lists
 end
 
----Ends all of it.
+---Stops the world.
 function world.finish()
     world.client:close()
     world.sim:close()

@@ -1,7 +1,7 @@
 -- A real kube-apiserver as a cluster for conformance specs (spec/cluster/README.md). Clients reach
 -- it over HTTP/2 through a proxy that can refuse and cut; the specs' own requests bypass the proxy.
--- One for the whole process: KUBELUA_CLUSTER names the folder of a running one; otherwise it is
--- started, and ends with this process.
+-- The whole process uses one cluster: the running one whose folder KUBELUA_CLUSTER names; otherwise
+-- the first spec starts one, which ends with this process.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
@@ -53,7 +53,7 @@ local function start_cluster(self)
     if not self.folder then
         local pid = shell("echo $PPID"):match("%d+")
         self.folder = (os.getenv("KUBELUA_BUILD") or "build") .. "/conformance-cluster-" .. pid
-        if not io.open(self.folder .. "/env") then -- which an earlier spec file has not started
+        if not io.open(self.folder .. "/env") then -- no earlier spec file has started it
             self.start_options = { "--owner", pid }
             self:control("start")
             self.start_options = nil
@@ -62,7 +62,7 @@ local function start_cluster(self)
     read_environment(self)
 end
 
--- On a new connection, as the last one may have been cut.
+-- Connects the client of the specs' own requests; the old connection may have been cut.
 local function join_hands(self)
     if self.hands then
         self.hands:close()
@@ -120,7 +120,7 @@ function backend:refuse(on)
     end
 end
 
----Drops all bytes silently: nothing comes through, and no end is notified of it.
+---Makes the proxy drop all bytes silently: nothing arrives, and neither end learns of it.
 function backend:freeze()
     self.troubled = true
     self:control("proxy", "freeze")
@@ -135,7 +135,7 @@ function backend:cut()
 end
 
 ---Kills kube-apiserver and starts it again: its watch cache starts empty.
----@param ... string flags, if it is to get others
+---@param ... string other flags for kube-apiserver
 function backend:crash(...)
     self:control("kill-apiserver")
     self:control("start-apiserver", ...)
@@ -148,7 +148,7 @@ function backend:restart()
     join_hands(self)
 end
 
----Restarts kube-apiserver with other flags, until the end of the description.
+---Restarts kube-apiserver with other flags; `stop` restores the default flags.
 function backend:serve(...)
     self:crash(...)
     self.flagged = true
@@ -160,7 +160,8 @@ function backend:rotate(token)
     join_hands(self)
 end
 
----Forgets history. A compaction alone leaves the watch cache of kube-apiserver, so it restarts.
+---Makes the cluster forget the history of changes. After a compaction of etcd, kube-apiserver still
+---answers from its watch cache, so it first restarts without one.
 function backend:compact()
     if self.flagged ~= "no watch cache" then
         self:serve("--watch-cache-sizes=configmaps#0,pods#0")

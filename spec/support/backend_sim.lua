@@ -27,7 +27,7 @@ local function write_kubeconfig(self)
     file:close()
 end
 
----Starts it unless it runs; returns the backend.
+---Starts the simulated server unless it runs; returns the backend.
 function backend:start()
     if not self.sim then
         self.sim = assert(Sim.new { no_controllers = true })
@@ -39,7 +39,7 @@ function backend:start()
     return self
 end
 
----Ends it.
+---Stops the simulated server.
 function backend:stop()
     if self.sim then
         self.sim:close()
@@ -80,7 +80,8 @@ function backend:compact()
     self.sim:compact()
 end
 
----Lists { method =, target =, status = } of each request so far, with those of the backend itself.
+---Returns { method =, target =, status = } of each request so far, including the backend's own
+---requests.
 function backend:requests()
     return self.sim:requests()
 end
@@ -94,7 +95,8 @@ function backend:heal()
     self.sim:heal()
 end
 
----Creates so many ConfigMaps and returns their namespace. All specs share it, as it takes long.
+---Creates `count` ConfigMaps and returns their namespace. All specs share them, as creating them
+---takes long.
 function backend:crowd(count)
     if self.crowded ~= self.sim then
         local items = {}

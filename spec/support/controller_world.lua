@@ -26,8 +26,8 @@ function world.new(options)
     return self
 end
 
----Calls a function with the cluster's clock as the module's; what the function starts keeps that
----clock.
+---Calls a function while kubelua uses the cluster's clock. What the function starts keeps that
+---clock afterwards.
 function world:under_clock(f, ...)
     local before = scheduler.clock
     scheduler.clock = simcore.state(self.cluster).clock
@@ -54,8 +54,8 @@ function world:controller(options)
     return controller
 end
 
----Returns what f(object, run) returns in the first run of a ConfigMap; an error in it is raised
----here.
+---Returns what f(object, run) returns in the first run of a ConfigMap, and raises its error if it
+---fails.
 function world:in_run(name, f, options)
     local results
     options = options or {}
@@ -76,7 +76,7 @@ function world:note(what)
     self.runs[#self.runs + 1] = what
 end
 
----The notes since the last call, once there are so many.
+---Waits until there are `count` notes since the last call, and returns them.
 ---@param count integer? default 1
 function world:noted(count)
     eventually(function() return #self.runs >= (count or 1) end, function()
@@ -109,7 +109,8 @@ function world:until_noted(what)
     return at - 1
 end
 
----Waits until the caches hold every write, and no controller has a key queued or in progress.
+---Waits until the controller has synced, all caches hold every write, and no controller has a key
+---queued or in progress.
 function world:rest(controller)
     eventually(function() return controller:has_synced() end, "the controller has synced")
     assert(self.cluster:settle(60))
@@ -155,7 +156,7 @@ function world:logged(pattern)
     end, 10)
 end
 
----How many lines of the log match.
+---Counts the lines of the log that match.
 function world:count_logged(pattern)
     local count = 0
     for _, line in ipairs(self.lines) do

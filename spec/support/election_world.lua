@@ -86,7 +86,8 @@ local function serve(self, order)
     end
     local lease = store(self, order.lease)
     if self:happens() then
-        return nil, "etcdserver: request timed out", "internal" -- but it was carried out
+        -- but the server has made the change
+        return nil, "etcdserver: request timed out", "internal"
     end
     return lease
 end
@@ -102,7 +103,8 @@ end
 
 local function request(self, elector, order)
     local sent_at, lost = self.time, self:happens()
-    local way = self.draw() * (self:happens() and 40 or 0.2) -- if late, carried out late
+    -- a late request is also carried out late
+    local way = self.draw() * (self:happens() and 40 or 0.2)
     local back = self.draw() * (self:happens() and 40 or 0.2)
     local is_answered = false
     local function answer(...)
@@ -125,7 +127,7 @@ local function request(self, elector, order)
     end)
 end
 
----The next step of an elector, if its process runs.
+---Makes an elector take its next step, if its process runs.
 function world:go_on(elector)
     when_it_runs(self, elector, function()
         if self:happens() and self:happens() then
@@ -144,7 +146,8 @@ function world:go_on(elector)
     end)
 end
 
--- Until when the elector's writes can still be carried out: it lets them end before its lease does.
+-- Returns the time until which the server may still carry out a write of this elector. The elector
+-- gives its writes a timeout that ends before its lease does.
 local function writes_end_at(elector)
     local election = elector.election
     return election.renewed_at + election:time_for_write(election.renewed_at) - elector.skew
@@ -155,7 +158,7 @@ end
 local function look(self)
     for _, elector in ipairs(self.electors) do
         local election = elector.election
-        -- What the process would find if it read its clock now.
+        -- True if the process would find that it leads if it read its clock now.
         local leads = election.leading
             and self.time + elector.skew < election.renewed_at + election.renew
         if leads then
@@ -179,7 +182,7 @@ function world:run(till)
     while self.events[1] and self.events[1].time <= till do
         local event = table.remove(self.events, 1)
         self.time = event.time
-        if self.leader then -- its clock may have reached the end by now
+        if self.leader then -- its lease may have expired meanwhile
             look(self)
         end
         event.f()

@@ -3,7 +3,8 @@
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
--- The time between two checks of something that makes no event in this lua_State, such as a cache.
+-- The time between two checks of a condition that makes no event in this lua_State, such as the
+-- content of a cache.
 local LOOK = 0.01
 local SECONDS = 60
 

@@ -60,7 +60,7 @@ function history:delete(object)
     self.known[object.key] = nil
 end
 
----The objects that exist after these events: lines "key uid version", sorted.
+---Returns the objects that exist after these events: lines "key uid version", sorted.
 ---@return string[]
 function history:believes()
     local lines = {}

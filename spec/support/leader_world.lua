@@ -25,7 +25,7 @@ function world.new(options)
     return self
 end
 
----Calls `f` with the cluster's clock as the module's.
+---Calls `f` while kubelua uses the cluster's clock.
 function world:under_clock(f)
     return self.cluster:run(self.path, f)
 end
@@ -65,7 +65,7 @@ local function is_asking(self)
     return false
 end
 
----Lets the electors act until they need time to pass, and get their answers.
+---Lets the electors send requests and get the answers, until they only wait for time to pass.
 function world:settle()
     self.cluster:advance(0)
     eventually(function()

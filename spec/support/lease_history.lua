@@ -63,7 +63,7 @@ local function last_but(list, wanted)
     end
 end
 
----The process that wrote last.
+---Returns the process that wrote last.
 function history:writer()
     local last = last_but(self.writes, function(write) return write.holder end)
     return last and last.holder
@@ -88,8 +88,8 @@ function history:count_renewals(holder)
     return count
 end
 
----The writes that came after another process had taken the Lease. Writes before the first seen
----Lease cannot be judged.
+---The writes that came after another process had taken the Lease. Writes before the first Lease
+---that was seen are left out: their holder is not known.
 ---@return string[]
 function history:late_writes()
     local late = {}

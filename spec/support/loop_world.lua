@@ -68,7 +68,7 @@ function world.open()
         while true do
             if pcall(kubelua.sleep, 0.001) then
                 slept = slept + 1
-            else -- a timer is memory of the script: it runs in the next round
+            else -- no memory for a timer: the task goes on in the next round
                 coroutine.yield()
             end
         end

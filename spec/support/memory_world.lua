@@ -17,8 +17,8 @@ local REPLAYED = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"r","nam
 
 local sim, client, informer, poller, registration, object
 local touches = 0
-local seen = 0 -- the last touch whose event has come
-local last = { false, false, false } -- events that a call took and that are not checked yet
+local seen = 0 -- number of the last touch whose event was taken
+local last = { false, false, false } -- an event that a call took and `check` has not seen yet
 
 local function touch()
     touches = touches + 1
@@ -83,7 +83,7 @@ function world.close()
     collectgarbage()
 end
 
--- Raises an error that a call returned, so that returned and raised errors look the same.
+-- Raises an error that a call returned, so that specs handle returned and raised errors alike.
 local function must(value, message, code)
     if value == nil and code then
         error(code .. ": " .. message, 0)
@@ -91,7 +91,7 @@ local function must(value, message, code)
     return value
 end
 
--- Objects that a failed call has left behind are left to the collector.
+-- A failed call may leave objects behind: the collector frees them.
 world.calls = {
     ["simcore.new"] = function() simcore.close(must(simcore.new { token = "t" })) end,
     ["core.connect"] = function()
@@ -225,7 +225,7 @@ memory_queue.add_calls(world.calls, must)
 memory_values.add_calls(world.calls, must, function() return object end)
 memory_requests.add_calls(world.calls, must, function() return client, poller end)
 
--- Each of these is called by the function that makes what it ends.
+-- These calls have no function of their own: the function of another call makes them too.
 world.calls["simcore.close"] = world.calls["simcore.new"]
 world.calls["simcore.version"] = world.calls["simcore.now"]
 world.calls["simcore.restore"] = world.calls["simcore.snapshot"]
@@ -233,7 +233,7 @@ world.calls["core.client_close"] = world.calls["core.connect"]
 world.calls["core.informer_stop"] = world.calls["core.informer"]
 world.calls["core.registration_remove"] = world.calls["core.subscribe"]
 
----Runs before each call: makes an event wait, so that there is one to take.
+---Runs before each call, and prepares what it needs, such as an event that waits.
 function world.prepare(name)
     if name == "core.registration_next" then
         touch()

@@ -16,7 +16,7 @@ Nginx.__index = Nginx
 
 local shell = copies.shell
 
--- Lines of error.log that no run may have; "on signal" is looked at beside these.
+-- Lines of error.log that no run may have; `faults` also looks for "on signal".
 local FATAL = {
     "panic", "AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "[emerg]",
     "exited with fatal code", "bad callback", "double free", "assertion", "stack smashing",
@@ -80,7 +80,7 @@ local function end_group(self)
     shell("kill -s KILL -- -" .. read_file(self.folder .. "/group"))
 end
 
----Starts one, and waits for its first worker.
+---Starts an nginx, and waits for its first worker.
 ---@param options spec.NginxOptions
 ---@return spec.Nginx
 function nginx.start(options)
@@ -105,7 +105,7 @@ function nginx.start(options)
     return self
 end
 
----Gives it other options, for the next reload.
+---Gives nginx other options, for the next reload.
 ---@param changes spec.NginxOptions
 function Nginx:configure(changes)
     for name, value in pairs(changes) do
@@ -122,7 +122,7 @@ function Nginx:master()
     return pid and read_file("/proc/" .. pid .. "/comm"):match("nginx") and pid or nil
 end
 
----The pids of the processes of a master, those that exit included, oldest first.
+---The pids of a master's children, oldest first; children that are about to exit are included.
 ---@param master string? default: the current one
 ---@return string[]
 function Nginx:workers(master)
@@ -135,7 +135,7 @@ function Nginx:workers(master)
     return pids
 end
 
----Sends a signal to a process of it: default, the master.
+---Sends a signal to a process of this nginx; by default, to the master.
 ---@param name string "HUP", "KILL", ...
 ---@param pid string?
 function Nginx:signal(name, pid)
@@ -210,7 +210,7 @@ function Nginx:faults()
     return faults
 end
 
----Stops it in any state, and fails if error.log holds a line that no run may have.
+---Stops nginx in any state, and fails if error.log holds a line that no run may have.
 function Nginx:close()
     local master = self:master()
     if master then

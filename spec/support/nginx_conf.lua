@@ -56,12 +56,12 @@ end
 
 ---@class spec.NginxOptions
 ---@field workers integer? default: 2
----@field daemon boolean? it forks once more, and leaves its group
+---@field daemon boolean? nginx forks once more, and leaves its process group
 ---@field master boolean? false: one process, which is the worker
 ---@field lua boolean? false: without the Lua module
 ---@field code_cache boolean? false: lua_code_cache off
 ---@field level string? of error.log; default: notice
----@field shutdown integer? seconds until a worker that exits cuts its connections; default: 5
+---@field shutdown integer? seconds until an exiting worker cuts its connections; default: 5
 ---@field main string? directives outside of http
 ---@field http string? directives in http: upstream, init_by_lua_block, server, ...
 ---@field server string? directives in the server that listens on the port: location, ...

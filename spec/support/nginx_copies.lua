@@ -4,7 +4,8 @@ local copies = {}
 
 copies.build = os.getenv("KUBELUA_BUILD") or "build"
 
----The library of a sanitizer: for this interpreter and nginx, not for programs that a shell runs.
+---The library of a sanitizer, to be preloaded. This interpreter and nginx need it; programs that a
+---shell runs must not get it.
 copies.preload = os.getenv("LD_PRELOAD") or ""
 
 ---Runs a command; returns its output and exit status.

@@ -71,7 +71,7 @@ function Guest:start(options, init)
     return self.nginx
 end
 
----Waits until a path answers with that text.
+---Waits until a path answers with `text`.
 ---@param path string
 ---@param text string
 function Guest:says(path, text)
@@ -86,7 +86,7 @@ function Guest:says(path, text)
     end, 20)
 end
 
----Stops both; fails if error.log reports a crash.
+---Stops nginx and the cluster; fails if error.log reports a crash.
 function Guest:close()
     self.cluster:close()
     if self.nginx then

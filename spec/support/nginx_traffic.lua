@@ -10,7 +10,7 @@ local traffic = {}
 ---@field requests integer
 ---@field refused integer no connection
 ---@field broken integer an answer cut short
----@field raced integer no answer on a connection that had some before
+---@field raced integer no answer on a connection that has carried answers before
 ---@field late integer no answer in time
 ---@field failed integer answers that are not 2xx
 ---@field status table<integer, integer>
@@ -20,7 +20,8 @@ local traffic = {}
 local Traffic = {}
 Traffic.__index = Traffic
 
----An nginx that answers on 127.0.0.1 to 127.0.0.N of one port, each with its own address.
+---Starts an nginx that listens at one port of 127.0.0.1 to 127.0.0.N, and answers with the address
+---at which it was asked.
 ---@param count integer
 ---@return spec.Nginx, string[] addresses
 function traffic.backends(count)
@@ -125,8 +126,8 @@ local function broken_of(tally)
 end
 
 ---Fails unless the subject answered as well as the control: only 2xx, and not more broken
----connections. Both share connections and take turns on them, so a break hits either with equal
----chance: more than four standard deviations are the subject's fault.
+---connections. Both share connections and take turns on them, so a broken connection hits either
+---with equal chance. A difference of more than four standard deviations is a fault of the subject.
 ---@param tallies table<string, spec.Tally>
 ---@param subject string
 ---@param control string? default: "static"

@@ -68,8 +68,8 @@ local function fill(text, values)
     return (text:gsub("@([%w_]+)@", values))
 end
 
----A time, or a number of times: the short one; or the full one, which is promised, with
----KUBELUA_NGINX_LENGTH=full in the environment.
+---Returns the short one of two times or numbers; or, with KUBELUA_NGINX_LENGTH=full in the
+---environment, the full one (spec/nginx/README.md).
 ---@param short number
 ---@param full number
 ---@return number
@@ -82,11 +82,13 @@ end
 ---@field init string? more fields of kube.init
 ---@field init_worker string? Lua after kube.init_worker
 ---@field sim kubelua.Sim.Options?
----@field through fun(url: string): string? makes the URL that workers connect to from the cluster's
+---@field through fun(url: string): string? returns the URL that workers connect to, from the
+---cluster's URL
 ---@field connect string? more fields of kube.init's connect
----@field load string? a text for the cluster before nginx starts
+---@field load string? objects to load into the cluster before nginx starts
 
----Starts everything: Service web/shop, whose endpoints are all backends.
+---Starts the cluster, the backends and nginx, with a Service web/shop whose endpoints are all
+---backends.
 ---@param options spec.NginxWorldOptions?
 ---@return spec.NginxWorld
 function nginx_world.start(options)
@@ -134,7 +136,7 @@ function World:traffic(options)
     return traffic.start(self.one, { kube = "/kube", static = "/static" }, options)
 end
 
----The state of one worker, the one that answers: pid, age, synced, and the metrics by name.
+---The state of the worker that answers: pid, age, synced, and the metrics by name.
 ---@return table?
 function World:state()
     local status, body = self.one:get("/state")
@@ -185,7 +187,7 @@ end
 function World:follows(seconds)
     local address = self.addresses[#self.addresses]
     self:route { address }
-    -- So many requests on new connections meet every worker, almost surely.
+    -- Enough requests on new connections for each worker to answer one, almost surely.
     eventually(function()
         for _ = 1, 8 * (self.options.workers or 2) do
             local status, body = self.one:get("/kube")

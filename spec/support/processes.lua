@@ -27,7 +27,7 @@ function processes.start(text, environment)
     return self
 end
 
----Sends it a signal: "KILL", "STOP", "CONT", "TERM".
+---Sends the process a signal: "KILL", "STOP", "CONT", "TERM".
 function Process:signal(name)
     os.execute(string.format("kill -%s %s 2>/dev/null", name, self.pid))
 end
@@ -37,7 +37,7 @@ function Process:is_running()
     return shell("kill -0 " .. self.pid .. " 2>&1") == ""
 end
 
----Its output so far.
+---The process's output so far.
 function Process:said()
     local file = assert(io.open(self.log))
     local text = file:read("*a")
@@ -45,7 +45,7 @@ function Process:said()
     return text
 end
 
----Ends it in any state.
+---Kills the process, also if it is stopped, and removes its files.
 function Process:close()
     self:signal("KILL")
     os.remove(self.path)

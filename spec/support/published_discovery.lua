@@ -53,7 +53,8 @@ local function add_slice(self, slice)
     self.dirty[key] = nil
 end
 
--- Handles one page, then the next ones; results of single slices are not checked.
+-- Handles one page, then the next ones. As in the published code, the results of single slices are
+-- not checked.
 local function list_pages(self, continue)
     local reply = self.client:request {
         path = PATH, query = { limit = tostring(self.page_size), continue = continue },
@@ -71,7 +72,7 @@ local function list_pages(self, continue)
     return true
 end
 
----Lists everything and deletes what the list lacks. False if it failed.
+---Lists everything and deletes what is not in the list. False if a request failed.
 function Discovery:relist()
     self.slices, self.dirty = {}, {}
     for key in pairs(self.dictionary) do

@@ -65,7 +65,8 @@ function recorder.new(informer, namespace, options)
         namespace = namespace,
         history = history.new(),
         seen = {},
-        errors = {}, -- { message =, code = }: apart, as no spec relies on when they come
+        -- { message =, code = }: kept apart from the events, as no spec relies on their order
+        errors = {},
     }, recorder)
     local merged = callbacks(self)
     for name, option in pairs(options or {}) do
@@ -114,7 +115,7 @@ function recorder:sees(expected)
     assert.same(expected, await(self, expected))
 end
 
----Expects these next events, in any order: events of different objects have none.
+---Expects these next events, in any order: events of different objects have no fixed order.
 ---@param expected string[]
 function recorder:sees_all(expected)
     local seen = await(self, expected)
@@ -139,7 +140,8 @@ function recorder:forget()
     self.seen = {}
 end
 
----Ends it; fails if it has an event that was not expected, or that is never allowed.
+---Ends the recorder; fails if there is an event that was not expected, or one that is never
+---allowed.
 function recorder:close()
     self.handler:remove()
     assert.same({}, self.history.breaches)

@@ -26,7 +26,7 @@ local function write(path, text, mode)
     file:close()
 end
 
--- Renames, so that no reader sees half a file.
+-- Renames a new file over the old one, so that no reader sees half a file.
 local function replace(path, text)
     write(path .. ".new", text)
     assert(os.rename(path .. ".new", path))
@@ -34,7 +34,8 @@ end
 
 ---@param client kubelua.Client of the spec
 ---@param namespace string
----@param server { url: string, token: fun(): string, integer } token: a valid one, and for how long
+---@param server { url: string, token: fun(): string, integer } token: returns a valid token and its
+---lifetime in seconds
 function rivals.new(client, namespace, server)
     local self = setmetatable({ namespace = namespace, server = server, running = {}, count = 0,
         folder = os.tmpname() }, rivals)
@@ -42,7 +43,7 @@ function rivals.new(client, namespace, server)
     self.history = lease_history.new(client, namespace, "shop")
     self.timers = {
         kubelua.every(1.5, function() self:feed() end),
-        kubelua.every(0.3, function() -- so that a renewal is a conflict now and then
+        kubelua.every(0.3, function() -- so that a renewal meets a conflict now and then
             self.ticks = (self.ticks or 0) + 1
             client:patch("leases", namespace .. "/shop",
                 { metadata = { labels = { touched = tostring(self.ticks) } } })
@@ -98,12 +99,12 @@ function rivals:start(source)
     return identity
 end
 
----Moves its clock by so many days (-5 to 4), or stops it ("s").
+---Moves a rival's clock by `how` days (-5 to 4), or stops it ("s").
 function rivals:set_clock(identity, how)
     write(self.running[identity].clock, how == "s" and "s" or tostring(how + 5), "r+")
 end
 
----@return string its output so far
+---@return string output of the rival so far
 function rivals:said(identity)
     return self.running[identity].process:said()
 end
@@ -128,7 +129,7 @@ local function all_said(self)
     return table.concat(said, "\n")
 end
 
--- Which ConfigMaps a rival has written since then.
+-- True if a rival has written all ConfigMaps since the write number `since`.
 local function has_written_all(self, identity, since)
     local seen, count = {}, 0
     for i = since + 1, #self.history.writes do
@@ -140,8 +141,9 @@ local function has_written_all(self, identity, since)
     return count == MAPS
 end
 
----Waits until a rival holds the Lease and has written each object since: no key was lost.
----@param but string? another than this one
+---Waits until a rival holds the Lease and has written each object since this call, so no key was
+---lost.
+---@param but string? a rival that does not count
 ---@return string identity
 function rivals:await_writer(but)
     local since = #self.history.writes
@@ -154,7 +156,7 @@ function rivals:await_writer(but)
     end)
 end
 
----Waits until a rival has printed this, after so many bytes.
+---Waits until a rival has printed `text`, after the first `after` bytes of its output.
 function rivals:await_said(identity, text, after)
     eventually(function() return self:said(identity):find(text, (after or 0) + 1, true) end,
         function() return identity .. " says '" .. text .. "'\n" .. all_said(self) end)

@@ -10,7 +10,8 @@ scene.__index = scene
 
 local made = 0
 
--- Unique for each process: other processes use the cluster too, earlier and at the same time.
+-- A name that is unique for each process: other processes use the cluster too, earlier or at the
+-- same time.
 local run = assert(io.open("/dev/urandom", "rb")):read(4):gsub(".", function(byte)
     return string.format("%02x", byte:byte())
 end)
@@ -25,7 +26,7 @@ function scene.new(cluster)
         clients = {},
         informers = {},
         recorders = {},
-        calm = false, -- true: leftovers are ignored, as the spec has failed already
+        calm = false, -- true: the spec has failed already, so unexpected events are ignored
     }, scene)
     self.namespace = self:add_namespace("")
     return self
@@ -98,7 +99,7 @@ function scene:recreate(name, value)
     return self:create(name, value)
 end
 
--- Waits until each informer has failed to connect.
+-- Waits until each informer has noticed that it cannot connect.
 local function until_they_notice(self, before)
     for i, informer in ipairs(self.informers) do
         eventually(function()
@@ -121,7 +122,8 @@ function scene:reconnect()
     self.cluster:refuse(false)
 end
 
----Makes the server forget all history, while no client is connected: no watch can be resumed.
+---Makes the server forget the history of changes while no client is connected, so that no watch can
+---be resumed.
 function scene:forget_history()
     self.cluster:compact()
 end

@@ -1,6 +1,6 @@
--- The script of changes: what people, other controllers and failures do to Foos and Deployments,
--- and how one sees that the controller is done with it. A change is a sentence, what is done, and
--- a condition that the controller has to bring about before the next one.
+-- The script of changes: what people, other controllers and failures do to Foos and Deployments. A
+-- change is a sentence, a function that makes it, and a condition that the controller must fulfil
+-- before the next change.
 return {
     {
         "a Foo is made",

@@ -1,6 +1,7 @@
 -- sample-controller and examples/foo-controller.lua run through the same changes (changes.lua) on
--- the same API server, and leave the same: left.json, what sample-controller left on a real one.
--- KUBELUA_BACKEND=real asks that one; the default is the simulator on a port.
+-- the same API server, and must leave the same objects: left.json has what sample-controller left
+-- on a real server. KUBELUA_BACKEND=real uses a real server; the default is the simulator on a
+-- port.
 package.path = "spec/clients/foo/?.lua;" .. package.path
 local core = require "kubelua.core"
 local changes = require "changes"
@@ -41,7 +42,7 @@ end
 
 local count = 0
 
--- Lets one controller run through all changes; what it has left.
+-- Lets one controller run through all changes; returns the objects that it has left.
 local function run(server, controller, log)
     count = count + 1
     local world = World.new(server.call, ("foo-%d-%d"):format(os.time(), count))

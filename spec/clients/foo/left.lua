@@ -1,12 +1,13 @@
--- What a controller has left in a namespace: Foos, Deployments and events, without what two runs
--- cannot have in common. A UID becomes the name of its object; events tell what was said about
--- what, and not how often or when.
+-- What a controller has left in a namespace: Foos, Deployments and events, without the parts that
+-- differ between any two runs. A UID is replaced by the name of its object; the count and the times
+-- of an event are left out.
 local core = require "kubelua.core"
 local sorted_keys = require "sorted_keys"
 
 local left = {}
 
--- Of metadata: times, counters, and the manager of each field, which tells how it was written.
+-- Metadata that is left out: times, counters, and the managers of fields, which show how fields
+-- were written.
 local UNCOMMON = { "creationTimestamp", "managedFields", "resourceVersion", "uid" }
 
 local function clean(object, names, namespace)
@@ -21,7 +22,7 @@ local function clean(object, names, namespace)
     return object
 end
 
--- Of an event: what it says, of which object, and the controller that says it.
+-- The parts of an event that are compared: its text, the object, and the controller that wrote it.
 local function said(event, names, controller)
     local object = event.involvedObject
     local by = event.reportingComponent ~= "" and event.reportingComponent or event.source.component
@@ -57,8 +58,8 @@ function left.collect(world, controller)
     return all
 end
 
--- JSON with sorted keys, two levels of them on lines of their own, so that a change of it can be
--- read as one.
+-- Writes JSON with sorted keys, its first two levels on lines of their own, so that a diff shows
+-- each change.
 local function write(value, depth)
     if type(value) ~= "table" or #value > 0 or next(value) == nil then
         return core.encode(value)
@@ -75,7 +76,7 @@ local function write(value, depth)
     return "{" .. inner .. table.concat(parts, "," .. inner) .. outer .. "}"
 end
 
----What left.json holds.
+---The text of left.json.
 function left.text(all)
     return write(all, 1) .. "\n"
 end

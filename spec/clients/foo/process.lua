@@ -1,4 +1,4 @@
--- A controller under test, as a process of its own, which ends with us or after a while.
+-- A controller under test in a process of its own, which ends after some minutes at the latest.
 local process = {}
 
 local SECONDS = 300
@@ -14,7 +14,7 @@ function process.start(command, kubeconfig, log)
     return pid
 end
 
----Returns when it has ended, as on SIGTERM; or false after ten seconds.
+---Sends SIGTERM, and waits until the process has ended; false after ten seconds.
 function process.stop(pid)
     return os.execute(("kill %s; tries=0; while kill -0 %s 2>/dev/null; do "
         .. "tries=$((tries + 1)); [ $tries -lt 200 ] || exit 1; sleep 0.05; done"):format(pid, pid))

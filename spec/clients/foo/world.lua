@@ -22,7 +22,7 @@ local function read_crd()
     return documents[1]
 end
 
--- Serves foos, on a server that may do so already.
+-- Defines the kind Foo, which the server may have already.
 local function define(self)
     local status, body = self.hands:request("POST",
         self.hands:path("customresourcedefinitions"), read_crd())
@@ -59,7 +59,7 @@ function World:create(plural, object)
     return self.hands:create(plural, self.namespace, object)
 end
 
----`change(object)` alters the object; tried again where a controller has written meanwhile.
+---`change(object)` alters the object; it is called again if a controller has written meanwhile.
 function World:update(plural, name, change, subresource)
     local path = self.hands:path(plural, self.namespace, name)
     local target = path .. (subresource and "/" .. subresource or "")
@@ -72,17 +72,17 @@ function World:update(plural, name, change, subresource)
     end, plural .. " " .. name .. " is written")
 end
 
----What it owns stays, as where no collector runs.
+---Deletes an object, but not the objects that it owns: there is no garbage collector.
 function World:delete(plural, name)
     local uid = self:get(plural, name).metadata.uid
     local target = self.hands:path(plural, self.namespace, name) .. "?propagationPolicy=Background"
     local status, body = self.hands:request("DELETE", target)
     assert(status == 200, body)
-    local object = self:get(plural, name) -- a controller may have made another
+    local object = self:get(plural, name) -- a controller may have created another one
     assert(not object or object.metadata.uid ~= uid, name .. " is still there")
 end
 
----Leaves nothing to the controllers to come.
+---Deletes all Foos, for the controllers that run next.
 function World:close()
     for _, foo in ipairs(self:list("foos")) do
         self:delete("foos", foo.metadata.name)
@@ -118,7 +118,7 @@ function World:create_deployment(name, owner)
     })
 end
 
----As a Deployment controller would tell it.
+---Sets the status that a Deployment controller would set.
 function World:make_available(name, replicas)
     self:update("deployments", name, function(deployment)
         deployment.status = {
@@ -136,13 +136,13 @@ function World:has_deployment(name, foo_name, replicas)
         and deployment.spec.replicas == replicas
 end
 
----True if the status of the Foo tells so many replicas.
+---True if the status of the Foo has so many replicas.
 function World:has_status(foo_name, replicas)
     local foo = self:get("foos", foo_name)
     return foo and foo.status ~= nil and foo.status.availableReplicas == replicas
 end
 
----True if there is such an event about the Foo that is there now.
+---True if there is an event with this reason about the current Foo of this name.
 function World:has_event(foo_name, reason)
     local foo = self:get("foos", foo_name)
     for _, event in ipairs(self:list("events")) do
