@@ -45,7 +45,7 @@ typedef struct every_call {
 #call, (void (*)(void))(call), run, false, prepare \
     }
 
-/* What the calls are tried on. */
+/* The world that calls are tried on. */
 typedef struct every_call_stage {
     void *world;
     /* Asserts that the world is intact; runs after each failure. May be

@@ -28,7 +28,8 @@ int failing_alloc_has_failed(void);
 /* How many blocks were allocated since failing_alloc_install and not freed. */
 long failing_alloc_live(void);
 
-/* What is tried: it undoes its effect, and returns the call's result. */
+/* A function that is tried: it undoes its effect, and returns the call's
+ * result. */
 typedef kl_code (*failing_alloc_fn)(void *context);
 
 /*

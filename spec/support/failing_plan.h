@@ -22,7 +22,7 @@ typedef struct failing_plan {
 /* From now on allocations fail by this plan. */
 void failing_plan_follow(failing_plan plan);
 
-/* From now on none fails and none is counted, so that the counts can be
+/* From now on no allocation fails or is counted, so that the counts can be
  * read. */
 void failing_plan_pause(void);
 

@@ -77,7 +77,7 @@
 
 typedef struct kube {
     hostile_server *server;
-    /* To be changed before kube_open; "nodes", with paged lists. */
+    /* Change these before kube_open. At first: nodes, with paged lists. */
     kl_informer_options options;
     /* backoff passes on a fake clock and takes no real time */
     bool leaps;

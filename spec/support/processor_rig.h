@@ -41,8 +41,8 @@ void rig_fail(processor_rig *rig, const kl_error *error);
 const char *rig_describe(const kl_event *event);
 const char *rig_pull(kl_registration *registration);
 
-/* From now on counts the log's lines, while the rig exists; how many there are;
- * the last one. */
+/* rig_log counts the log's lines from now on, while the rig exists; the others
+ * return how many there are, and the last one. */
 void rig_log(void);
 int rig_log_lines(void);
 const char *rig_log_line(void);

@@ -176,7 +176,7 @@ static void a_resource_that_cannot_be_watched_is_an_error(void **state)
                   "cannot be watched");
 }
 
-static void an_unknown_name_is_told_the_nearest_ones(void **state)
+static void the_error_for_an_unknown_name_has_the_nearest_ones(void **state)
 {
     leads_nowhere(*state, "dpeloyments", KL_EUNKNOWN_KIND, "\"dpeloyments\"",
                   "; did you mean deployments.apps?");
@@ -193,7 +193,7 @@ static void a_right_name_in_a_wrong_group_is_suggested_alone(void **state)
                   "did you mean pods?", NULL);
 }
 
-static void a_name_with_nothing_near_it_is_told_the_remedy(void **state)
+static void the_error_for_an_unknown_name_has_a_remedy(void **state)
 {
     leads_nowhere(*state, "widgetry", KL_EUNKNOWN_KIND,
                   "CustomResourceDefinition", "is not installed yet");
@@ -252,10 +252,10 @@ int main(void)
         SPEC(the_server_s_order_decides_between_equals),
         SPEC(a_resolved_name_has_its_kind_and_scope),
         SPEC(a_resource_that_cannot_be_watched_is_an_error),
-        SPEC(an_unknown_name_is_told_the_nearest_ones),
+        SPEC(the_error_for_an_unknown_name_has_the_nearest_ones),
         SPEC(a_right_name_in_a_wrong_group_is_suggested_alone),
         SPEC(the_error_for_an_unserved_group_asks_for_its_crd),
-        SPEC(a_name_with_nothing_near_it_is_told_the_remedy),
+        SPEC(the_error_for_an_unknown_name_has_a_remedy),
         SPEC(a_group_that_does_not_answer_is_named),
         SPEC(an_invalid_name_error_shows_valid_forms),
     };

@@ -139,7 +139,7 @@ static void a_list_may_tell_its_version_after_its_items(void **state)
     "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 /* As servers from 1.37 on do: each flush ends a member. */
-static void each_gzip_member_of_a_watch_is_told_as_it_comes(void **state)
+static void each_gzip_member_of_a_watch_is_delivered_as_it_comes(void **state)
 {
     kube *k = *state;
 
@@ -208,7 +208,7 @@ int main(void)
         KUBE_CASE(a_whole_session_may_come_byte_by_byte),
         KUBE_CASE(events_need_no_newline_and_may_be_indented),
         KUBE_CASE(a_list_may_tell_its_version_after_its_items),
-        KUBE_CASE(each_gzip_member_of_a_watch_is_told_as_it_comes),
+        KUBE_CASE(each_gzip_member_of_a_watch_is_delivered_as_it_comes),
         KUBE_CASE(a_gzip_list_that_is_cut_in_the_middle_is_no_list),
         KUBE_CASE(a_list_that_is_not_gzip_is_an_error_and_listed_again),
     };

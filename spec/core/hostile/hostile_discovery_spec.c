@@ -156,7 +156,7 @@ static void a_user_who_may_not_see_the_groups_sees_the_core_group(void **state)
     ends_well(k, "*a@1 synced");
 }
 
-static void a_user_who_may_see_nothing_is_told_so(void **state)
+static void a_403_to_discovery_is_reported(void **state)
 {
     kube *k = *state;
 
@@ -178,7 +178,7 @@ static void credentials_that_are_refused_are_told_with_a_remedy(void **state)
 
 /* ---- partial ---- */
 
-static void a_group_that_is_stale_does_not_keep_from_others(void **state)
+static void a_stale_group_does_not_hide_the_others(void **state)
 {
     kube *k = *state;
 
@@ -228,7 +228,7 @@ static void an_old_server_with_a_group_that_is_down_is_used(void **state)
     kube_requests(k, "resources", 2);
 }
 
-static void a_resource_that_cannot_be_watched_is_told_so(void **state)
+static void the_error_for_an_unwatchable_resource_says_so(void **state)
 {
     kube *k = *state;
 
@@ -294,12 +294,12 @@ int main(void)
         KUBE_CASE(always_failing_discovery_is_no_hot_loop),
         KUBE_CASE(a_server_without_the_group_root_has_the_core_group),
         KUBE_CASE(a_user_who_may_not_see_the_groups_sees_the_core_group),
-        KUBE_CASE(a_user_who_may_see_nothing_is_told_so),
+        KUBE_CASE(a_403_to_discovery_is_reported),
         KUBE_CASE(credentials_that_are_refused_are_told_with_a_remedy),
-        KUBE_CASE(a_group_that_is_stale_does_not_keep_from_others),
+        KUBE_CASE(a_stale_group_does_not_hide_the_others),
         KUBE_CASE(an_unknown_kind_names_the_groups_that_are_silent),
         KUBE_CASE(an_old_server_with_a_group_that_is_down_is_used),
-        KUBE_CASE(a_resource_that_cannot_be_watched_is_told_so),
+        KUBE_CASE(the_error_for_an_unwatchable_resource_says_so),
         KUBE_CASE(discovery_of_20000_kinds_is_read),
         KUBE_CASE(discovery_without_an_end_is_refused_at_a_bound),
     };

@@ -271,7 +271,7 @@ static void wait_synced_says_why_not_yet(void **state)
     assert_non_null(strstr(err.message, "scripted forbidden"));
 }
 
-static void wait_synced_says_what_it_is_at(void **state)
+static void wait_synced_says_what_the_informer_waits_for(void **state)
 {
     informer_world *self = *state;
     kl_error err;
@@ -358,7 +358,7 @@ int main(void)
         WORLD_TEST(an_informer_gives_its_handlers_a_resync_period),
         WORLD_TEST(a_handler_can_refuse_the_resync_period),
         WORLD_TEST(wait_synced_says_why_not_yet),
-        WORLD_TEST(wait_synced_says_what_it_is_at),
+        WORLD_TEST(wait_synced_says_what_the_informer_waits_for),
         WORLD_TEST(the_status_tells_of_cache_and_queue),
         WORLD_TEST(an_index_can_come_before_or_after_the_list),
     };

@@ -116,7 +116,7 @@ static void without_a_schema_maps_are_granular_and_lists_atomic(void **state)
     kl__edit_free(edit);
 }
 
-static void the_oldest_of_many_become_ancient(void **state)
+static void the_oldest_managers_become_ancient_changes(void **state)
 {
     kl__edit *edit = kl__edit_new(NULL);
     kl__managers managers = {0};
@@ -212,7 +212,7 @@ int main(void)
         cmocka_unit_test(sets_of_clients_are_made_canonical),
         cmocka_unit_test(elements_are_put_in_words),
         cmocka_unit_test(without_a_schema_maps_are_granular_and_lists_atomic),
-        cmocka_unit_test(the_oldest_of_many_become_ancient),
+        cmocka_unit_test(the_oldest_managers_become_ancient_changes),
         cmocka_unit_test(managed_fields_survive_each_failed_allocation)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

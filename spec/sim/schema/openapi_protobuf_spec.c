@@ -67,7 +67,7 @@ static kl__wire_field find(const kl__buf *bytes, const int *path)
         assert_memory_equal(found.bytes.at, text, strlen(text));          \
     } while (false)
 
-static void each_member_is_its_field(void **state)
+static void each_member_of_openapi_has_its_protobuf_field(void **state)
 {
     const double minimum = 1.5;
     kl__wire_field real;
@@ -126,7 +126,7 @@ static void openapi_in_protobuf_can_run_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_member_is_its_field),
+        cmocka_unit_test(each_member_of_openapi_has_its_protobuf_field),
         cmocka_unit_test(openapi_in_protobuf_can_run_out_of_memory),
     };
 

@@ -96,7 +96,7 @@ static void each_version_shows_the_fields_of_its_schema(void **state)
     expect_text(*state, FOOS "/a", "spec", "{\"color\":\"blue\",\"n\":1}");
 }
 
-static void a_scale_is_the_objects_own_number(void **state)
+static void the_scale_of_a_custom_object_sets_its_field(void **state)
 {
     define(*state, "foos");
     add(*state, "{\"name\":\"a\"}", "{}");
@@ -166,7 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SPEC(objects_are_completed_pruned_and_refused),
         SPEC(each_version_shows_the_fields_of_its_schema),
-        SPEC(a_scale_is_the_objects_own_number),
+        SPEC(the_scale_of_a_custom_object_sets_its_field),
         SPEC(a_new_schema_applies_to_existing_objects),
         SPEC(taken_names_are_accepted_once_they_are_free),
         SPEC(a_definition_waits_for_the_end_of_its_objects),

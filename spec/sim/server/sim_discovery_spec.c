@@ -124,7 +124,7 @@ static void a_version_lists_its_resources(void **state)
     sim_reply_clear(&reply);
 }
 
-static void aggregated_discovery_tells_the_same(void **state)
+static void aggregated_discovery_has_the_same_resources(void **state)
 {
     const kl_call call = {.method = "GET",
                           .target = "/apis",
@@ -156,7 +156,7 @@ static void aggregated_discovery_tells_the_same(void **state)
     kl_reply_clear(&raw);
 }
 
-static void health_and_version_are_told(void **state)
+static void health_and_version_are_served(void **state)
 {
     sim_reply reply = sim_ask(*state, "GET", "/version", NULL);
 
@@ -335,10 +335,11 @@ int main(void)
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_version_lists_its_resources,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(aggregated_discovery_tells_the_same,
+        cmocka_unit_test_setup_teardown(
+            aggregated_discovery_has_the_same_resources, sim_set_up,
+            sim_tear_down),
+        cmocka_unit_test_setup_teardown(health_and_version_are_served,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(health_and_version_are_told, sim_set_up,
-                                        sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_definition_is_completed_and_served_at_once, sim_set_up,
             sim_tear_down),

@@ -185,7 +185,7 @@ static void an_object_whose_owner_does_not_exist_is_deleted(void **state)
     sim_expect(f->sim, "GET", MAPS "/b", NULL, 200);
 }
 
-static void one_owner_of_two_is_enough(void **state)
+static void a_dependent_stays_while_one_of_two_owners_exists(void **state)
 {
     sim_rig *f = *state;
     sim_reply reply;
@@ -433,8 +433,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             an_object_whose_owner_does_not_exist_is_deleted, sim_rig_set_up,
             sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(one_owner_of_two_is_enough,
-                                        sim_rig_set_up, sim_rig_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_dependent_stays_while_one_of_two_owners_exists, sim_rig_set_up,
+            sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_loaded_object_may_lack_its_owner,
                                         sim_rig_set_up, sim_rig_tear_down),
         cmocka_unit_test_setup_teardown(a_job_leaves_its_pods, sim_rig_set_up,

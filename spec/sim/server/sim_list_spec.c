@@ -228,7 +228,7 @@ static void a_token_expires_with_its_version_and_offers_another(void **state)
     assert_string_equal(names(*state, target), "b c");
 }
 
-static void the_limit_does_not_count_at_version_0(void **state)
+static void a_limit_is_ignored_at_version_0(void **state)
 {
     sim_add(*state, "a");
     sim_add(*state, "b");
@@ -236,7 +236,7 @@ static void the_limit_does_not_count_at_version_0(void **state)
                         "a b");
 }
 
-static void an_exact_version_is_what_was_there_then(void **state)
+static void a_list_of_an_exact_version_has_the_objects_of_then(void **state)
 {
     char target[256];
     long then;
@@ -403,10 +403,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_token_expires_with_its_version_and_offers_another, set_up,
             sim_tear_down),
-        cmocka_unit_test_setup_teardown(the_limit_does_not_count_at_version_0,
-                                        set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_exact_version_is_what_was_there_then,
-                                        set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(a_limit_is_ignored_at_version_0, set_up,
+                                        sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_list_of_an_exact_version_has_the_objects_of_then, set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(a_future_version_is_too_large, set_up,
                                         sim_tear_down),
         cmocka_unit_test_setup_teardown(

@@ -119,7 +119,7 @@ static void an_existing_object_is_replaced(void **state)
     sim_reply_clear(&reply);
 }
 
-static void another_uid_is_another_object(void **state)
+static void loading_another_uid_deletes_and_adds_the_object(void **state)
 {
     kl_transport *transport = kl_sim_transport(*state, NULL);
     sim_watch stream;
@@ -177,7 +177,7 @@ static void an_unknown_kind_names_the_object_and_the_remedy(void **state)
     assert_non_null(strstr(err.message, "CustomResourceDefinition"));
 }
 
-static void a_kind_of_another_version_is_told_which(void **state)
+static void the_error_for_a_wrong_version_names_the_served_one(void **state)
 {
     kl_error err;
 
@@ -262,8 +262,9 @@ static void unknown_fields_are_logged_as_warnings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_kind_of_another_version_is_told_which,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            the_error_for_a_wrong_version_names_the_served_one, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_path_instead_of_a_manifest_is_explained, sim_set_up,
             sim_tear_down),
@@ -283,8 +284,9 @@ int main(void)
             sim_tear_down),
         cmocka_unit_test_setup_teardown(an_existing_object_is_replaced,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(another_uid_is_another_object,
-                                        sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            loading_another_uid_deletes_and_adds_the_object, sim_set_up,
+            sim_tear_down),
         cmocka_unit_test_setup_teardown(unknown_fields_are_logged_as_warnings,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(loading_the_same_again_changes_nothing,

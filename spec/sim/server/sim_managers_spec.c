@@ -124,7 +124,7 @@ static void a_definition_has_two_managers(void **state)
            "\"f:versions\":{}}}");
 }
 
-static void a_scale_has_one_field_of_the_object(void **state)
+static void an_apply_of_a_scale_owns_the_replicas(void **state)
 {
     static const char scale[] =
         "{\"apiVersion\":\"autoscaling/v1\",\"kind\":\"Scale\",\"metadata\":{"
@@ -249,7 +249,7 @@ int main(void)
         SPEC(a_controller_manages_the_fields_it_writes),
         SPEC(fields_removed_by_the_collector_have_no_manager),
         SPEC(a_definition_has_two_managers),
-        SPEC(a_scale_has_one_field_of_the_object),
+        SPEC(an_apply_of_a_scale_owns_the_replicas),
         SPEC(a_put_creates_objects_of_some_kinds),
         SPEC(a_write_of_status_keeps_spec_and_owners),
         SPEC(a_daemon_set_counts_its_templates)};

@@ -78,7 +78,7 @@ static void check_references(const kl_value *schemas, const kl_value *value)
     }
 }
 
-static void every_reference_leads_somewhere(void **state)
+static void every_reference_of_openapi_has_a_target(void **state)
 {
     static const char *const targets[] = {
         "/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1",
@@ -202,7 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_index_leads_to_every_group_and_version),
-        TEST(every_reference_leads_somewhere),
+        TEST(every_reference_of_openapi_has_a_target),
         TEST(a_type_has_fields_keys_and_its_kind),
         TEST(paths_tell_actions_and_parameters),
         TEST(a_new_definition_is_in_openapi_at_once),

@@ -26,7 +26,7 @@ static void await_first(int fd)
 
 /* libmicrohttpd before 1.0.1 follows a NULL pointer where it is stopped while
  * it refuses a request: once in some hundred such ends. */
-static void a_port_is_left_amid_requests_that_are_refused(void **state)
+static void a_port_can_be_closed_while_it_refuses_requests(void **state)
 {
     kl_sim *sim = kl_sim_new(NULL, NULL);
     int peers[PEERS];
@@ -55,7 +55,7 @@ static void a_port_is_left_amid_requests_that_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_port_is_left_amid_requests_that_are_refused),
+        cmocka_unit_test(a_port_can_be_closed_while_it_refuses_requests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
