@@ -158,7 +158,7 @@ describe("several controllers of one script", function()
     end)
 end)
 
-describe("what is left to do", function()
+describe("the work that a controller has left", function()
     it("is known to the simulated cluster, for cluster:settle", function()
         w:apply("a")
         local holds = true

@@ -1,7 +1,7 @@
 -- cluster:requests and cluster:asked, which tests use to check requests.
 local Sim = require "kubelua.sim"
 
-describe("what was asked", function()
+describe("the record of requests", function()
     local cluster, client
 
     before_each(function()

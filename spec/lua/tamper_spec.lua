@@ -98,7 +98,7 @@ describe("methods", function()
     end)
 end)
 
-describe("states", function()
+describe("a state table of a userdata", function()
     it("may be emptied without a leak or a use after free in the core", function()
         collectgarbage() -- clients that earlier specs have dropped
         collectgarbage()
