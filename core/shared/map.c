@@ -221,7 +221,8 @@ const uint32_t *kl_shared_versions(const kl_shared *map)
 
 bool kl_shared_synced(const kl_shared *map)
 {
-    return kl__word_load(&map->head->synced) != 0;
+    /* Acquire: what is read after it is of the complete list, or newer. */
+    return atomic_load_explicit(&map->head->synced, memory_order_acquire) != 0;
 }
 
 int64_t kl_shared_age_ms(const kl_shared *map)

@@ -130,14 +130,11 @@ static kl_shared_result find_entry(kl__shared_view *view, kl_shared_key *key)
     return is_where_it_was(view, key) ? KL_SHARED_OK : search_bucket(view, key);
 }
 
-bool kl__shared_view_begin(const kl_shared *map, kl_shared_key *key,
-                           kl__shared_view *view)
+static void look_up(const kl_shared *map, kl_shared_key *key,
+                    kl__shared_view *view)
 {
     uint32_t used;
 
-    if (view->tries++ == MOST_TRIES) {
-        return false;
-    }
     view->version = kl_shared_version(map, key);
     view->generation =
         atomic_load_explicit(&map->head->generation, memory_order_acquire);
@@ -146,9 +143,31 @@ bool kl__shared_view_begin(const kl_shared *map, kl_shared_key *key,
     used = kl__high(kl__word_load(&view->slot[KL__SLOT_USE]));
     view->used = used < map->slot_words ? used : map->slot_words;
     view->found = find_entry(view, key);
-    if (view->found == KL_SHARED_UNKNOWN && !kl_shared_synced(map)) {
-        view->found = KL_SHARED_NOT_SYNCED;
-    }
+}
+
+static bool is_newest(const kl_shared *map, const kl__shared_view *view)
+{
+    return kl__word_load(&map->head->generation) == view->generation;
+}
+
+bool kl__shared_view_begin(const kl_shared *map, kl_shared_key *key,
+                           kl__shared_view *view)
+{
+    /* An unknown entry is looked up again if a generation came meanwhile: it
+     * may be the first complete list, which has the entry. */
+    do {
+        if (view->tries++ == MOST_TRIES) {
+            return false;
+        }
+        look_up(map, key, view);
+        if (view->found != KL_SHARED_UNKNOWN) {
+            return true;
+        }
+        if (!kl_shared_synced(map)) {
+            view->found = KL_SHARED_NOT_SYNCED;
+            return true;
+        }
+    } while (!is_newest(map, view));
     return true;
 }
 

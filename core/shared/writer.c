@@ -170,7 +170,7 @@ void kl__shared_heard(kl_shared *map, int64_t at_ms)
 
 void kl__shared_set_synced(kl_shared *map)
 {
-    kl__word_store(&map->head->synced, 1);
+    atomic_store_explicit(&map->head->synced, 1, memory_order_release);
 }
 
 void kl__shared_begin_serving(kl_shared *map)

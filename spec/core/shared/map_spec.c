@@ -3,14 +3,17 @@
  * read by anyone, full, and handed from owner to owner.
  */
 #include "base/clock.h"
+#include "base/thread.h"
 #include "kubelua/log.h"
 #include "kubelua/memory.h"
 #include "kubelua/shared.h"
 #include "shared/writer.h"
 #include "temp_files.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -338,6 +341,81 @@ static void age_counts_from_the_last_byte_of_the_server(void **state)
     kl_shared_close(map);
 }
 
+enum { ROUNDS = 1000 };
+
+typedef struct asking {
+    kl_shared *map;
+    atomic_int begun; /* the round whose entry may be asked for */
+    atomic_int asked; /* the last round whose entry was asked for */
+    atomic_int found; /* the last round whose entry it has found */
+    int unknown;      /* how often it was told that there is none */
+} asking;
+
+static kl_shared_key key_of_round(kl_shared *map, int round)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", round);
+    return key_of(map, "t", text);
+}
+
+/* Reads the entry of each round until it is there. */
+static void *ask_for_each(void *arg)
+{
+    asking *self = arg;
+
+    for (int round = 1; round <= ROUNDS; round++) {
+        kl_shared_key key = key_of_round(self->map, round);
+        kl_shared_result result;
+        kl_shared_value got;
+        char value[4];
+
+        while (atomic_load(&self->begun) < round) {
+            sched_yield();
+        }
+        while (atomic_load(&self->found) < round) {
+            atomic_store(&self->asked, round);
+            result = kl_shared_get(self->map, &key, value, 4, &got);
+            self->unknown += result == KL_SHARED_UNKNOWN;
+            if (result == KL_SHARED_OK) {
+                atomic_store(&self->found, round);
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Each round makes a map that no owner has filled, and fills it. */
+static void an_entry_of_the_first_list_is_never_unknown(void **state)
+{
+    asking self = {.map = own_map(NULL)};
+    kl__thread thread;
+
+    (void)state;
+    assert_int_equal(
+        kl__thread_start(&thread, "reader", ask_for_each, &self, NULL), KL_OK);
+    for (int round = 1; round <= ROUNDS; round++) {
+        kl_shared_key key = key_of_round(self.map, round);
+        kl_shared_key last = key_of_round(self.map, round - 1);
+
+        kl__word_store(&self.map->head->synced, 0);
+        assert_int_equal(kl_shared_put(self.map, &key, "x", 1, NULL), KL_OK);
+        assert_int_equal(kl_shared_remove(self.map, &last, NULL), KL_OK);
+        atomic_store(&self.begun, round);
+        while (atomic_load(&self.asked) < round) {
+            sched_yield();
+        }
+        publish(self.map);
+        kl__shared_set_synced(self.map);
+        while (atomic_load(&self.found) < round) {
+            sched_yield();
+        }
+    }
+    kl__thread_join(&thread);
+    assert_int_equal(self.unknown, 0);
+    kl_shared_close(self.map);
+}
+
 static void the_page_cache_of_a_container_is_room_for_a_map(void **state)
 {
     const uint64_t mb = 1 << 20;
@@ -399,6 +477,7 @@ int main(void)
         cmocka_unit_test(a_child_of_the_owner_is_not_the_owner),
         cmocka_unit_test(a_file_is_one_map_in_a_process_whatever_its_name),
         cmocka_unit_test(age_counts_from_the_last_byte_of_the_server),
+        cmocka_unit_test(an_entry_of_the_first_list_is_never_unknown),
         cmocka_unit_test_setup_teardown(
             the_page_cache_of_a_container_is_room_for_a_map, temp_files_setup,
             temp_files_teardown),
