@@ -1,6 +1,6 @@
 /*
- * client_credentials_spec.c - requests go out as whom the config says, to the
- * server that it names; a 401 is tried once more where that may help.
+ * client_credentials_spec.c - requests go to the server that the config names,
+ * as the user that it names; a 401 is tried once more if that may help.
  */
 #include "api/client.h"
 

@@ -1,6 +1,6 @@
 /*
- * discovery_flight_spec.c - however many ask at once, one of them asks the
- * server; and each may leave when it likes.
+ * discovery_flight_spec.c - of many lookups at the same time, one sends the
+ * requests; and each can be cancelled by itself.
  */
 #include "api/discovery.h"
 
@@ -94,8 +94,9 @@ static void hold_first_request(world *self)
     serve_discovery(self->fake, FAKE_FOREVER);
 }
 
-/* Some come before the one who asks is under way, some while it is, some after
- * it has landed: that is up to the scheduler, so it is done again and again. */
+/* Some lookups come before the requests are sent, some while they are under
+ * way, some after the answer. That depends on the scheduler, so it is done many
+ * times. */
 static void concurrent_lookups_share_one_answer(void **state)
 {
     static const char *const names[] = {"pods", "po", "deploy", "events"};
@@ -122,7 +123,7 @@ static void concurrent_lookups_share_one_failure(void **state)
 {
     world *self = *state;
 
-    /* Whoever comes too late for a flight makes another one. */
+    /* A lookup that comes after the failure sends requests of its own. */
     fake_transport_answer(self->fake, &(fake_answer){.failure = KL_EUNAVAILABLE,
                                                      .times = FAKE_FOREVER});
     for (int i = 0; i < ASKERS; i++) {

@@ -1,6 +1,6 @@
 /*
- * discovery_spec.c - what a server serves is asked in both forms, whatever of
- * it does not answer, and no more often than need be.
+ * discovery_spec.c - discovery is asked in both forms, also if part of it does
+ * not answer, and no more often than necessary.
  */
 #include "api/discovery.h"
 

@@ -1,6 +1,6 @@
 /*
  * list_watch_fault_spec.c - a list or watch that breaks off, or breaks the
- * protocol, is an error of its own code: nothing is skipped, or made up.
+ * protocol, is an error with its own code: no object is skipped or invented.
  */
 #include "source_world.h"
 

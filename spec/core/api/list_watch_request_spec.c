@@ -1,6 +1,6 @@
 /*
- * list_watch_request_spec.c - what a list_watch asks for, and what it makes of
- * a refusal, or of an answer that no API server gives.
+ * list_watch_request_spec.c - the requests of a list_watch, and how it takes a
+ * refusal, or an answer that no API server gives.
  */
 #include "api/discovery.h"
 #include "base/mem.h"

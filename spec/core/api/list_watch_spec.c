@@ -1,6 +1,6 @@
 /*
- * list_watch_spec.c - what a list_watch makes of lists and watches: every item
- * as soon as its last byte is in, however the bytes are cut.
+ * list_watch_spec.c - how a list_watch reads lists and watches: it returns
+ * every item as soon as its last byte is there, however the bytes are cut.
  */
 #include "failing_alloc.h"
 #include "source_world.h"

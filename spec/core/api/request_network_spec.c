@@ -245,7 +245,7 @@ static void an_unread_stream_stops_no_other_request(void **state)
     kl_event_queue_free(queue);
 }
 
-/* What a script's collector does in the child. */
+/* Frees everything in the child, as a script's collector would. */
 static int give_back(kl_client *client, kl_request *request)
 {
     const kl_call call = {.method = "GET", .target = "/x"};

@@ -1,6 +1,7 @@
 /*
  * request_plugin_spec.c - requests that wait for an exec credential plugin:
- * nothing else waits for it, and it ends with the last request that does.
+ * other requests do not wait for it, and the plugin ends with the last request
+ * that needs it.
  */
 #include "request_rig.h"
 

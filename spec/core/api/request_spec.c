@@ -1,6 +1,6 @@
 /*
- * request_spec.c - requests that do not block their caller: how they are
- * completed, and what comes of one that is not answered, against a scripted
+ * request_spec.c - requests that do not block their caller: how they complete,
+ * and what happens to a request that is not answered, against a scripted
  * transport.
  */
 #include "request_rig.h"

@@ -1,6 +1,6 @@
 /*
  * resource_names_spec.c - names as people type them lead to the resource that
- * kubectl would take, and a name that leads nowhere to an error that helps.
+ * kubectl would take; an unknown name leads to an error with a remedy.
  */
 #include "api/discovery.h"
 
@@ -199,7 +199,7 @@ static void the_error_for_an_unknown_name_has_a_remedy(void **state)
                   "CustomResourceDefinition", "is not installed yet");
 }
 
-/* Also where a built-in resource is called nearly so. */
+/* Also if a built-in resource has nearly the same name. */
 static void the_error_for_an_unserved_group_asks_for_its_crd(void **state)
 {
     static const char *const names[] = {

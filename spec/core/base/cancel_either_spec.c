@@ -1,6 +1,6 @@
 /*
- * cancel_either_spec.c - a token made of two others fires with the first of
- * them, whenever that was, and not without one.
+ * cancel_either_spec.c - a token that combines two others fires when the first
+ * of them fires, also if that was earlier.
  */
 #include "base/cancel.h"
 

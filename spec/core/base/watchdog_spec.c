@@ -1,6 +1,6 @@
 /*
- * watchdog_spec.c - a thread that stays in one activity is named in the log,
- * one that goes on is not, and the texts of an activity may be freed after it.
+ * watchdog_spec.c - the log names a thread that stays in one activity, and no
+ * other; the texts of an activity may be freed after it.
  */
 #include "base/mem.h"
 #include "base/watchdog.h"

@@ -1,6 +1,7 @@
 /*
  * delta_fifo_spec.c - the queue keeps the order of the stream, is bounded, and
- * lets nobody wait for ever. Cases of client-go's RealFIFO tests that apply.
+ * lets no thread wait for ever. It has the cases of client-go's RealFIFO tests
+ * that apply.
  */
 #include "cache/delta_fifo.h"
 
@@ -161,7 +162,7 @@ static void a_push_to_a_full_queue_times_out(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
 
-/* A thread in one blocking call, and what came of it. */
+/* A thread in one blocking call, and the call's result. */
 typedef struct waiter {
     kl__delta_fifo *fifo;
     kl__cancel *cancel;

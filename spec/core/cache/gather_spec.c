@@ -1,6 +1,7 @@
 /*
  * gather_spec.c - a queue that gathers a burst may let its consumer sleep, but
- * whatever ends a burst wakes it: many times over, as it may not have slept.
+ * the end of a burst wakes the consumer. It is tried many times, as the
+ * consumer may not have slept.
  */
 #include "cache/delta_fifo.h"
 
@@ -79,7 +80,8 @@ static void add(world *self, int count)
     }
 }
 
-/* The consumer has taken so many since the beginning, or does in time. */
+/* Asserts that the consumer takes so many deltas since the beginning, in
+ * time. */
 static void arrive(world *self, size_t count)
 {
     int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;

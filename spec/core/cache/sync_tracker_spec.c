@@ -1,5 +1,6 @@
 /*
- * sync_tracker_spec.c - counts what one handler still has to be shown.
+ * sync_tracker_spec.c - the tracker counts the initial objects that a handler
+ * has still to handle.
  */
 #include "cache/sync_tracker.h"
 

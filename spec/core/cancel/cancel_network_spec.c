@@ -1,6 +1,6 @@
 /*
  * cancel_network_spec.c - every call that waits for a server, against each kind
- * of one, cancelled at random moments. The lint of blocking calls reads the
+ * of server, cancelled at random moments. The lint of blocking calls reads the
  * names of the calls here.
  */
 #include "network_scene.h"
@@ -227,7 +227,7 @@ static void block_last_reference(void *scene_)
     block_informer_close(self);
 }
 
-/* ---- the table: each call by its name, and against whom ---- */
+/* ---- the table: each call by its name, and the peers ---- */
 
 typedef enum against { EVERYBODY, SERVERS } against;
 
@@ -371,7 +371,7 @@ static void a_call_in_the_tls_handshake_can_be_cancelled(void **state)
     run_against(PEER_NO_TLS);
 }
 
-/* The threads that curl has left to name servers end once those answer. */
+/* curl's threads that look up a name end once the name server answers. */
 static int release_names(void **state)
 {
     (void)state;

@@ -246,7 +246,7 @@ static void programs(void **state)
     trials_run(trials, sizeof(trials) / sizeof(trials[0]));
 }
 
-/* ---- somebody else runs the plugin ---- */
+/* ---- another thread runs the plugin ---- */
 
 static kl__thread flyer;
 
@@ -322,7 +322,8 @@ static void wake_queue(void *scene_)
 
 /* ---- a handler that does not make room ---- */
 
-/* On the real clock: specs' own wakes whoever waits on it now and then. */
+/* On the real clock: the fake clock of specs now and then wakes a thread that
+ * waits on it. */
 typedef struct crowd {
     kl__indexer *indexer;
     kl__health health;

@@ -1,6 +1,6 @@
 /*
- * credentials_spec.c - what a request is sent with, while files are replaced
- * and many ask at once.
+ * credentials_spec.c - the credentials of a request, while files are replaced
+ * and many threads ask at the same time.
  */
 #include "config/credentials.h"
 #include "config/load.h"

@@ -1,6 +1,6 @@
 /*
- * exec_spec.c - exec credential plugins: how they are run, what they are told,
- * how their answers are taken and kept.
+ * exec_spec.c - exec credential plugins: how they are run, what they get, how
+ * their answers are read and kept.
  */
 #include "config/credentials.h"
 #include "config/exec_credential.h"

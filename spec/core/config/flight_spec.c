@@ -1,6 +1,6 @@
 /*
- * flight_spec.c - however many threads ask for credentials at once, the plugin
- * is run once, and each of them can be cancelled by itself.
+ * flight_spec.c - if many threads ask for credentials at the same time, the
+ * plugin runs once, and each thread can be cancelled by itself.
  */
 #include "base/clock.h"
 #include "base/thread.h"

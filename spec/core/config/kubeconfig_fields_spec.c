@@ -179,7 +179,7 @@ static void an_unreadable_file_is_an_error_with_a_remedy(void **state)
                             "Permission denied; let this user read it");
         return;
     }
-    /* root may read everything: be nobody for a moment */
+    /* root may read everything: use another user id for a moment */
     assert_int_equal(seteuid(65534), 0);
     failed = kl_config_load(&options, &err) == NULL;
     assert_int_equal(seteuid(0), 0);

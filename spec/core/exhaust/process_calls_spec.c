@@ -1,7 +1,7 @@
 /*
  * process_calls_spec.c - every public call on programs, with each allocation
- * failing on whichever thread makes it: the caller's, or the one that waits for
- * the program.
+ * failing on the thread that makes it: the caller's thread, or the thread that
+ * waits for the program.
  */
 #include "every_call.h"
 #include "failing_alloc.h"

@@ -1,7 +1,7 @@
 /*
- * hostile_chaos_spec.c - one byte of what a good server sends is changed, lost,
- * doubled or the last: whatever that makes of it, the informer gets over it,
- * and in the end has what the server has. From seeds, so it can be repeated.
+ * hostile_chaos_spec.c - one byte of a healthy server's answer is changed,
+ * lost, doubled, or the last one: the informer recovers, and in the end has the
+ * server's objects. Seeds make the damage, so it can be repeated.
  */
 #include "kube_script.h"
 
@@ -47,7 +47,7 @@ static void damage(const char *text, unsigned seed, char *damaged)
     }
 }
 
-/* What follows the damage: the version is lost, then all is well. */
+/* After the damage: the version is lost, then everything works. */
 static void then_all_is_well(kube *k)
 {
     kube_on(k, "watch", ENDED_WATCH(ERROR_EVENT(EXPIRED)));

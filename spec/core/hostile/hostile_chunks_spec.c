@@ -1,6 +1,6 @@
 /*
- * hostile_chunks_spec.c - the whole stack is told the same, however a server
- * cuts, spaces, orders and compresses what it sends.
+ * hostile_chunks_spec.c - the informer delivers the same events, however a
+ * server cuts, spaces, orders and compresses its answers.
  */
 #include "kube_script.h"
 
@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-/* Strings with brackets, quotes, escapes and multi-byte characters in the way
- * of whoever looks for the end of a frame. */
+/* Strings with brackets, quotes, escapes and multi-byte characters, which make
+ * the end of a frame hard to find. */
 #define NASTY                                                        \
     "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"        \
     "\"name\":\"b\",\"uid\":\"uid-b\",\"resourceVersion\":\"2\","    \
@@ -176,7 +176,7 @@ static void a_gzip_list_that_is_cut_in_the_middle_is_no_list(void **state)
             STEPS(HOSTILE_TEXT(GZIP_HEAD), whole, HOSTILE_STREAM_END));
     kube_on(k, "watch", QUIET_WATCH);
     kube_open(k);
-    /* Two reasons: an end without an end, and a reset. */
+    /* Two errors: an end without the end of the gzip stream, and a reset. */
     kube_told(k, "!unavailable !unavailable *a@1 synced");
     kube_reason(k, "broke off");
     kube_requests(k, "list", 3);

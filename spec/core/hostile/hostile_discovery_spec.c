@@ -34,7 +34,7 @@ static void open_by_discovery(kube *k)
     kube_open(k);
 }
 
-/* Nodes are found after all, and listed. */
+/* Asserts that nodes are found in the end, and listed. */
 static void ends_well(kube *k, const char *story)
 {
     kube_always(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));

@@ -1,6 +1,6 @@
 /*
  * hostile_events_spec.c - events that repeat themselves, go back, have no
- * version, or come too late: what happened is told, once.
+ * version, or come too late: handlers get each change once.
  */
 #include "event_record.h"
 #include "kube_script.h"
@@ -40,8 +40,8 @@ static void duplicate_events_are_delivered_once(void **state)
     kube_requests(k, "watch", 1);
 }
 
-/* An ADDED for what is known, a MODIFIED for what is not: what happened is
- * told, not what the server calls it. */
+/* An ADDED for a known object, a MODIFIED for an unknown one: handlers get what
+ * happened, not what the server calls it. */
 static void the_cache_decides_what_an_event_is(void **state)
 {
     kube *k = *state;
@@ -228,7 +228,7 @@ static void lists_that_are_always_too_old_are_no_hot_loop(void **state)
     kube_open(k);
     assert_true(hostile_await_requests(k->server, "watch", 12));
     assert_true(kube_elapsed(k) >= 800 * 7 + 30000);
-    /* Each list is health; what fails after it is told again. */
+    /* Each list ends the error; a failure after it is reported again. */
     kube_told(k, "*a@1 synced !gone !gone");
 }
 

@@ -1,6 +1,6 @@
 /*
- * hostile_http_spec.c - heads, statuses and bodies that are none of an API
- * server's, or of one in need.
+ * hostile_http_spec.c - heads, statuses and bodies that no healthy API server
+ * sends.
  */
 #include "kube_script.h"
 
@@ -34,7 +34,8 @@ static const char *date_in(int seconds, char *buffer, size_t size)
     return buffer;
 }
 
-/* How long a list that is answered thus waits before it is sent again. */
+/* How long the informer waits, after such an answer to a list, before it lists
+ * again. */
 static int64_t wait_after(void **state, int status, const char *field)
 {
     kube *k = kube_renew(state);
@@ -110,7 +111,7 @@ static void overload_of_a_watch_is_no_reason_to_list(void **state)
 
 /* ---- what is not of an API server ---- */
 
-/* Such answers to a list and to a watch, and good ones after them. */
+/* A list and a watch get this answer, and valid answers after it. */
 static void is_told_and_survived(kube *k, const hostile_step *steps,
                                  size_t count, const char *code)
 {
@@ -123,7 +124,8 @@ static void is_told_and_survived(kube *k, const hostile_step *steps,
     kube_on(k, "watch", steps, count);
     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
     kube_open(k);
-    /* Once for the two lists; the third was well, so the watch's is new. */
+    /* One error for two lists; the third list succeeds, so the watch's error is
+     * reported again. */
     kl__buf_printf(&story, "!%s *a@1 synced !%s +b@11", code, code);
     kube_told(k, story.bytes);
     kube_requests(k, "list", 3);

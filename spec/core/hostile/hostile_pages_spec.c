@@ -30,8 +30,8 @@ static void begin(kube *k)
     kube_on(k, "watch", OPEN_WATCH(ERROR_EVENT(EXPIRED)));
 }
 
-/* A page 2 that fails thus, a relist that succeeds, and what handlers are told
- * of the failure; NULL: nothing, as the list is asked for at once. */
+/* Page 2 fails like this, a relist succeeds. `reason`: the error that handlers
+ * get; NULL: none, as the list is sent again at once. */
 static void a_relist_survives(kube *k, const hostile_step *page_2, size_t count,
                               const char *reason)
 {

@@ -26,7 +26,7 @@ static void a_watch_that_is_always_closed_at_once_is_no_hot_loop(void **state)
     kube *k = *state;
 
     begin(k);
-    k->options.idle_timeout_ms = -1; /* nobody asks what the silence is about */
+    k->options.idle_timeout_ms = -1; /* no probe */
     kube_always(k, "watch", STEPS(HOSTILE_STREAM, HOSTILE_STREAM_END));
     kube_open(k);
     kube_told(k, "*a@1 *b@2 synced !unavailable");

@@ -36,7 +36,7 @@ static void a_refused_connection_names_host_port_and_remedy(void **state)
     char *url = strdup(hostile_url(f->server));
     kl_error err;
 
-    hostile_free(f->server); /* nobody listens there now */
+    hostile_free(f->server); /* the port is closed now */
     f->server = NULL;
     assert_int_equal(read_to_end(get(f->transport, url, "/"), NULL, &err),
                      KL_EUNAVAILABLE);

@@ -1,6 +1,6 @@
 /*
- * curl_tls_spec.c - who is believed over TLS, under which name, and with which
- * certificate of our own; and what is said when it is not.
+ * curl_tls_spec.c - which servers are trusted over TLS, under which name, which
+ * client certificate they get; and the errors otherwise.
  */
 #include "http/transport.h"
 
@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-/* Made once: an authority, and who it vouches for. */
+/* Made once: an authority, another one, and certificates of the first. */
 static certificate authority, stranger, by_address, by_name, expired;
 static certificate alice, bob;
 
@@ -115,7 +115,7 @@ static void assert_refused(fixture *f, const kl__tls_options *options,
     assert_non_null(strstr(err.message, "127.0.0.1:"));
 }
 
-/* ---- who is believed ---- */
+/* ---- which servers are trusted ---- */
 
 static void a_server_with_a_certificate_of_the_given_ca_is_trusted(void **state)
 {
@@ -335,7 +335,7 @@ static void http_to_a_tls_port_names_the_remedy(void **state)
     kl_error err;
 
     f->server = hostile_new(NULL);
-    /* What a TLS server says to one who speaks none: a fatal alert. */
+    /* A TLS server answers plain HTTP with a fatal alert. */
     hostile_on(
         f->server, "",
         STEPS(HOSTILE_BYTES("\x15\x03\x01\x00\x02\x02\x46", 7), HOSTILE_CLOSE));

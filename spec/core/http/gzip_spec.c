@@ -120,7 +120,7 @@ static void a_damaged_gzip_member_is_an_error(void **state)
         in.bytes[at] ^= 0x55;
         code = decode(&in, in.length, 64, &out, &whole);
         in.bytes[at] ^= 0x55;
-        /* Time, flags and system of a header are nobody's business. */
+        /* The time, flags and system of a gzip header do not matter. */
         assert_true(code == KL_EPARSE || !whole ||
                     strcmp(out.bytes, "one two") == 0);
         kl__buf_deinit(&out);

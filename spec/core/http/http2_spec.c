@@ -424,8 +424,8 @@ static void many_readers_of_one_connection_get_all_bytes(void **state)
     }
 }
 
-/* Unpaused, because libcurl 7.88 leaks what it held back for those that a
- * broken connection ends, and nobody is asked before. */
+/* The streams are not paused: if a connection breaks, libcurl 7.88 leaks the
+ * bytes that it held back for paused streams. */
 static void a_killed_server_ends_every_stream(void **state)
 {
     server *s = *state;

@@ -1,5 +1,6 @@
 /*
- * processor_errors_spec.c - who is told that the stream broke, and how often.
+ * processor_errors_spec.c - which handlers get an error of the stream, and how
+ * often.
  */
 #include "informer/processor.h"
 

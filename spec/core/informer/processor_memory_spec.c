@@ -97,7 +97,7 @@ static void an_error_that_is_over_is_not_delivered_later(void **state)
     rig_end(&rig);
 }
 
-/* Somebody who takes out what joins, before it has got its first events. */
+/* A thread that removes a registration before it has got its first events. */
 typedef struct remover {
     processor_rig *rig;
     kl__thread thread;

@@ -1,6 +1,6 @@
 /*
- * processor_spec.c - who is told what: early or late, one or many, changes
- * and resyncs. Errors are in processor_errors_spec.c.
+ * processor_spec.c - which events handlers get: early or late, one handler or
+ * many, changes and resyncs. Errors are in processor_errors_spec.c.
  */
 #include "informer/processor.h"
 

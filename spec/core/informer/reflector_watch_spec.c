@@ -219,7 +219,7 @@ static void rubbish_three_times_in_a_row_causes_a_relist(void **state)
            "[a@1]=10 !parse [a@1 c@12]=13");
 }
 
-/* Who has seen a list since then believes that all is well. */
+/* A list ends the error, so the same error after it is reported again. */
 static void an_error_that_comes_back_is_reported_again(void **state)
 {
     expect(state,

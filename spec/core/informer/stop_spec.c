@@ -205,7 +205,7 @@ static void a_second_removal_inside_the_handler_is_harmless(void **state)
     kl_informer_close(world->informer); /* waits for it all the same */
     world->informer = NULL;
     assert_int_equal(self.left.count, 1);
-    await_nothing_lives(); /* its thread was nobody's to join */
+    await_nothing_lives(); /* its thread is detached */
     scene_end(&self);
 }
 

@@ -1,6 +1,6 @@
 /*
- * doc_spec.c - documents are read strictly, keep every number, and refuse what
- * would hurt those who walk them.
+ * doc_spec.c - documents are read strictly, keep every number, and are refused
+ * if walking them would be dangerous.
  */
 #include "base/mem.h"
 #include "failing_alloc.h"

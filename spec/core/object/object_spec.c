@@ -1,6 +1,6 @@
 /*
- * object_spec.c - an object keeps its text but for managedFields and
- * whitespace, knows who it is, and shares one tree among all who open it.
+ * object_spec.c - an object keeps its text except managedFields and whitespace,
+ * has its identity, and shares one tree among all its users.
  */
 #include "base/thread.h"
 #include "failing_alloc.h"
