@@ -111,7 +111,7 @@ static void overload_of_a_watch_is_no_reason_to_list(void **state)
 
 /* ---- what is not of an API server ---- */
 
-/* A list and a watch get this answer, and valid answers after it. */
+/* Two lists and a watch get this answer, and valid answers after it. */
 static void is_told_and_survived(kube *k, const hostile_step *steps,
                                  size_t count, const char *code)
 {
