@@ -122,7 +122,7 @@ static void explain_verification(const kl__curl_stream *stream,
 {
     const char *remedy = "its CA is not trusted: set certificate-authority to "
                          "the cluster's CA (insecure-skip-tls-verify trusts "
-                         "everybody)";
+                         "any server)";
 
     if (message_has(stream, "match")) {
         remedy = "its certificate is for another name: set tls-server-name to "

@@ -11,7 +11,7 @@ local metrics = {
 -- Name, type, help, and the function that reads the value.
 local FAMILIES = {
     { "synced", "gauge", "1 once a complete list was published", function(s) return s.synced end },
-    { "age_seconds", "gauge", "Seconds since the owner last heard of the API server; -1: never",
+    { "age_seconds", "gauge", "Seconds since the API server last sent anything; -1: never",
         function(s)
             local age = tonumber(s.age_ms)
             return age < 0 and -1 or age / 1000
