@@ -1,7 +1,7 @@
 /*
  * hostile_patience_spec.c - servers that keep a client waiting, on the real
- * clock. All of them are kept waiting at the same time: each case begins before
- * the first one ends.
+ * clock. The clients of all tests wait at the same time: begin_all() starts
+ * every client before the first test runs.
  */
 #include "kube_script.h"
 
@@ -22,7 +22,7 @@
     "{\"resource\":\"nodes\",\"responseKind\":{\"kind\":\"Node\"},\"scope\":" \
     "\"Cluster\",\"verbs\":[\"list\",\"watch\"]}"
 
-/* A cluster for each case, and when they all began. */
+/* One cluster for each test, and the time at which all of them began. */
 typedef struct company {
     kube **kubes;
     int64_t began;
@@ -55,7 +55,7 @@ static const beginning beginnings[] = {begin_no_list,      begin_no_watch,
 
 enum { COUNT = sizeof(beginnings) / sizeof(beginnings[0]), WAIT_MS = 60000 };
 
-/* The cluster that began thus. */
+/* The cluster that `begin` has prepared. */
 static kube *kube_of(const company *c, beginning begin)
 {
     size_t i = 0;
@@ -163,7 +163,7 @@ static void a_list_is_complete_although_its_body_does_not_end(void **state)
     assert_in_range(now() - c->began, 0, 20000);
 }
 
-/* Of an error's body, what comes in time has to do. */
+/* The error's message is the part of the body that comes in time. */
 static void begin_an_open_error(kube *k)
 {
     kube_on(

@@ -171,8 +171,8 @@ static void *send_signal(void *arg)
     return NULL;
 }
 
-/* Whether the signal comes before the wait or during it: it has woken the
- * queue. */
+/* The signal may come before the wait or during it: its handler wakes the
+ * queue in both cases. */
 static void a_signal_handler_may_wake_a_waiter(void **state)
 {
     struct sigaction action = {.sa_handler = wake_on_signal}, before;

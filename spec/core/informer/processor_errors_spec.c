@@ -74,8 +74,9 @@ static void a_late_handler_gets_the_standing_error(void **state)
     rig_end(&rig);
 }
 
-/* An event makes the error of a moment ago past, but does not prove that all is
- * well: when it comes again, only a handler that joined between is told. */
+/* After an event, a new handler is not told the earlier error, but the event
+ * does not prove that the error is over: when the error comes again, only a
+ * handler that joined in between is told. */
 static void
 an_error_that_comes_again_is_told_to_who_joined_between(void **state)
 {

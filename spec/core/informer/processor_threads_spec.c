@@ -1,7 +1,8 @@
 /*
- * processor_threads_spec.c - everybody at once: an informer that changes the
- * cache, handlers that are slow, exact, late or on the point of leaving, and
- * readers. Whatever the schedule, each sees a history and ends with the truth.
+ * processor_threads_spec.c - several threads at once: an informer that changes
+ * the cache, handlers that are slow, that see every change, that join late or
+ * that leave, and readers of the cache. In every schedule, each handler sees a
+ * valid history and ends with what the cache holds.
  */
 #include "kubelua/memory.h"
 #include "pods.h"
@@ -23,7 +24,7 @@ enum { CHANGES = 3000, KEYS = 12, SLOW = 2, JOINS = 60, INDEXES = 12 };
 
 typedef struct stage {
     processor_rig rig;
-    atomic_bool is_over; /* the informer has done all that it does */
+    atomic_bool is_over; /* the informer has made its last change */
     uint32_t seed;
     int version;
     uint64_t errors;
@@ -113,7 +114,7 @@ static void *inform(void *arg)
     return NULL;
 }
 
-/* Shows a witness all that waits. */
+/* Shows the witness every event that waits. */
 static void pull_all(kl_registration *registration, witness *seen)
 {
     kl_event event;
@@ -124,7 +125,7 @@ static void pull_all(kl_registration *registration, witness *seen)
     }
 }
 
-/* One that pulls for as long as the informer runs, and then the rest. */
+/* A handler that takes events while the informer runs, and then the rest. */
 typedef struct puller {
     stage *stage;
     kl_event_queue *queue;
@@ -170,7 +171,7 @@ static void puller_end(puller *self, const kl_object_list *truth)
     witness_clear(&self->seen);
 }
 
-/* Comes, looks, and goes, again and again. */
+/* A handler that joins, takes its first deltas and leaves, again and again. */
 static void *come_and_go(void *arg)
 {
     stage *self = arg;

@@ -84,8 +84,8 @@ static void a_failed_list_leaves_the_cache_unchanged(void **state)
     assert_int_equal(world->status.lists, 2);
 }
 
-/* As by a server that knows limits, but no tokens: each of its pages is the
- * first, with a token of its own. */
+/* Such a server obeys `limit`, but ignores `continue`: each page that it sends
+ * is the first page, with a new token. */
 static void a_repeated_page_is_an_error(void **state)
 {
     expect(state, "a@1 =10>C1; a@1 =11>C2; a@1 =12",
@@ -102,7 +102,7 @@ static void a_page_without_items_is_a_page(void **state)
            "[a@1 b@2]=10");
 }
 
-/* Where a server takes too long for all at once, it would each time. */
+/* A server that takes too long for one whole list would do so each time. */
 static void a_list_that_times_out_is_retried_in_pages(void **state)
 {
     expect(state,
@@ -157,7 +157,8 @@ static void a_relist_after_a_fuzzy_list_asks_for_the_newest(void **state)
            "[a@1 b@40]=10 !gone [b@40]=95");
 }
 
-/* What was deleted meanwhile is not in them: that is newer as well. */
+/* The later pages lack the objects that were deleted meanwhile: their content
+ * is newer than the version, too. */
 static void a_relist_after_fuzzy_deletes_asks_for_the_newest(void **state)
 {
     expect(state, "a@1 =10>C1; !gone:410>R1; =90; !gone; a@1 =95; ok",

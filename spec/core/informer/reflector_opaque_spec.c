@@ -144,8 +144,9 @@ static void bookmarks_below_the_last_one_are_no_sign_of_life(void **state)
            OPAQUE_DELTAS " !version_ahead []=50");
 }
 
-/* Until the server has said whether it has reached the version: what it was
- * restored to may be above the last list, and below the last event. */
+/* Bookmarks are not trusted before the server has said whether it has reached
+ * the version: a restored server may be above the last list's version, and
+ * below the last event's. */
 static void bookmarks_are_trusted_after_an_answered_probe(void **state)
 {
     expect(state,

@@ -361,7 +361,7 @@ static void health_clears_the_error_of_the_status(void **state)
     assert_int_equal(world->status.failures, 1);
 }
 
-/* A proxy that ends each watch after some seconds fails in nothing. */
+/* That a proxy ends each watch after some seconds is no failure. */
 static void a_watch_that_was_ended_clears_the_error_of_the_status(void **state)
 {
     reflector_world *world = *state;
