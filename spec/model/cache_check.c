@@ -120,8 +120,7 @@ void cache_begin(reading *self, world *in, user_informer *informer)
 static bool is_still_checked(const reading *self, const world *in)
 {
     return self->is_checked && !in->has_restored && !self->feed->is_murky &&
-           (self->feed->fuzzy_until == 0 ||
-            self->feed->fuzzy_until != INT64_MAX);
+           self->feed->fuzzy_until != INT64_MAX;
 }
 
 static void raise_floor(feed *of, size_t floor)

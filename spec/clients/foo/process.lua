@@ -16,8 +16,9 @@ end
 
 ---Sends SIGTERM, and waits until the process has ended; false after ten seconds.
 function process.stop(pid)
-    return os.execute(("kill %s; tries=0; while kill -0 %s 2>/dev/null; do "
+    local ok = os.execute(("kill %s; tries=0; while kill -0 %s 2>/dev/null; do "
         .. "tries=$((tries + 1)); [ $tries -lt 200 ] || exit 1; sleep 0.05; done"):format(pid, pid))
+    return ok == true or ok == 0 -- LuaJIT returns the status
 end
 
 return process

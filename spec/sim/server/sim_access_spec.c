@@ -203,7 +203,7 @@ static void a_role_allows_what_its_rules_name_and_no_more(void **state)
 }
 
 static void
-a_token_of_nobody_is_refused_and_an_admin_may_everything(void **state)
+an_unknown_token_is_refused_and_an_admin_may_do_everything(void **state)
 {
     const somebody nobody = {"no-such-token", NULL, NULL};
     fixture *f = *state;
@@ -371,7 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_role_allows_what_its_rules_name_and_no_more, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
-            a_token_of_nobody_is_refused_and_an_admin_may_everything, set_up,
+            an_unknown_token_is_refused_and_an_admin_may_do_everything, set_up,
             tear_down),
         cmocka_unit_test_setup_teardown(
             a_service_account_authenticates_with_its_token, set_up, tear_down),
