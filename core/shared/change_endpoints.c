@@ -23,11 +23,13 @@ typedef struct ranked {
     class_of class_;
     uint64_t zone, node, identity;
     size_t host_length, zone_length, node_length;
+    uint32_t texts_at; /* in words from the first text */
 } ranked;
 
 struct kl__ranking {
     size_t count;
-    size_t words; /* of the value: the records and their texts */
+    size_t by_zone;    /* more behind those: see layout.h */
+    size_t text_words; /* of all texts */
     ranked all[];
 };
 
@@ -113,6 +115,11 @@ static uint64_t place_of(const char *text, size_t length)
     return length > 0 ? kl_shared_hash(text, length) : 0;
 }
 
+static uint64_t first_zone(const char *zones)
+{
+    return place_of(zones, strcspn(zones, ","));
+}
+
 static kl_code rank_endpoint(const kl_endpoint *endpoint, ranked *to,
                              kl_error *err)
 {
@@ -124,17 +131,17 @@ static kl_code rank_endpoint(const kl_endpoint *endpoint, ranked *to,
         return kl_error_set(err, KL_EINVAL, "an endpoint without a host");
     }
     if (to->host_length > KL_SHARED_HOST_MAX ||
-        to->zone_length > KL_SHARED_PLACE_MAX ||
+        to->zone_length > KL_SHARED_ZONES_MAX ||
         to->node_length > KL_SHARED_NODE_MAX) {
         return kl_error_set(err, KL_ETOO_LARGE,
                             "an endpoint's host, zone or node of %zu, %zu and "
                             "%zu bytes: %d, %d and %d at most",
                             to->host_length, to->zone_length, to->node_length,
-                            KL_SHARED_HOST_MAX, KL_SHARED_PLACE_MAX,
+                            KL_SHARED_HOST_MAX, KL_SHARED_ZONES_MAX,
                             KL_SHARED_NODE_MAX);
     }
     to->class_ = classify_endpoint(endpoint);
-    to->zone = place_of(endpoint->zone, to->zone_length);
+    to->zone = to->zone_length > 0 ? first_zone(endpoint->zone) : 0;
     to->node = place_of(endpoint->node, to->node_length);
     to->identity = identity_of(endpoint, to->host_length);
     return KL_OK;
@@ -165,12 +172,68 @@ static void sort_endpoints(kl__ranking *self)
     }
     self->count = kept;
     sort_ranked(all, kept, by_place);
+    for (size_t i = 0; i < kept; i++) {
+        all[i].texts_at = (uint32_t)self->text_words;
+        self->text_words += text_words_of(&all[i]);
+    }
+}
+
+/* The number of records by zone that these endpoints have at most; 0: each is
+ * for one zone. */
+static size_t count_by_zone(const kl_endpoint *endpoints, size_t count)
+{
+    size_t zones = count;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *zone = endpoints[i].zone;
+
+        while (zone != NULL && (zone = strchr(zone, ',')) != NULL) {
+            zone++;
+            zones++;
+        }
+    }
+    return zones > count ? zones : 0;
+}
+
+/* Adds a copy of an endpoint for each of its zones. */
+static void add_zones(kl__ranking *self, const ranked *one)
+{
+    ranked *first = &self->all[self->count + self->by_zone], *end = first;
+    const char *zone = one->zone_length > 0 ? one->endpoint.zone : "";
+
+    while (*zone != '\0') {
+        const ranked *same = first;
+
+        *end = *one;
+        end->zone = first_zone(zone);
+        while (same->zone != end->zone) {
+            same++;
+        }
+        end += same == end ? 1 : 0;
+        zone += strcspn(zone, ",");
+        zone += *zone == ',' ? 1 : 0;
+    }
+    self->by_zone += (size_t)(end - first);
+}
+
+static void sort_zones(kl__ranking *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->all[i].class_ != CLASS_OTHER) {
+            add_zones(self, &self->all[i]);
+        }
+    }
+    if (self->by_zone > UINT16_MAX) {
+        self->by_zone = 0; /* more than can be counted: first zones only */
+    }
+    sort_ranked(&self->all[self->count], self->by_zone, by_place);
 }
 
 kl__ranking *kl__ranking_new(const kl_endpoint *endpoints, size_t count,
                              kl_error *err)
 {
     kl__ranking *self;
+    size_t by_zone;
 
     if (count > KL_SHARED_ENDPOINTS_MAX) {
         kl_error_set(err, KL_ETOO_LARGE,
@@ -178,13 +241,13 @@ kl__ranking *kl__ranking_new(const kl_endpoint *endpoints, size_t count,
                      count, KL_SHARED_ENDPOINTS_MAX);
         return NULL;
     }
-    self = kl__malloc(sizeof(*self) + count * sizeof(self->all[0]));
+    by_zone = count_by_zone(endpoints, count);
+    self = kl__malloc(sizeof(*self) + (count + by_zone) * sizeof(ranked));
     if (self == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory");
         return NULL;
     }
-    self->count = count;
-    self->words = 0;
+    *self = (kl__ranking){.count = count};
     for (size_t i = 0; i < count; i++) {
         if (rank_endpoint(&endpoints[i], &self->all[i], err) != KL_OK) {
             kl__free(self);
@@ -192,8 +255,8 @@ kl__ranking *kl__ranking_new(const kl_endpoint *endpoints, size_t count,
         }
     }
     sort_endpoints(self);
-    for (size_t i = 0; i < self->count; i++) {
-        self->words += KL__RECORD_WORDS + text_words_of(&self->all[i]);
+    if (by_zone > 0) {
+        sort_zones(self);
     }
     return self;
 }
@@ -222,48 +285,79 @@ static uint64_t *write_text(uint64_t *to, const char *text, size_t length)
     return to + kl__text_words(length);
 }
 
-static void write_all(kl__change *change, uint32_t value_at, const ranked *all,
-                      size_t count)
+/* Writes records one after the other, and counts them by class. */
+static void write_records(uint64_t *record, uint32_t texts_at,
+                          const ranked *all, size_t count, uint64_t *counts)
 {
-    uint64_t *record = &change->block[value_at];
-    uint64_t *texts = record + count * KL__RECORD_WORDS;
     uint32_t before = 0;
-    uint64_t counts[CLASSES] = {0};
-    bool has_weights = false;
 
     for (size_t i = 0; i < count; i++, record += KL__RECORD_WORDS) {
         const ranked *one = &all[i];
 
-        write_record(record, one, before, (uint32_t)(texts - change->block));
+        write_record(record, one, before, texts_at + one->texts_at);
         if (one->host_length < KL__RECORD_HOST_SIZE) {
             memcpy(&record[KL__RECORD_HOST], one->endpoint.host,
                    one->host_length);
-        } else {
-            texts = write_text(texts, one->endpoint.host, one->host_length);
         }
-        texts = write_text(texts, one->endpoint.zone, one->zone_length);
-        texts = write_text(texts, one->endpoint.node, one->node_length);
         before += one->endpoint.weight;
         counts[one->class_]++;
-        has_weights |= one->class_ != CLASS_OTHER &&
-                       one->endpoint.weight != all[0].endpoint.weight;
     }
-    change->block[KL__BLOCK_FORM] |=
-        (uint64_t)KL__BLOCK_ENDPOINTS << 16 | (uint64_t)has_weights << 24;
-    change->block[KL__BLOCK_COUNTS] = counts[CLASS_READY] |
-                                      counts[CLASS_SERVING] << 16 |
-                                      (uint64_t)count << 32;
+}
+
+static void write_texts(uint64_t *to, const ranked *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ranked *one = &all[i];
+
+        if (one->host_length >= KL__RECORD_HOST_SIZE) {
+            to = write_text(to, one->endpoint.host, one->host_length);
+        }
+        to = write_text(to, one->endpoint.zone, one->zone_length);
+        to = write_text(to, one->endpoint.node, one->node_length);
+    }
+}
+
+static bool has_weights(const kl__ranking *self)
+{
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->all[i].class_ != CLASS_OTHER &&
+            self->all[i].endpoint.weight != self->all[0].endpoint.weight) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_all(uint64_t *block, uint32_t value_at,
+                      const kl__ranking *self)
+{
+    uint64_t counts[CLASSES] = {0}, by_zone[CLASSES] = {0};
+    size_t zones_at = value_at + self->count * KL__RECORD_WORDS;
+    size_t texts_at = zones_at + self->by_zone * KL__RECORD_WORDS;
+
+    write_records(&block[value_at], (uint32_t)texts_at, self->all, self->count,
+                  counts);
+    write_records(&block[zones_at], (uint32_t)texts_at, &self->all[self->count],
+                  self->by_zone, by_zone);
+    write_texts(&block[texts_at], self->all, self->count);
+    block[KL__BLOCK_FORM] |= (uint64_t)KL__BLOCK_ENDPOINTS << 16 |
+                             (uint64_t)has_weights(self) << 24 |
+                             by_zone[CLASS_READY] << 32 |
+                             by_zone[CLASS_SERVING] << 48;
+    block[KL__BLOCK_COUNTS] = counts[CLASS_READY] |
+                              counts[CLASS_SERVING] << 16 |
+                              (uint64_t)self->count << 32;
 }
 
 kl__change *kl__change_put_ranking(const kl_shared_key *key,
                                    const kl__ranking *ranking, kl_error *err)
 {
-    kl__change *change =
-        kl__change_of_key(KL__CHANGE_PUT, key, ranking->words, err);
+    size_t words = (ranking->count + ranking->by_zone) * KL__RECORD_WORDS +
+                   ranking->text_words;
+    kl__change *change = kl__change_of_key(KL__CHANGE_PUT, key, words, err);
 
     if (change != NULL) {
-        write_all(change, kl__value_at(key->name_length), ranking->all,
-                  ranking->count);
+        write_all(change->block, kl__value_at(key->name_length), ranking);
     }
     return change;
 }

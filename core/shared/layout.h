@@ -20,7 +20,7 @@ typedef _Atomic uint64_t kl__word;
 
 enum {
     /* Raised by every change of this layout. */
-    KL__SHARED_LAYOUT = 1,
+    KL__SHARED_LAYOUT = 2,
     KL__SHARED_SLOTS = 3,
     KL__SHARED_HEAD_BYTES = 4096,
     KL__SHARED_SIZE_MIN = 1 << 20
@@ -76,12 +76,13 @@ enum {
  * copied as it is; only `link` depends on the slot.
  *   0  hash of the name
  *   1  link: next block of the bucket (high half, 0: none), words of this block
- *   2  bytes of the name (16 bits), kind (8), has weights (8), bytes of the
- *      value (32)
+ *   2  bytes of the name (16 bits), kind (8), has weights (8); bytes: bytes of
+ *      the value (32); endpoints: records by zone, ready ones (16) and other
+ *      serving ones (16)
  *   3  endpoints: ready ones (16), other serving ones (16), all (16); an
  *      endpoint with weight 0 counts only among all
  *   then the name: table NUL key
- *   then the value: bytes, or records and their texts
+ *   then the value: bytes, or records, records by zone and their texts
  *
  * Blocks, names and values are filled up with NUL to cache lines, so that a
  * pick reads two lines of a block: the first one, and that of the record.
@@ -109,6 +110,11 @@ enum {
  *      block where its texts begin (high half)
  *   5  bytes of the zone (16), of the node (16)
  *   6  a short host, and 7
+ *
+ * Records by zone are there if an endpoint is for several zones, of which its
+ * record has the first. They are copies of the ready and of the serving
+ * records, one for each zone of an endpoint, sorted in the same way: a pick for
+ * a zone finds all of its endpoints next to each other.
  */
 enum {
     KL__RECORD_ZONE,

@@ -73,7 +73,7 @@ static kl__ranking *rank_route(putting *self, const kl__route *route,
 
         self->endpoints[i] = (kl_endpoint){
             .host = from->host,
-            .zone = place_or_null(from->zone, KL_SHARED_PLACE_MAX),
+            .zone = place_or_null(from->zone, KL_SHARED_ZONES_MAX),
             .node = place_or_null(from->node, KL_SHARED_NODE_MAX),
             .port = from->port,
             .weight = from->weight,

@@ -56,10 +56,10 @@ static bool copy_host(const kl__shared_view *view, const kl__word *record,
     return true;
 }
 
-static bool copy_record(const kl__shared_view *view, const kl__records *records,
-                        uint32_t index, bool with_places, kl_pick *pick)
+static bool copy_record(const kl__shared_view *view,
+                        const kl__entry_records *records,
+                        const kl__word *record, bool with_places, kl_pick *pick)
 {
-    const kl__word *record = kl__records_at(records, index);
     uint64_t form = kl__word_load(&record[KL__RECORD_FORM]);
     uint64_t at = kl__high(kl__word_load(&record[KL__RECORD_PLACE]));
 
@@ -68,8 +68,8 @@ static bool copy_record(const kl__shared_view *view, const kl__records *records,
     pick->port = kl__quarter(form, 0);
     pick->weight = kl__quarter(form, 1);
     pick->flags = kl__quarter(form, 2);
-    pick->ready = (uint16_t)records->ready;
-    pick->total = (uint16_t)records->total;
+    pick->ready = (uint16_t)records->all.ready;
+    pick->total = (uint16_t)records->all.total;
     pick->host_length = kl__quarter(form, 3);
     pick->zone[0] = '\0';
     pick->node[0] = '\0';
@@ -77,70 +77,82 @@ static bool copy_record(const kl__shared_view *view, const kl__records *records,
            (!with_places || copy_places(view, record, at, pick));
 }
 
-/* Chooses a record of the range that is not excluded. */
-static uint32_t choose_record(const kl__records *records, kl__range range,
-                              const kl_pick_options *options, uint32_t turn)
+/* Chooses a record of the range that is not excluded; NULL: none. */
+static const kl__word *choose_record(const kl__records *records,
+                                     kl__range range,
+                                     const kl_pick_options *options,
+                                     uint32_t turn)
 {
-    if (range.first >= range.end) {
-        return KL__NO_RECORD;
+    uint32_t index = KL__NO_RECORD;
+
+    if (range.first < range.end) {
+        index = options->hash != 0
+                    ? kl__choose_by_hash(records, range, options)
+                    : kl__choose_by_turn(records, range, options, turn);
     }
-    return options->hash != 0
-               ? kl__choose_by_hash(records, range, options)
-               : kl__choose_by_turn(records, range, options, turn);
+    return index != KL__NO_RECORD ? kl__records_at(records, index) : NULL;
+}
+
+typedef enum class_of { CLASS_READY, CLASS_SERVING } class_of;
+
+static kl__range range_of(const kl__records *records, class_of class_)
+{
+    return class_ == CLASS_READY ? (kl__range){0, records->ready}
+                                 : (kl__range){records->ready, records->usable};
 }
 
 /* Chooses the nearest record of a class: of the node, else of the zone, else
  * any. */
-static uint32_t choose_nearest(const kl__records *records, kl__range class_,
-                               const kl_pick_options *options, kl_pick *pick,
-                               uint32_t turn)
+static const kl__word *choose_nearest(const kl__entry_records *records,
+                                      class_of class_,
+                                      const kl_pick_options *options,
+                                      kl_pick *pick, uint32_t turn)
 {
-    uint32_t index = KL__NO_RECORD;
+    const kl__records *all = &records->all, *by_zone = &records->by_zone;
+    const kl__word *record = NULL;
 
     if (options->node != 0) {
         pick->scope = KL_PICK_NODE;
-        index = choose_record(records,
-                              kl__find_node(records, class_, options->node),
-                              options, turn);
+        record = choose_record(
+            all, kl__find_node(all, range_of(all, class_), options->node),
+            options, turn);
     }
-    if (index == KL__NO_RECORD && options->zone != 0) {
+    if (record == NULL && options->zone != 0) {
         pick->scope = KL_PICK_ZONE;
-        index = choose_record(records,
-                              kl__find_zone(records, class_, options->zone),
-                              options, turn);
+        record = choose_record(
+            by_zone,
+            kl__find_zone(by_zone, range_of(by_zone, class_), options->zone),
+            options, turn);
     }
-    if (index == KL__NO_RECORD) {
+    if (record == NULL) {
         pick->scope = KL_PICK_ALL;
-        index = choose_record(records, class_, options, turn);
+        record = choose_record(all, range_of(all, class_), options, turn);
     }
-    return index;
+    return record;
 }
 
 static kl_shared_result pick_one(const kl__shared_view *view,
                                  const kl_pick_options *options, uint32_t turn,
                                  kl_pick *pick)
 {
-    kl__records records;
+    kl__entry_records records;
     kl_shared_result result = kl__records_open(view, &records);
-    kl__range ready, serving;
-    uint32_t index;
+    const kl__word *record;
 
     if (result != KL_SHARED_OK) {
         return result;
     }
-    if (records.usable == 0) {
+    if (records.all.usable == 0) {
         return KL_SHARED_EMPTY;
     }
-    ready = (kl__range){0, records.ready};
-    serving = (kl__range){records.ready, records.usable};
-    index = choose_nearest(&records, ready, options, pick, turn);
-    if (index == KL__NO_RECORD) {
-        index = choose_nearest(&records, serving, options, pick, turn);
+    record = choose_nearest(&records, CLASS_READY, options, pick, turn);
+    if (record == NULL) {
+        record = choose_nearest(&records, CLASS_SERVING, options, pick, turn);
     }
-    if (index == KL__NO_RECORD) {
+    if (record == NULL) {
         return KL_SHARED_EXCLUDED;
     }
-    return copy_record(view, &records, index, options->with_places != 0, pick)
+    return copy_record(view, &records, record, options->with_places != 0, pick)
                ? KL_SHARED_OK
                : KL_SHARED_BROKEN;
 }
@@ -171,18 +183,19 @@ kl_shared_result kl_shared_pick(const kl_shared *map, kl_shared_key *key,
 static kl_shared_result copy_all(const kl__shared_view *view, kl_pick *picks,
                                  uint32_t capacity, uint32_t *count)
 {
-    kl__records records;
+    kl__entry_records records;
     kl_shared_result result = kl__records_open(view, &records);
 
     if (result != KL_SHARED_OK) {
         return result;
     }
-    *count = records.total;
-    if (records.total > capacity) {
+    *count = records.all.total;
+    if (records.all.total > capacity) {
         return KL_SHARED_TOO_SMALL;
     }
-    for (uint32_t i = 0; i < records.total; i++) {
-        if (!copy_record(view, &records, i, true, &picks[i])) {
+    for (uint32_t i = 0; i < records.all.total; i++) {
+        if (!copy_record(view, &records, kl__records_at(&records.all, i), true,
+                         &picks[i])) {
             return KL_SHARED_BROKEN;
         }
         picks[i].scope = KL_PICK_ALL;

@@ -7,23 +7,33 @@
 #include <math.h>
 
 kl_shared_result kl__records_open(const kl__shared_view *view,
-                                  kl__records *records)
+                                  kl__entry_records *records)
 {
     uint64_t form = kl__word_load(&view->block[KL__BLOCK_FORM]);
     uint64_t counts = kl__word_load(&view->block[KL__BLOCK_COUNTS]);
+    uint32_t room = (view->words - view->value_at) / KL__RECORD_WORDS;
+    kl__records *all = &records->all, *by_zone = &records->by_zone;
 
     if ((form >> 16 & 0xff) != KL__BLOCK_ENDPOINTS) {
         return KL_SHARED_OTHER_KIND;
     }
-    records->first = view->block + view->value_at;
-    records->ready = kl__quarter(counts, 0);
-    records->usable = records->ready + kl__quarter(counts, 1);
-    records->total = kl__quarter(counts, 2);
-    records->has_weights = (form >> 24 & 0xff) != 0;
-    if (records->usable > records->total ||
-        records->total * (uint32_t)KL__RECORD_WORDS >
-            view->words - view->value_at) {
+    all->first = view->block + view->value_at;
+    all->ready = kl__quarter(counts, 0);
+    all->usable = all->ready + kl__quarter(counts, 1);
+    all->total = kl__quarter(counts, 2);
+    all->has_weights = (form >> 24 & 0xff) != 0;
+    if (all->usable > all->total || all->total > room) {
         return KL_SHARED_BROKEN;
+    }
+    *by_zone = *all;
+    if (kl__high(form) != 0) {
+        by_zone->first = kl__records_at(all, all->total);
+        by_zone->ready = kl__quarter(form, 2);
+        by_zone->usable = by_zone->ready + kl__quarter(form, 3);
+        by_zone->total = by_zone->usable;
+        if (by_zone->total > room - all->total) {
+            return KL_SHARED_BROKEN;
+        }
     }
     return KL_SHARED_OK;
 }

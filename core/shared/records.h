@@ -19,13 +19,19 @@ typedef struct kl__records {
     bool has_weights; /* the weights are not all equal */
 } kl__records;
 
+/* The records of an entry. */
+typedef struct kl__entry_records {
+    kl__records all;
+    kl__records by_zone; /* for picks of a zone; mostly the same */
+} kl__entry_records;
+
 typedef struct kl__range {
     uint32_t first, end;
 } kl__range;
 
 /* Checks the entry's counts. KL_SHARED_OTHER_KIND, KL_SHARED_BROKEN. */
 kl_shared_result kl__records_open(const kl__shared_view *view,
-                                  kl__records *records);
+                                  kl__entry_records *records);
 
 static inline const kl__word *kl__records_at(const kl__records *records,
                                              uint32_t index)

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "kubelua/shared.h"
 
 #include <string.h>
 
@@ -97,24 +98,31 @@ static bool take_texts(kl__buf *texts, char **out)
     return *out != NULL;
 }
 
-/* The zone of an endpoint's hint: the endpoint's own if the hint has it, else
- * the first one. Controllers name exactly one. */
-static const char *read_hint(const kl_value *zones, const char *own)
+/* The zones of an endpoint's hint, with commas between them, as many as an
+ * entry of the map has room for. */
+static kl__text_at read_hint(const kl_value *zones, kl__buf *texts)
 {
     kl_value_iter iter = {0};
     const kl_value *value;
-    const char *first = "";
+    size_t at;
 
+    kl__texts_add(texts, NULL);
+    at = texts->length;
     while (kl_value_type(zones) == KL_ARRAY &&
            (value = kl_value_next(zones, &iter, NULL)) != NULL) {
         const char *zone = kl__member_text(value, "name");
+        size_t used = texts->length - at;
 
-        if (strcmp(zone, own) == 0) {
-            return own;
+        if (zone[0] != '\0' && used + 1 + strlen(zone) <= KL_SHARED_ZONES_MAX) {
+            kl__buf_puts(texts, used > 0 ? "," : "");
+            kl__buf_puts(texts, zone);
         }
-        first = first[0] == '\0' ? zone : first;
     }
-    return first;
+    if (texts->length == at) {
+        return 0;
+    }
+    kl__buf_putc(texts, '\0');
+    return (kl__text_at)at;
 }
 
 static bool read_condition(const kl_value *conditions, const char *name,
@@ -130,7 +138,6 @@ static void read_endpoint(const kl_value *value, kl__buf *texts,
 {
     const kl_value *conditions = kl_value_get(value, "conditions");
     const kl_value *address = kl_value_at(kl_value_get(value, "addresses"), 0);
-    const char *zone = kl__member_text(value, "zone");
 
     /* Only the first address is used: the API gives the others no meaning. An
      * absent condition has the default of its documentation. */
@@ -138,13 +145,12 @@ static void read_endpoint(const kl_value *value, kl__buf *texts,
         kl__texts_add(texts, kl_value_type(address) == KL_STRING
                                  ? kl_value_string(address, NULL)
                                  : NULL);
-    endpoint->zone = kl__texts_add(texts, zone);
+    endpoint->zone = kl__texts_add(texts, kl__member_text(value, "zone"));
     endpoint->node = kl__texts_add(texts, kl__member_text(value, "nodeName"));
     endpoint->pod = kl__texts_add(
         texts, kl__member_text(kl_value_get(value, "targetRef"), "name"));
-    endpoint->hint = kl__texts_add(
-        texts, read_hint(kl_value_get(kl_value_get(value, "hints"), "forZones"),
-                         zone));
+    endpoint->hint = read_hint(
+        kl_value_get(kl_value_get(value, "hints"), "forZones"), texts);
     endpoint->ready = read_condition(conditions, "ready", true);
     endpoint->serving = read_condition(conditions, "serving", endpoint->ready);
     endpoint->terminating = read_condition(conditions, "terminating", false);

@@ -47,7 +47,7 @@ typedef struct kl_shared kl_shared;
 #define KL_SHARED_TABLE_MAX 31    /* bytes of a table's name */
 #define KL_SHARED_KEY_MAX 511     /* bytes of a key; any bytes */
 #define KL_SHARED_HOST_MAX 255    /* bytes of a host */
-#define KL_SHARED_PLACE_MAX 63    /* bytes of a zone's name */
+#define KL_SHARED_ZONES_MAX 255   /* bytes of zones' names, with commas */
 #define KL_SHARED_NODE_MAX 255    /* bytes of a node's name */
 #define KL_SHARED_SIZE (32 << 20) /* of a map, where the options say none */
 #define KL_SHARED_VERSIONS 65536  /* version numbers of a map */
@@ -196,7 +196,7 @@ typedef struct kl_pick {
     uint32_t host_length; /* bytes, without the NUL */
     uint32_t spare;
     char host[KL_SHARED_HOST_MAX + 1];
-    char zone[KL_SHARED_PLACE_MAX + 1];
+    char zone[KL_SHARED_ZONES_MAX + 1]; /* several: "a,b" */
     char node[KL_SHARED_NODE_MAX + 1];
 } kl_pick;
 

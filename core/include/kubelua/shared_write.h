@@ -25,7 +25,8 @@ extern "C" {
 /* An endpoint to put; the map copies it. */
 typedef struct kl_endpoint {
     const char *host; /* an address without brackets, or a DNS name */
-    const char *zone; /* the zone whose clients prefer it; NULL: unknown */
+    const char *zone; /* the zone whose clients prefer it, or several zones with
+                         commas between them; NULL: unknown */
     const char *node; /* the node whose clients prefer it; NULL: unknown */
     uint16_t port;
     uint16_t weight; /* relative to the others; 0: never picked */

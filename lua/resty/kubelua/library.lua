@@ -55,7 +55,7 @@ typedef struct kl_pick {
     uint32_t host_length;
     uint32_t spare;
     char host[256];
-    char zone[64];
+    char zone[256];
     char node[256];
 } kl_pick;
 

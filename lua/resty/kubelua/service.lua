@@ -25,7 +25,7 @@ local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "s
 ---@field terminating boolean
 ---@field dns boolean the host is a name to resolve: the Service has the type ExternalName
 ---@field weight integer
----@field zone string? the zone that it is for
+---@field zone string? the zone that it is for; several with commas between them
 ---@field node string? the node that it is for
 
 ---@class resty.kubelua.Service

@@ -278,6 +278,76 @@ static void the_node_goes_before_the_zone_and_that_before_all(void **state)
     assert_string_equal(one.node, "n3");
 }
 
+/* 0 for zones a and b, 1 for b, 2 for c and a, 3 for a while it terminates. */
+static void put_zones(world *self, uint16_t weight)
+{
+    kl_endpoint endpoints[] = {ready("10.0.0.0"), ready("10.0.0.1"),
+                               ready("10.0.0.2"), ready("10.0.0.3")};
+    const char *zones[] = {"a,b", "b", "c,a,c", "a,b"};
+    const char *nodes[] = {"n", "m", "m", "n"};
+
+    for (int i = 0; i < 4; i++) {
+        endpoints[i].zone = zones[i];
+        endpoints[i].node = nodes[i];
+    }
+    endpoints[0].weight = weight;
+    endpoints[3].flags = KL_ENDPOINT_SERVING | KL_ENDPOINT_TERMINATING;
+    put(self, endpoints, 4);
+}
+
+static void an_endpoint_for_several_zones_is_picked_for_each(void **state)
+{
+    world *self = *state;
+    kl_pick_options in_a = {.zone = kl_shared_hash("a", 1), .with_places = 1};
+    kl_pick_options in_b = {.zone = kl_shared_hash("b", 1)};
+    kl_pick_options in_c = {.zone = kl_shared_hash("c", 1)};
+    kl_pick_options on_n = {.node = kl_shared_hash("n", 1)};
+    kl_pick one, all[4];
+    uint32_t count;
+
+    put_zones(self, 1);
+    assert_int_equal(seen_with(self, &in_a, KL_PICK_ZONE), 1 | 4);
+    assert_int_equal(seen_with(self, &in_b, KL_PICK_ZONE), 1 | 2);
+    assert_int_equal(seen_with(self, &in_c, KL_PICK_ZONE), 4);
+    assert_int_equal(seen_with(self, &on_n, KL_PICK_NODE), 1);
+    assert_int_equal(seen_with(self, NULL, KL_PICK_ALL), 1 | 2 | 4);
+    one = pick(self, &in_c);
+    assert_int_equal(one.ready, 3);
+    assert_int_equal(one.total, 4);
+    in_c.exclude[in_c.excluded++] = one.identity;
+    assert_int_equal(seen_with(self, &in_c, KL_PICK_ALL), 1 | 2);
+    in_a.exclude[in_a.excluded++] = one.identity;
+    one = pick(self, &in_a);
+    assert_string_equal(one.host, "10.0.0.0");
+    assert_string_equal(one.zone, "a,b");
+    assert_string_equal(one.node, "n");
+    assert_int_equal(kl_shared_endpoints(self->map, &self->key, all, 4, &count),
+                     KL_SHARED_OK);
+    assert_int_equal(count, 4);
+    for (uint64_t hash = 1; hash < 100; hash++) {
+        in_b.hash = hash;
+        one = pick(self, &in_b);
+        assert_true(number_of(&one) < 2);
+        assert_int_equal(one.scope, KL_PICK_ZONE);
+    }
+}
+
+static void weights_count_within_each_of_several_zones(void **state)
+{
+    world *self = *state;
+    kl_pick_options in_a = {.zone = kl_shared_hash("a", 1)};
+    int count[4] = {0};
+
+    put_zones(self, 3);
+    for (int i = 0; i < 400; i++) {
+        kl_pick one = pick(self, &in_a);
+
+        count[number_of(&one)]++;
+    }
+    assert_in_range(count[0], 298, 302);
+    assert_in_range(count[2], 98, 102);
+}
+
 static void serving_ones_are_picked_when_none_is_ready(void **state)
 {
     world *self = *state;
@@ -358,6 +428,8 @@ int main(void)
         PICK_TEST(one_endpoint_less_moves_its_share_of_hashes_only),
         PICK_TEST(a_retry_excludes_what_was_tried),
         PICK_TEST(the_node_goes_before_the_zone_and_that_before_all),
+        PICK_TEST(an_endpoint_for_several_zones_is_picked_for_each),
+        PICK_TEST(weights_count_within_each_of_several_zones),
         PICK_TEST(serving_ones_are_picked_when_none_is_ready),
         PICK_TEST(the_same_endpoints_in_another_order_are_no_change),
         PICK_TEST(endpoints_that_cannot_be_put_are_refused),

@@ -107,7 +107,7 @@ static void a_hint_is_the_zone_where_all_that_are_ready_have_one(void **state)
     static const route_row rows[] = {
         {SERVICE, SHOP(ONE_PORT), SHOP_IS("none")},
         {SLICE, IN("a", "1", BOTH_HINTED),
-         SHOP_IS("10.0.0.1:8080@z2/n1 10.0.0.2:8080@z1/n1")},
+         SHOP_IS("10.0.0.1:8080@z2/n1 10.0.0.2:8080@z2,z1/n1")},
         {SLICE, IN("a", "2", ONE_HINTED "," HINTED("10.0.0.2", "z3", "")),
          SHOP_IS("10.0.0.1:8080@z1/n1 10.0.0.2:8080@z3/n1")},
         {SLICE, IN("a", "3", ONE_HINTED "," AS("10.0.0.2", DOWN)),

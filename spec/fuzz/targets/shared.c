@@ -158,7 +158,7 @@ static void change_word(world *self, fuzz_text line)
 static void expect_pick(const kl_pick *pick)
 {
     FUZZ_EXPECT(strlen(pick->host) <= KL_SHARED_HOST_MAX);
-    FUZZ_EXPECT(strlen(pick->zone) <= KL_SHARED_PLACE_MAX);
+    FUZZ_EXPECT(strlen(pick->zone) <= KL_SHARED_ZONES_MAX);
     FUZZ_EXPECT(strlen(pick->node) <= KL_SHARED_NODE_MAX);
     FUZZ_EXPECT(pick->ready <= pick->total);
 }
