@@ -27,7 +27,8 @@ function requests.measure(seconds)
                 server 0.0.0.1;
                 balancer_by_lua_block {
                     local balancer = require "ngx.balancer"
-                    balancer.set_current_peer(shop:pick())
+                    local host, port = shop:pick()
+                    balancer.set_current_peer(host, port)
                 }
                 keepalive 16;
             }

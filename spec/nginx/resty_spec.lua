@@ -57,7 +57,8 @@ local HTTP = [[
     upstream picked {
         server 0.0.0.1;
         balancer_by_lua_block {
-            local ok, why = require "ngx.balancer".set_current_peer(shop:pick())
+            local host, port = shop:pick()
+            local ok, why = require "ngx.balancer".set_current_peer(host, port)
             ngx.log(ngx.NOTICE, "the balancer took it: ", ok, " ", why)
         }
     }
