@@ -7,9 +7,9 @@
 local core = require "kubelua.core"
 local reach = require "kubelua.controller.reach"
 
--- Seconds that an apply is remembered at least, and half the time that it is remembered at most.
--- Then it is sent again: a server with a new webhook or default may change the object. Cluster API,
--- too, remembers its server-side applies for ten minutes (internal/util/ssa/cache.go).
+-- Seconds: an apply is remembered for AGE at least, and for twice as long at most. Then it is sent
+-- again, because a new webhook or default of the server may change the object. Cluster API also
+-- remembers its server-side applies, for half an hour (internal/util/ssa/cache.go).
 local AGE = 600
 
 ---@class kubelua.controller.Applied
