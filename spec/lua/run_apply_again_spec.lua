@@ -158,6 +158,19 @@ describe("run:apply of the same fields again", function()
         end)
     end
 
+    it("is sent if the answer had no UID, or no resourceVersion", function()
+        for _, metadata in ipairs { '"uid":"1"', '"resourceVersion":"1"' } do
+            w.cluster:fail { resource = "secrets", verb = "patch", status = 200,
+                content_type = "application/json", body = '{"kind":"Secret","apiVersion":"v1",'
+                    .. '"metadata":{"name":"s","namespace":"web",' .. metadata .. '}}' }
+        end
+        local controller = start(make_secret)
+        assert.equal("web/s", answers[1].key)
+        run_again(controller)
+        run_again(controller)
+        assert.equal(3, count_sent())
+    end)
+
     it("raises for a document that cannot be sent", function()
         local given = make_secret()
         local controller = start(function() return given end)

@@ -68,15 +68,18 @@ end
 function Applied:has(object, kind, digest)
     renew(self)
     local entry = self.recent[object.uid] or self.older[object.uid]
-    return entry == object.resource_version .. " " .. digest and is_owned(self, kind, object)
+    return entry ~= nil and entry == object.resource_version .. " " .. digest
+        and is_owned(self, kind, object)
 end
 
----Records an answered apply.
+---Records an answered apply. The answer of a server that lies may lack a UID or a version.
 ---@param object kubelua.Object the answer
 ---@param digest string
 function Applied:note(object, digest)
     renew(self)
-    self.recent[object.uid] = object.resource_version .. " " .. digest
+    if object.uid and object.resource_version then
+        self.recent[object.uid] = object.resource_version .. " " .. digest
+    end
 end
 
 return applied
