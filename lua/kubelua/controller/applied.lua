@@ -3,7 +3,7 @@
 -- follow the event of the apply before.
 --
 -- A cache may be behind: its object may have been changed or deleted meanwhile. So this holds only
--- for caches of `owns`: the event, once it comes, reconciles the owner again.
+-- for caches of `owns` without `when`: the event, once it comes, reconciles the owner again.
 local core = require "kubelua.core"
 local reach = require "kubelua.controller.reach"
 
@@ -17,6 +17,7 @@ local AGE = 600
 ---@field renew_at number
 ---@field recent table<string, string> by UID: the answer's version, and a hash of what was sent
 ---@field older table<string, string> the same, of the AGE seconds before
+---@field lists integer how many lists the caches of `owns` have taken
 local Applied = {}
 Applied.__index = Applied
 
@@ -26,15 +27,27 @@ local applied = {}
 ---@return kubelua.controller.Applied
 function applied.new(state)
     return setmetatable({ state = state, renew_at = state.clock:now() + AGE, recent = {},
-        older = {} }, Applied)
+        older = {}, lists = 0 }, Applied)
 end
 
--- Forgets what is too old.
+local function count_lists(self)
+    local count = 0
+    for _, source in ipairs(self.state.in_order) do
+        if source.role == "owns" then
+            count = count + source.informer:status().lists_held
+        end
+    end
+    return count
+end
+
+-- Forgets what is too old. Forgets everything once a cache has taken another list: it may be that
+-- of a cluster restored from a backup, which gives the same versions to other states.
 local function renew(self)
-    local now = self.state.clock:now()
-    if now >= self.renew_at then
-        self.older = now < self.renew_at + AGE and self.recent or {}
-        self.recent, self.renew_at = {}, now + AGE
+    local now, lists = self.state.clock:now(), count_lists(self)
+    if lists ~= self.lists or now >= self.renew_at + AGE then
+        self.recent, self.older, self.renew_at, self.lists = {}, {}, now + AGE, lists
+    elseif now >= self.renew_at then
+        self.recent, self.older, self.renew_at = {}, self.recent, self.renew_at + AGE
     end
 end
 
@@ -46,30 +59,35 @@ function applied.digest(document, options)
     return core.hash { document, options.manager, options.force }
 end
 
--- True if a cache of `owns` has exactly this object, with all its fields.
-local function is_owned(self, kind, object)
+-- The same object at the same version in a cache of `owns` whose every event reconciles the owner;
+-- with all its fields, in the version of the API that the document names.
+local function find_owned(self, kind, object)
     for _, source in ipairs(reach.sources(self.state, kind, object.namespace)) do
-        local cached = source.role == "owns" and source.informer:get(object.key)
+        local cached = source.role == "owns" and not source.when
+            and source.informer:get(object.key)
         if cached and cached.uid == object.uid
             and cached.resource_version == object.resource_version
+            and cached.apiVersion == kind.api_version
             and not core.is_metadata_only(cached) and not core.is_pruned(cached) then
-            return true
+            return cached
         end
     end
-    return false
+    return nil
 end
 
----True if the document with this digest was applied to this object, and the object still has the
----version of that answer.
----@param object kubelua.Object as the cache has it
----@param kind kubelua.Kind
+---The object in a cache of `owns`, if the document with this digest was applied to it, and it still
+---has the version of that answer.
+---@param object kubelua.Object as some cache has it
+---@param kind kubelua.Kind of the document
 ---@param digest string
----@return boolean
-function Applied:has(object, kind, digest)
+---@return kubelua.Object?
+function Applied:find(object, kind, digest)
     renew(self)
     local entry = self.recent[object.uid] or self.older[object.uid]
-    return entry ~= nil and entry == object.resource_version .. " " .. digest
-        and is_owned(self, kind, object)
+    if entry and entry == tostring(object.resource_version) .. " " .. digest then
+        return find_owned(self, kind, object)
+    end
+    return nil
 end
 
 ---Records an answered apply. The answer of a server that lies may lack a UID or a version.

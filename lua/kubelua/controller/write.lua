@@ -165,17 +165,24 @@ local function send_apply(run, document, kind, existing, given, passed)
     return object, message, code, retry_after
 end
 
+-- True if an apply that would change nothing need not be sent. A resourceVersion in the document
+-- asks the server to compare it. No event reconciles an object again after its finalize.
+local function may_skip(run, document, passed)
+    return not passed.dry_run and document.metadata.resourceVersion == nil
+        and run.object:get("metadata.deletionTimestamp") == nil
+end
+
 local function apply_owned(run, document, kind, given, passed)
     local existing, message, code, retry_after = target.known(run, "run:apply", kind, document)
     if not existing and code ~= "not_found" then
         return nil, message, code, retry_after
     end
     local known = run.state.applied
-    local digest = not passed.dry_run and applied.digest(document, passed) or nil
-    if existing and digest and known:has(existing, kind, digest) then
-        return existing
+    local digest = may_skip(run, document, passed) and applied.digest(document, passed) or nil
+    local object = existing and digest and known:find(existing, kind, digest)
+    if object then
+        return object
     end
-    local object
     object, message, code, retry_after = send_apply(run, document, kind, existing, given, passed)
     if object and digest then
         known:note(object, digest)
