@@ -45,6 +45,18 @@ function scheduler.suspend_for(condition)
     watch.is_over = true
 end
 
+---For a call that had nothing to wait for: lets the other tasks have their turn, so that a script
+---that calls it in a loop does not stop them. Raises in a cancelled task.
+---@param name string of the call
+function scheduler.pass(name)
+    local task = scheduler.current(name)
+    if task then
+        scheduler.wake(task)
+        scheduler.suspend_anyway()
+        scheduler.end_if_cancelled()
+    end
+end
+
 local function arm_poller()
     local first = heap:first()
     poller:arm(first and first.at or nil)

@@ -1,5 +1,6 @@
 -- run:apply of what the controller has applied before: it is sent only if it may change something.
 local eventually = require "eventually"
+local kubelua = require "kubelua"
 local world = require "controller_world"
 
 local secret = world.secret
@@ -157,6 +158,32 @@ describe("run:apply of the same fields again", function()
             assert.equal("MQ==", answers[#answers].data.a)
         end)
     end
+
+    it("lets other tasks have their turn in a loop, and raises once it is cancelled", function()
+        local applied, others, raised, runs = 0, 0, false, 0
+        local controller = w:controller { fields = "metadata.name=a", owns = { "secrets" },
+            timeout = 5, reconcile = function(_, run)
+                runs = runs + 1
+                assert(run:apply(secret("s")))
+                if runs == 2 then
+                    kubelua.spawn(function() others = others + 1 end)
+                    raised = not pcall(function()
+                        while applied < 10000 do
+                            assert(run:apply(secret("s")))
+                            applied = applied + 1
+                            if others == 1 then
+                                others = 2
+                                w.cluster:advance(6) -- its timeout
+                            end
+                        end
+                    end)
+                end
+            end }
+        w:rest(controller)
+        eventually(function() return raised end, "the timeout cancels it", 20)
+        assert.equal(2, others)
+        assert.is_true(applied < 10000)
+    end)
 
     it("is sent if the answer had no UID, or no resourceVersion", function()
         for _, metadata in ipairs { '"uid":"1"', '"resourceVersion":"1"' } do

@@ -6,6 +6,7 @@ local documents = require "kubelua.verbs.documents"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local owner = require "kubelua.controller.owner"
+local scheduler = require "kubelua.scheduler"
 local target = require "kubelua.controller.target"
 local verbs = require "kubelua.verbs"
 
@@ -181,6 +182,7 @@ local function apply_owned(run, document, kind, given, passed)
     local digest = may_skip(run, document, passed) and applied.digest(document, passed) or nil
     local object = existing and digest and known:find(existing, kind, digest)
     if object then
+        scheduler.pass("run:apply")
         return object
     end
     object, message, code, retry_after = send_apply(run, document, kind, existing, given, passed)
