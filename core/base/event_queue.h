@@ -9,8 +9,8 @@
 #include "base/list.h"
 #include "kubelua/event_queue.h"
 
-/* The link that puts a registration, request or program into the list of its
- * event queue. The queue's mutex guards it. */
+/* A member of each registration, request and program: a node in the list of an
+ * event queue. The mutex of the queue guards the node. */
 typedef struct kl__ready {
     kl__list node; /* in the queue's list while it is ready */
     void *tag;

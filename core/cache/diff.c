@@ -24,7 +24,8 @@ void kl__change_list_clear(kl__change_list *changes)
     *changes = (kl__change_list){0};
 }
 
-/* Appends a copy of the change and adds a reference to each of its objects. */
+/* Appends a copy of a change. The copy has its own references to the old and to
+ * the new object. KL_ENOMEM: nothing was appended. */
 static kl_code append_change(kl__change_list *changes, const kl__change *change)
 {
     if (changes->count == changes->capacity) {

@@ -195,7 +195,8 @@ static size_t count_by_zone(const kl_endpoint *endpoints, size_t count)
     return zones > count ? zones : 0;
 }
 
-/* Adds a copy of an endpoint for each of its zones. */
+/* Appends a record of an endpoint for each zone that its hint names, each zone
+ * once. The array has room: count_by_zone counted the zones. */
 static void add_zones(kl__ranking *self, const ranked *one)
 {
     ranked *first = &self->all[self->count + self->by_zone], *end = first;

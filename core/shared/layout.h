@@ -113,8 +113,8 @@ enum {
  *
  * Records by zone are there if an endpoint is for several zones, of which its
  * record has the first. They are copies of the ready and of the serving
- * records, one for each zone of an endpoint, sorted in the same way: a pick for
- * a zone finds all of its endpoints next to each other.
+ * records, one for each zone of an endpoint, sorted in the same way. So the
+ * records of a zone are one range, which a pick for the zone reads.
  */
 enum {
     KL__RECORD_ZONE,

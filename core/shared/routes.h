@@ -17,8 +17,9 @@
 /* An address for requests. Texts are never NULL. */
 typedef struct kl__endpoint {
     const char *host; /* an IPv4 or IPv6 address, or a host name */
-    const char *zone; /* the zones of its hint ("a,b"), if each ready endpoint
-                         has a hint; else its own zone; "": unknown */
+    const char *zone; /* if each ready endpoint has a hint (hints.forZones):
+                         the zone names of the hint, with commas ("a,b"); else
+                         the zone where the endpoint is; "": unknown */
     const char *node; /* its node; "": unknown */
     uint16_t port;    /* 0: the Service has no ports */
     uint16_t weight;  /* 1, or the value of an annotation */

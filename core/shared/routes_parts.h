@@ -57,7 +57,7 @@ typedef struct kl__slice_endpoint {
     kl__text_at zone;
     kl__text_at node;
     kl__text_at pod;  /* the name in its targetRef */
-    kl__text_at hint; /* the zones of its hint ("a,b"); 0: none */
+    kl__text_at hint; /* zone names in hints.forZones, as "a,b"; 0: none */
     bool ready;
     bool serving;
     bool terminating;

@@ -19,7 +19,7 @@ kl_code kl__sim_admit_forbid(kl__sim_write *write, const char *why,
 kl_code kl__sim_limits_default(kl__sim_write *write, kl_error *err);
 /* NodeTaint: taints a new Node as not ready, so that no pod runs on it yet. */
 kl_code kl__sim_admit_node(kl__sim_write *write, kl_error *err);
-/* Priority: sets a pod's priority to the number of its PriorityClass. */
+/* Priority: sets spec.priority of a pod to the value of its PriorityClass. */
 kl_code kl__sim_admit_priority(kl__sim_write *write, kl_error *err);
 /* Priority: only one class can be the default. (This one runs after
  * validation.) */

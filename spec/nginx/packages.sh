@@ -47,7 +47,7 @@ fetch() {
     done
 }
 
-# Prints the first of its arguments that the machine's package sources have.
+# known PACKAGE...: prints the first of these packages that apt can install.
 known() {
     for candidate in "$@"; do
         if [ -n "$(apt-cache madison "$candidate" 2>/dev/null)" ]; then

@@ -132,8 +132,8 @@ local function add_sim(parser)
         .. "of Deployments, ReplicaSets, Jobs and EndpointSlices, so that pods run.")
     sim:option("--token", "Require this bearer token from clients; turns on --tls.")
         :argname("TOKEN"):convert(to_token)
-    sim:option("--user", "Add a user with a bearer token of its own; may be given several times; "
-        .. "turns on --tls.")
+    sim:option("--user", "Add a user, who logs in with this bearer token. Repeat the option for "
+        .. "more users. Turns on --tls.")
         :argname("NAME:TOKEN[:GROUP,...]"):count("*"):target("users"):convert(to_user)
     sim:flag("--rbac", "Let a user do only what Roles and their bindings allow (RBAC); turns on "
         .. "--tls. Try: kubectl --as NAME --as-group GROUP.")
