@@ -36,10 +36,6 @@ local function run_again(controller)
     eventually(function() return #answers > before end, "it runs again")
 end
 
-local function count_sent()
-    return #w.cluster:requests { resource = "secrets", verb = "patch", controller = "spec" }
-end
-
 local function make_secret()
     return secret("s")
 end
@@ -85,11 +81,11 @@ describe("run:apply of the same fields again", function()
         local controller = start(make_secret)
         w.cluster:advance(1190)
         run_again(controller)
-        assert.equal(1, count_sent())
+        assert.equal(1, w:count_sent())
         w.cluster:advance(590)
         run_again(controller)
         w:rest(controller)
-        assert.equal(2, count_sent())
+        assert.equal(2, w:count_sent())
     end)
 
     it("is sent with a resourceVersion, and conflicts if that is old", function()

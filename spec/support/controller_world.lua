@@ -138,6 +138,15 @@ function world.secret(name, more)
         stringData = { a = "1" } }
 end
 
+---How many patches and applies of Secrets its controllers have sent.
+function world:count_sent()
+    local count = 0
+    for _, request in ipairs(self.cluster:requests { resource = "secrets", verb = "patch" }) do
+        count = count + (request.controller and 1 or 0)
+    end
+    return count
+end
+
 ---Creates or changes a ConfigMap, like another client.
 function world:apply(name, value, more)
     return assert(self.cluster:apply(self.configmap(name, value, more)))

@@ -122,11 +122,9 @@ end
 local NONE = "1"
 
 -- One attempt of an apply for an owner. With `existing`, it changes exactly that object; without,
--- it succeeds only if no object of that name exists. `uid` and `version` are those that the script
--- has named.
-local function try_apply(run, document, uid, version, existing, given, passed)
+-- it succeeds only if no object of that name exists.
+local function try_apply(run, document, existing, given, passed)
     local metadata = document.metadata
-    metadata.uid, metadata.resourceVersion = uid, version
     if existing then
         local problem = owner.obstacle(existing, run.object, given.adopt)
         if problem then
@@ -137,8 +135,8 @@ local function try_apply(run, document, uid, version, existing, given, passed)
                 return nil, message, code, retry_after
             end
         end
-        metadata.uid = uid or existing.uid
-    elseif version == nil and uid == nil then
+        metadata.uid = metadata.uid or existing.uid
+    elseif metadata.resourceVersion == nil and metadata.uid == nil then
         metadata.resourceVersion = NONE
     end
     return run.state.client:apply(document, passed)
@@ -148,11 +146,12 @@ end
 local TRIES = 3
 
 local function send_apply(run, document, kind, existing, given, passed)
-    local uid, version = document.metadata.uid, document.metadata.resourceVersion
+    local metadata = document.metadata
+    local uid, version = metadata.uid, metadata.resourceVersion -- as the script has named them
     local object, message, code, retry_after
     for _ = 1, TRIES do
-        object, message, code, retry_after = try_apply(run, document, uid, version, existing, given,
-            passed)
+        metadata.uid, metadata.resourceVersion = uid, version
+        object, message, code, retry_after = try_apply(run, document, existing, given, passed)
         if code ~= "conflict" then
             break
         end
