@@ -101,6 +101,6 @@ kubelua.spawn(function()
     bin/kubelua run --sim=examples/cluster.yaml examples/index-query.lua
     bin/kubelua sim --controllers --write-kubeconfig sim.yaml         (a cluster for kubectl)
     bin/kubelua run --kubeconfig ~/.kube/config examples/watch.lua    (your own cluster)
-    scripts/test                                                      (every check)]])
+    scripts/test                                                      (the quick checks)]])
     kubelua.stop()
 end)
