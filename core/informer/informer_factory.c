@@ -238,16 +238,6 @@ static char *describe_use(const kl__shared_use *use)
     return kl__buf_take(&text, NULL);
 }
 
-/* True if the option kl_informer_options.compress asks for compression. */
-static bool compresses(int compress)
-{
-#ifdef KUBELUA_RETRAIN
-    return compress >= 0;
-#else
-    return compress > 0;
-#endif
-}
-
 static kl__shared_informer *start_informer(kl_client *client,
                                            const kl__shared_use *use,
                                            const kl_informer_options *options,
@@ -286,7 +276,7 @@ static kl__shared_informer *start_informer(kl_client *client,
             .idle_timeout_ms = options->idle_timeout_ms,
             .page_size = options->page_size,
             .no_streaming_list = options->no_streaming_list,
-            .compress = compresses(options->compress),
+            .compress = options->compress >= 0,
         },
         err);
     kl__free(name);

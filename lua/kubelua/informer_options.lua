@@ -21,7 +21,7 @@ local options = require "kubelua.options"
 ---@field drop? string|string[] paths of what is not cached, such as "spec.containers[*].env"
 ---@field keep? string|string[] paths of what is cached, besides apiVersion, kind and metadata
 ---@field streaming_list? boolean let the server stream the first list; default: true
----@field compress? boolean keep objects compressed while nothing reads them; default: false
+---@field compress? boolean keep objects compressed while nothing reads them; default: true
 ---@field page_size? integer objects in a page of a list that is not streamed; default: 500
 ---@field idle_timeout? number seconds without a message, then the watch is reopened; below 0: never
 local TYPES = {

@@ -70,9 +70,11 @@ typedef struct kl_informer_options {
     bool keep_managed_fields; /* else metadata.managedFields is removed */
     bool metadata_only;       /* only apiVersion, kind and metadata are sent and
                                  kept: see kl_object_is_metadata_only */
-    int compress;             /* > 0: objects are kept compressed, which takes a
-                                 few microseconds when an object comes and when
-                                 it is opened; <= 0: they are not */
+    int compress;             /* >= 0: objects are kept compressed, if they are
+                                 many and get smaller by that; it takes a few
+                                 microseconds when an object comes and when it
+                                 is opened. < 0: never, for a cache that is read
+                                 as a whole all the time */
     const char *const *drop;  /* NULL-terminated paths (kl_path_parse); their
                                  values are removed before an object is cached.
                                  A path that informers or controllers need, such
