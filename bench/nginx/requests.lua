@@ -1,8 +1,10 @@
 -- What a request costs a worker, by what runs for it: the phases alone, a constant peer, a pick.
-local core = require "kubelua.core"
-local kubelua = require "kubelua"
+local copies = require "nginx_copies"
+local ffi = require "ffi"
 local measures = require "measures"
 local traffic = require "nginx_traffic"
+
+ffi.cdef "int getpid(void);"
 
 local requests = {}
 
@@ -13,13 +15,44 @@ local function location(name, upstream, access)
 end
 
 -- The first path segment of each route that is measured; nginx has a location for each.
-local ROUNDS = 16
+local ROUNDS = 64
 local ROUTES = { "static", "empty", "constant", "balancer", "phase", "handed", "access",
     "documented" }
 
----Microseconds of CPU that a worker needs for a request, by route: the least of the
----rounds, for other work on the machine can only add to it.
+-- Keeps a process on one core, and the processes that it starts from now on.
+local function pin(pid, cores)
+    copies.shell("taskset -pc " .. cores .. " " .. pid .. " >/dev/null")
+end
+
+local function median(values)
+    table.sort(values)
+    return values[math.ceil(#values / 2)]
+end
+
+-- What the routes cost in one round.
+local function measure_round(world, pid, round, seconds)
+    local costs = {}
+    -- Each round in another order, or what comes first would always meet a quieter machine.
+    for turn = 1, #ROUTES do
+        local name = ROUTES[(turn * 3 + round) % #ROUTES + 1]
+        local before = measures.cpu_of(pid, true) -- the worker is idle
+        local tally = traffic.run(world.one, { one = "/" .. name },
+            { connections = 8, rate = 0, seconds = seconds }).one
+        assert(tally.failed == 0, tally.line)
+        costs[name] = (measures.cpu_of(pid, true) - before) / tally.requests * 1e6
+    end
+    return costs
+end
+
+---What a request costs a worker, by route. The worker has a core of its own if there are two; load
+---and backends stay on the other one.
+---@param seconds number each route gets so long, in 64 turns
+---@return table<string, number> costs microseconds, the median of the rounds
+---@return fun(one: string, other: string): number ratio of two routes, the median of what each
+---round has: the machine's speed changes less within a round than between two
 function requests.measure(seconds)
+    local cores = tonumber((copies.shell("nproc")))
+    pin(ffi.C.getpid(), 0)
     local world = measures.start {
         workers = 1,
         http = [[
@@ -30,7 +63,7 @@ function requests.measure(seconds)
                     local host, port = shop:pick()
                     balancer.set_current_peer(host, port)
                 }
-                keepalive 16;
+                keepalive 64;
             }
             upstream constant {
                 server 0.0.0.1;
@@ -38,12 +71,12 @@ function requests.measure(seconds)
                     local balancer = require "ngx.balancer"
                     balancer.set_current_peer("127.0.0.1", @backend_port@)
                 }
-                keepalive 16;
+                keepalive 64;
             }
             upstream empty {
                 server 127.0.0.1:@backend_port@;
                 balancer_by_lua_block { }
-                keepalive 16;
+                keepalive 64;
             }
             upstream documented {
                 server 0.0.0.1;
@@ -55,7 +88,7 @@ function requests.measure(seconds)
                     end
                     assert(balancer.set_current_peer(choice.host, choice.port))
                 }
-                keepalive 16;
+                keepalive 64;
             }
             upstream handed {
                 server 0.0.0.1;
@@ -64,7 +97,7 @@ function requests.measure(seconds)
                     local context = ngx.ctx
                     balancer.set_current_peer(context.host, context.port)
                 }
-                keepalive 16;
+                keepalive 64;
             }
         ]],
         init_worker = "shop = kube.service('web/shop:http')",
@@ -85,29 +118,28 @@ function requests.measure(seconds)
             ]]),
     }
     local pid = world.one:workers()[1]
-    local costs = {}
+    pin(pid, math.min(1, cores - 1))
+    local rounds, costs = {}, {}
     for round = 0, ROUNDS do
-        -- Each round in another order, or what comes first would always meet a quieter machine.
-        for turn = 1, #ROUTES do
-            local name = ROUTES[(turn * 3 + round) % #ROUTES + 1]
-            local before = measures.cpu_of(pid, true) -- the worker is idle
-            local flow = traffic.start(world.one, { one = "/" .. name },
-                { connections = 8, rate = 0 })
-            kubelua.step(0) -- nothing of before is left
-            local ends = core.now() + seconds / 5
-            while core.now() < ends do
-                kubelua.step(ends - core.now())
-            end
-            local tally = flow:stop().one
-            assert(tally.failed == 0, tally.line)
-            local cost = (measures.cpu_of(pid, true) - before) / tally.requests * 1e6
-            if round > 0 then
-                costs[name] = math.min(costs[name] or cost, cost)
-            end
-        end
+        local found = measure_round(world, pid, round, seconds / 20)
+        rounds[round] = found -- the first one warms up, and is not counted
     end
+    pin(ffi.C.getpid(), "0-" .. cores - 1)
     world:close()
-    return costs
+    for _, name in ipairs(ROUTES) do
+        local all = {}
+        for round = 1, ROUNDS do
+            all[round] = rounds[round][name]
+        end
+        costs[name] = median(all)
+    end
+    return costs, function(one, other)
+        local all = {}
+        for round = 1, ROUNDS do
+            all[round] = rounds[round][one] / rounds[round][other]
+        end
+        return median(all)
+    end
 end
 
 return requests

@@ -61,29 +61,6 @@ local function read_file(path)
     return text
 end
 
----Sends requests to the targets in turn until `stop`.
----@param one spec.Nginx
----@param targets table<string, string> path by name
----@param options { connections: integer?, rate: integer?, seconds: number? }?
----@return spec.Traffic
-function traffic.start(one, targets, options)
-    options = options or {}
-    local words = {}
-    for name, path in pairs(targets) do
-        words[#words + 1] = name .. "=" .. path
-    end
-    table.sort(words)
-    local self = setmetatable({ log = os.tmpname() }, Traffic)
-    self.pid = copies.shell(string.format(
-        "%s/spec/nginx_load -c %d -r %d -s %g 127.0.0.1 %d %s >%s 2>&1 & echo $!", copies.build,
-        options.connections or 32, options.rate or 2000, options.seconds or 600, one.port,
-        table.concat(words, " "), self.log)):match("%d+")
-    eventually(function()
-        return read_file(self.log):find("flowing", 1, true)
-    end, "traffic flows", 30)
-    return self
-end
-
 local function read_tally(line)
     local tally = { failed = 0, status = {}, body = {} }
     for name, value in line:gmatch("(%S+)=(%d+)") do
@@ -103,6 +80,60 @@ local function read_tally(line)
     return tally
 end
 
+-- The counts by the targets' names, out of what the program has printed.
+local function read_tallies(text)
+    local tallies = {}
+    for line in text:gmatch("[^\n]+") do
+        local name = line:match("^(%S+) requests=")
+        if name then
+            tallies[name] = read_tally(line)
+        end
+    end
+    return tallies
+end
+
+---@class spec.TrafficOptions
+---@field connections integer? default: 32
+---@field rate integer? requests a second; 0: as many as are answered; default: 2000
+---@field seconds number? default: 600
+
+-- The command line of the program that sends requests to the targets in turn.
+local function command(one, targets, options)
+    local words = {}
+    for name, path in pairs(targets) do
+        words[#words + 1] = name .. "=" .. path
+    end
+    table.sort(words)
+    return string.format("%s/spec/nginx_load -c %d -r %d -s %g 127.0.0.1 %d %s", copies.build,
+        options.connections or 32, options.rate or 2000, options.seconds or 600, one.port,
+        table.concat(words, " "))
+end
+
+---Sends requests to the targets in turn until `stop`.
+---@param one spec.Nginx
+---@param targets table<string, string> path by name
+---@param options spec.TrafficOptions?
+---@return spec.Traffic
+function traffic.start(one, targets, options)
+    local self = setmetatable({ log = os.tmpname() }, Traffic)
+    self.pid = copies.shell(string.format("%s >%s 2>&1 & echo $!",
+        command(one, targets, options or {}), self.log)):match("%d+")
+    eventually(function()
+        return read_file(self.log):find("flowing", 1, true)
+    end, "traffic flows", 30)
+    return self
+end
+
+---Sends requests to the targets in turn for `options.seconds`, and waits for the end without
+---dispatching events.
+---@param one spec.Nginx
+---@param targets table<string, string> path by name
+---@param options spec.TrafficOptions
+---@return table<string, spec.Tally>
+function traffic.run(one, targets, options)
+    return read_tallies((copies.shell(command(one, targets, options))))
+end
+
 ---Stops the traffic; returns the counts by the targets' names.
 ---@return table<string, spec.Tally>
 function Traffic:stop()
@@ -110,13 +141,7 @@ function Traffic:stop()
     eventually(function()
         return read_file("/dev/null") and select(2, copies.shell("kill -0 " .. self.pid)) ~= 0
     end, "traffic ends", 30)
-    local tallies = {}
-    for line in read_file(self.log):gmatch("[^\n]+") do
-        local name = line:match("^(%S+) requests=")
-        if name then
-            tallies[name] = read_tally(line)
-        end
-    end
+    local tallies = read_tallies(read_file(self.log))
     os.remove(self.log)
     return tallies
 end
