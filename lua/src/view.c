@@ -53,18 +53,29 @@ kl_object *object_of(lua_State *L, const view *self)
  * 6.9 KB. */
 enum { TREE_SHARE = 2 };
 
-const kl_value *opened(lua_State *L, view *self)
+static const kl_value *open_whole(lua_State *L, view *self)
 {
     kl_object *object = object_of(L, self);
     kl_error err;
 
+    self->value = kl_object_open(object, &err);
     if (self->value == NULL) {
-        self->value = kl_object_open(object, &err);
-        if (self->value == NULL) {
-            misuse(L, "%s: %s", kl_object_key(object), err.message);
-        }
-        account_charge(L, self->whole,
-                       TREE_SHARE * kl_object_json_length(object));
+        misuse(L, "%s: %s", kl_object_key(object), err.message);
+    }
+    account_charge(L, self->whole, TREE_SHARE * kl_object_json_length(object));
+    return self->value;
+}
+
+const kl_value *opened(lua_State *L, view *self)
+{
+    view *root = &self->whole->view;
+
+    object_of(L, self);
+    if (root->value == NULL) {
+        open_whole(L, root);
+    }
+    if (self->value == NULL) {
+        self->value = kl_value_get(root->value, "metadata");
     }
     return self->value;
 }
@@ -124,24 +135,27 @@ static void push_anchor(lua_State *L, int index, const view *self)
     compat_getuservalue(L, index);
 }
 
-void push_value(lua_State *L, int index, view *self, const kl_value *value)
+/* Pushes a view of a part of the view at `index`. */
+static void push_part(lua_State *L, int index, view *self,
+                      const kl_value *value)
 {
-    view *part;
+    view *part = compat_newuserdata(L, sizeof(*part), 1);
 
-    if (value == NULL || kl_value_type(value) == KL_NULL) {
-        lua_pushnil(L);
-        return;
-    }
-    if (push_scalar(L, value)) {
-        return;
-    }
-    part = compat_newuserdata(L, sizeof(*part), 1);
     *part = (view){self->whole, value};
     push_anchor(L, index, self);
     compat_setuservalue(L, -2);
     /* It becomes a TYPE_VIEW only now that it is complete. */
     luaL_getmetatable(L, TYPE_VIEW);
     lua_setmetatable(L, -2);
+}
+
+void push_value(lua_State *L, int index, view *self, const kl_value *value)
+{
+    if (value == NULL || kl_value_type(value) == KL_NULL) {
+        lua_pushnil(L);
+    } else if (!push_scalar(L, value)) {
+        push_part(L, index, self, value);
+    }
 }
 
 static const kl_value *find_member(lua_State *L, const kl_value *value,
@@ -171,11 +185,50 @@ const kl_value *to_value(lua_State *L, int index)
     return self != NULL ? opened(L, self) : NULL;
 }
 
+static bool is_name(const char *name, size_t length, const char *expected)
+{
+    return length == strlen(expected) && memcmp(name, expected, length) == 0;
+}
+
+/* An empty text may stand for a member that is absent or null. */
+static const char *text_unless_empty(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+const char *identity_text(const kl_object *object, const char *name,
+                          size_t length)
+{
+    if (is_name(name, length, "name")) {
+        return kl_object_name(object);
+    }
+    if (is_name(name, length, "namespace")) {
+        return text_unless_empty(kl_object_namespace(object));
+    }
+    if (is_name(name, length, "uid")) {
+        return text_unless_empty(kl_object_uid(object));
+    }
+    if (is_name(name, length, "resourceVersion")) {
+        return text_unless_empty(kl_object_resource_version(object));
+    }
+    return NULL;
+}
+
 /* Upvalue 1: the metatable. */
 static int part_index(lua_State *L)
 {
     view *self = check_own(L, TYPE_VIEW);
 
+    if (self->value == NULL && lua_type(L, 2) == LUA_TSTRING) {
+        size_t length;
+        const char *name = lua_tolstring(L, 2, &length);
+        const char *text = identity_text(object_of(L, self), name, length);
+
+        if (text != NULL) {
+            lua_pushstring(L, text);
+            return 1;
+        }
+    }
     push_value(L, 1, self, find_member(L, opened(L, self), 2));
     return 1;
 }
@@ -184,28 +237,25 @@ static int part_index(lua_State *L)
 static const char *find_shorthand(const kl_object *object, const char *name,
                                   size_t length)
 {
-    if (strlen(name) != length) {
-        return NULL;
-    }
-    if (strcmp(name, "name") == 0) {
+    if (is_name(name, length, "name")) {
         return kl_object_name(object);
     }
-    if (strcmp(name, "namespace") == 0) {
+    if (is_name(name, length, "namespace")) {
         return kl_object_namespace(object);
     }
-    if (strcmp(name, "key") == 0) {
+    if (is_name(name, length, "key")) {
         return kl_object_key(object);
     }
-    if (strcmp(name, "uid") == 0) {
+    if (is_name(name, length, "uid")) {
         return kl_object_uid(object);
     }
-    if (strcmp(name, "resource_version") == 0) {
+    if (is_name(name, length, "resource_version")) {
         return kl_object_resource_version(object);
     }
-    if (strcmp(name, "kind") == 0) {
+    if (is_name(name, length, "kind")) {
         return kl_object_kind(object);
     }
-    if (strcmp(name, "apiVersion") == 0) {
+    if (is_name(name, length, "apiVersion")) {
         return kl_object_api_version(object);
     }
     return NULL;
@@ -256,6 +306,10 @@ static int whole_index(lua_State *L)
             return 1;
         }
         lua_pop(L, 1);
+        if (self->value == NULL && is_name(name, length, "metadata")) {
+            push_part(L, 1, self, NULL); /* every object has metadata */
+            return 1;
+        }
     }
     check_field_asked_for(L, self);
     push_value(L, 1, self, find_member(L, opened(L, self), 2));

@@ -16,8 +16,10 @@
  * value keeps the whole alive, so a part needs no __gc.
  */
 typedef struct view {
-    struct whole *whole;   /* of a whole: itself */
-    const kl_value *value; /* NULL in a whole that was not parsed yet */
+    struct whole *whole; /* of a whole: itself */
+    /* NULL in a whole that was not parsed yet, and in its part `metadata` that
+     * was made before: names and versions are read without parsing. */
+    const kl_value *value;
 } view;
 
 typedef struct whole {
@@ -57,6 +59,12 @@ void refuse_beyond_metadata(lua_State *L, const kl_object *object,
 
 /* The value of a view; parses its object first, unless that was done. */
 const kl_value *opened(lua_State *L, view *self);
+
+/* The text of a member of metadata that an object has without parsing: name,
+ * namespace, uid, resourceVersion. NULL: it is another member, or the object
+ * may not have it. */
+const char *identity_text(const kl_object *object, const char *name,
+                          size_t length);
 
 /* Pushes a value inside of the view at `index` (absolute, or an upvalue): a
  * scalar, nil for null, or a view of it. */

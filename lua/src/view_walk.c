@@ -4,6 +4,8 @@
  */
 #include "view.h"
 
+#include <string.h>
+
 /* One step of kubelua.pairs. Upvalue 1: the kl_value_iter; upvalue 2: the
  * view. */
 static int view_next(lua_State *L)
@@ -65,12 +67,20 @@ static int view_ipairs(lua_State *L)
     return 3;
 }
 
+/* A compiled path: a userdata. */
+typedef struct path_box {
+    kl_path *path; /* NULL while it is made, and once it is freed */
+    /* Of a path such as metadata.uid: that member of metadata; else NULL.
+     * Borrowed from the path. */
+    const char *identity;
+} path_box;
+
 static int path_gc(lua_State *L)
 {
-    kl_path **path = lua_touserdata(L, 1);
+    path_box *box = lua_touserdata(L, 1);
 
-    kl_path_free(*path);
-    *path = NULL;
+    kl_path_free(box->path);
+    box->path = NULL;
     return 0;
 }
 
@@ -78,31 +88,35 @@ static int path_gc(lua_State *L)
  * values are weak: scripts build paths from the names of objects, and the cache
  * must not keep all of these paths. While the lua_State closes, a path that was
  * freed can still be in the cache. */
-static const kl_path *push_path(lua_State *L, int index)
+static const path_box *push_path(lua_State *L, int index)
 {
-    kl_path **box;
+    static const char metadata[] = "metadata.";
+    path_box *box;
     kl_error err;
 
     lua_pushvalue(L, index);
     lua_rawget(L, lua_upvalueindex(1));
     box = lua_touserdata(L, -1);
-    if (box != NULL && *box != NULL) {
-        return *box;
+    if (box != NULL && box->path != NULL) {
+        return box;
     }
     lua_pop(L, 1);
-    box = lua_newuserdata(L, sizeof(kl_path *));
-    *box = NULL;
+    box = lua_newuserdata(L, sizeof(*box));
+    *box = (path_box){0};
     luaL_getmetatable(L, "kubelua.path");
     lua_setmetatable(L, -2);
     /* path */
-    *box = kl_path_parse(check_text(L, index), &err);
-    if (*box == NULL) {
+    box->path = kl_path_parse(check_text(L, index), &err);
+    if (box->path == NULL) {
         misuse(L, "%s", err.message);
+    }
+    if (strncmp(kl_path_text(box->path), metadata, strlen(metadata)) == 0) {
+        box->identity = kl_path_text(box->path) + strlen(metadata);
     }
     lua_pushvalue(L, index);
     lua_pushvalue(L, -2);
     lua_rawset(L, lua_upvalueindex(1));
-    return *box;
+    return box;
 }
 
 /* Reading a field outside of metadata raises, if only metadata was asked for:
@@ -124,15 +138,34 @@ static void check_path_asked_for(lua_State *L, const view *self,
     refuse_beyond_metadata(L, object, kl_path_text(path));
 }
 
+/* Pushes a member of metadata of an object that was not parsed; false: it has
+ * to be parsed. */
+static bool push_identity(lua_State *L, const view *self, const char *member)
+{
+    const char *text = NULL;
+
+    if (self->value == NULL && &self->whole->view == self) {
+        text = identity_text(object_of(L, self), member, strlen(member));
+    }
+    if (text != NULL) {
+        lua_pushstring(L, text);
+    }
+    return text != NULL;
+}
+
 static int view_get(lua_State *L)
 {
     view *self = check_view(L, 1);
-    const kl_path *path;
+    const path_box *box;
 
     luaL_checktype(L, 2, LUA_TSTRING);
-    path = push_path(L, 2);
-    check_path_asked_for(L, self, path);
-    push_value(L, 1, self, kl_path_first(path, opened(L, self)));
+    box = push_path(L, 2);
+    /* path */
+    if (box->identity != NULL && push_identity(L, self, box->identity)) {
+        return 1;
+    }
+    check_path_asked_for(L, self, box->path);
+    push_value(L, 1, self, kl_path_first(box->path, opened(L, self)));
     return 1;
 }
 

@@ -25,6 +25,14 @@ describe("an object", function()
         assert.equal("b", container.name)
     end)
 
+    it("is kept alive by its metadata, also if it was not parsed", function()
+        local metadata = pod().metadata
+        collect()
+        assert.equal("shop-1", metadata.name)
+        collect()
+        assert.equal("shop", metadata.labels.app)
+    end)
+
     it("is kept alive by its iterators", function()
         local step = pod().spec.containers
         step = require("kubelua").pairs(step)
@@ -35,15 +43,22 @@ describe("an object", function()
 
     it("raises in a finalizer that reads it after it was collected", function()
         local ok, message
-        local function make()
+        local function make(part_of, read)
             local held = {} -- only the finalizer refers to it
             held.guard = at_collection(function()
-                ok, message = pcall(function() return held.part.nodeName end)
+                ok, message = pcall(read, held)
             end)
-            held.part = pod().spec -- finalizers run from the youngest to the oldest
+            held.part = part_of(pod()) -- finalizers run from the youngest to the oldest
             held.guard = nil
         end
-        make()
+        make(function(object) return object.spec end,
+            function(held) return held.part.nodeName end)
+        collect()
+        assert.is_false(ok)
+        assert.matches("was collected already", message)
+        ok = nil
+        make(function(object) return object.metadata end, -- not parsed
+            function(held) return held.part.name end)
         collect()
         assert.is_false(ok)
         assert.matches("was collected already", message)
