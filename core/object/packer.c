@@ -14,11 +14,19 @@
  * is freed. */
 enum { FRAME_KEPT = 64 * 1024 };
 
+#ifdef KUBELUA_RETRAIN
+static const kl__pack_limits limits = KL__PACK_EAGER(true);
+#else
+static const kl__pack_limits limits = KL__PACK_USUAL;
+#endif
+const kl__pack_limits *kl__pack_limits_chosen = &limits;
+
 kl__packer *kl__packer_new(void)
 {
     kl__packer *self = kl__calloc(1, sizeof(*self));
 
     if (self != NULL) {
+        self->limits = kl__pack_limits_chosen;
         self->patience = 1;
     }
     return self;
@@ -51,7 +59,7 @@ static void gather_text(kl__packer *self, const kl__slice *text)
         return;
     }
     self->lengths[self->count++] = length;
-    if (self->samples.length >= KL__PACK_SAMPLES ||
+    if (self->samples.length >= self->limits->samples ||
         self->count == KL__PACK_MAX_SAMPLES) {
         kl__packer_train(self);
     }
@@ -62,7 +70,7 @@ static void gather_text(kl__packer *self, const kl__slice *text)
 static void gather_if_due(kl__packer *self, const kl__slice *text, size_t crowd)
 {
     if (self->writes == NULL && self->rest == 0 && crowd > 0 &&
-        text->length >= KL__PACK_MIN_CROWD / crowd) {
+        text->length >= self->limits->min_crowd / crowd) {
         self->gathers = true;
     }
     if (self->gathers && crowd > 0) {
@@ -99,15 +107,13 @@ static void judge_window(kl__packer *self)
     if (is_first || share < self->best) {
         self->best = share > 0 ? share : 1;
     }
-#ifdef KUBELUA_RETRAIN
-    self->rest = 0;
-    self->gathers = true;
-#else
-    if (share > self->best + self->best / 2 + 32) {
+    if (self->limits->retrains) {
+        self->rest = 0;
+        self->gathers = true;
+    } else if (share > self->best + self->best / 2 + 32) {
         self->replaced = share;
         self->gathers = true;
     }
-#endif
 }
 
 /* Compresses a text into the packer's frame. False: it stays plain. */
@@ -174,14 +180,14 @@ kl_object *kl__packer_pack(kl__packer *self, kl_object *object, size_t crowd)
         return object;
     }
     text.bytes = kl_object_json(object, &text.length, NULL);
-    if (text.length < KL__PACK_MIN_TEXT) {
+    if (text.length < self->limits->min_text) {
         return object;
     }
     gather_if_due(self, &text, crowd);
     if (self->writes != NULL) {
         packed = make_packed(self, object, &text);
     }
-    if (++self->seen >= KL__PACK_WINDOW) {
+    if (++self->seen >= self->limits->window) {
         judge_window(self);
     }
     if (packed == NULL) {
@@ -196,7 +202,7 @@ void kl__packer_end_list(kl__packer *self)
     if (self == NULL || self->writes != NULL) {
         return;
     }
-    if (self->samples.length >= KL__PACK_MIN_SAMPLES) {
+    if (self->samples.length >= self->limits->min_samples) {
         kl__packer_train(self);
     } else {
         kl__packer_forget_samples(self);

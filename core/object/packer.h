@@ -11,27 +11,35 @@
 #include <stdint.h>
 #include <zstd.h>
 
-/* A build for tests: makes dictionaries all the time, from small samples. */
-#ifdef KUBELUA_RETRAIN
-enum {
-    KL__PACK_MIN_TEXT = 16,
-    KL__PACK_MIN_CROWD = 0,
-    KL__PACK_SAMPLES = 512,
-    KL__PACK_MIN_SAMPLES = 256,
-    KL__PACK_CONTENT_SHARE = 1,
-    KL__PACK_WINDOW = 1
-};
-#else
-enum {
-    KL__PACK_MIN_TEXT = 200, /* a shorter text stays plain */
+/* When objects are packed, and of how much a dictionary is made. In bytes. */
+typedef struct kl__pack_limits {
+    size_t min_text; /* a shorter text stays plain */
     /* Samples are gathered once the cache is estimated at so many bytes. */
-    KL__PACK_MIN_CROWD = 128 * 1024,
-    KL__PACK_SAMPLES = 256 * 1024,     /* bytes that make a dictionary */
-    KL__PACK_MIN_SAMPLES = 128 * 1024, /* enough bytes at the end of a list */
-    KL__PACK_CONTENT_SHARE = 4, /* a quarter of them is in the dictionary */
-    KL__PACK_WINDOW = 256       /* objects over which the ratio is measured */
-};
-#endif
+    size_t min_crowd;
+    size_t samples;       /* so many make a dictionary */
+    size_t min_samples;   /* so many are enough at the end of a list */
+    size_t content_share; /* 4: a quarter of the samples is in the dictionary */
+    size_t window;        /* objects over which the ratio is measured */
+    bool retrains;        /* for tests: makes a dictionary after each window */
+} kl__pack_limits;
+
+#define KL__PACK_USUAL                                                   \
+    {                                                                    \
+        .min_text = 200, .min_crowd = 128 * 1024, .samples = 256 * 1024, \
+        .min_samples = 128 * 1024, .content_share = 4, .window = 256     \
+    }
+/* For tests: any few objects have a dictionary; `always`: a new one for every
+ * few. */
+#define KL__PACK_EAGER(always)                                               \
+    {                                                                        \
+        .min_text = 16, .samples = 512, .min_samples = 256,                  \
+        .content_share = 1, .window = (always) ? 1 : 8, .retrains = (always) \
+    }
+
+/* The limits of packers that are made from now on: KL__PACK_USUAL, but in a
+ * build with KUBELUA_RETRAIN. A test may change them while there is no packer;
+ * a packer borrows them. */
+extern const kl__pack_limits *kl__pack_limits_chosen;
 
 enum {
     KL__PACK_MAX_SAMPLES = 2048,
@@ -42,6 +50,7 @@ enum {
 };
 
 struct kl__packer {
+    const kl__pack_limits *limits;
     kl__dictionary *reads; /* NULL: none yet */
     ZSTD_CDict *writes;    /* the same for writing */
     kl__buf frame;         /* the last packed text */

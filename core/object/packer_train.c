@@ -65,7 +65,7 @@ static bool adopt_dictionary(kl__packer *self, const char *bytes, size_t length)
 static bool make_dictionary(kl__packer *self)
 {
     const ZDICT_params_t params = {.compressionLevel = KL__PACK_LEVEL};
-    size_t room = self->samples.length / KL__PACK_CONTENT_SHARE;
+    size_t room = self->samples.length / self->limits->content_share;
     char *content, *bytes;
     size_t length;
     bool is_made = false;

@@ -4,7 +4,8 @@
  */
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
-#include "object/object.h"
+#include "object/block.h"
+#include "object/packer.h"
 #include "packs.h"
 
 #include <setjmp.h>
@@ -96,7 +97,6 @@ static void few_objects_have_no_dictionary(void **state)
     kl__packer *packer = kl__packer_new();
 
     (void)state;
-#ifndef KUBELUA_RETRAIN
     for (unsigned i = 0; i < 1000; i++) {
         kl_object *object =
             kl__packer_pack(packer, pack_plain("shop", i, PACK_LENGTH), i % 20);
@@ -104,7 +104,6 @@ static void few_objects_have_no_dictionary(void **state)
         assert_false(kl__object_is_packed(object));
         kl_object_unref(object);
     }
-#endif
     kl__packer_free(packer);
     assert_ptr_equal(kl__packer_pack(NULL, NULL, 0), NULL);
 }
@@ -146,9 +145,7 @@ static void a_dictionary_that_does_not_fit_any_more_is_replaced(void **state)
         after += i >= 1900 ? kl_object_bytes(other) : 0;
         kl_object_unref(other);
     }
-#ifndef KUBELUA_RETRAIN
     assert_in_range(after, 1, before * 3 / 4);
-#endif
     pack_expect_same(old, plain);
     kl__packer_free(packer);
     pack_expect_same(old, plain); /* its dictionary lives as long as it does */
@@ -208,6 +205,58 @@ static void an_object_that_is_opened_again_is_kept_open(void **state)
     kl__packer_free(packer);
 }
 
+/* Packs a few small objects, and checks them. Returns how often one has another
+ * dictionary than the one before it. */
+static unsigned pack_few(const kl__pack_limits *limits)
+{
+    const kl__pack_limits *usual = kl__pack_limits_chosen;
+    kl__dictionary *last = NULL;
+    unsigned packed = 0, changes = 0;
+    kl__packer *packer;
+
+    kl__pack_limits_chosen = limits;
+    packer = kl__packer_new();
+    for (unsigned i = 0; i < 30; i++) {
+        kl_object *plain = pack_plain("shop", i, 100);
+        kl_object *object = kl__packer_pack(packer, kl_object_ref(plain), i);
+
+        if (kl__object_is_packed(object)) {
+            packed++;
+            changes += object->dictionary != last ? 1 : 0;
+            kl__dictionary_unref(last);
+            last = kl__dictionary_ref(object->dictionary);
+        }
+        pack_expect_same(object, plain);
+        kl_object_unref(object);
+        kl_object_unref(plain);
+    }
+    assert_in_range(packed, 20, 30);
+    kl__dictionary_unref(last);
+    kl__packer_free(packer);
+    kl__pack_limits_chosen = usual;
+    return changes;
+}
+
+static void with_limits_for_tests_a_few_objects_have_dictionaries(void **state)
+{
+    static const kl__pack_limits few = KL__PACK_EAGER(false);
+    static const kl__pack_limits always = KL__PACK_EAGER(true);
+
+    (void)state;
+    assert_int_equal(pack_few(&few), 1);
+    assert_in_range(pack_few(&always), 5, 30);
+}
+
+/* Also in a build with KUBELUA_RETRAIN. */
+static int choose_usual_limits(void **state)
+{
+    static const kl__pack_limits usual = KL__PACK_USUAL;
+
+    (void)state;
+    kl__pack_limits_chosen = &usual;
+    return 0;
+}
+
 static int expect_nothing_lives(void **state)
 {
     (void)state;
@@ -230,7 +279,8 @@ int main(void)
         PACK_TEST(a_dictionary_that_does_not_fit_any_more_is_replaced),
         PACK_TEST(all_readers_share_one_text_and_the_last_one_frees_it),
         PACK_TEST(an_object_that_is_opened_again_is_kept_open),
+        PACK_TEST(with_limits_for_tests_a_few_objects_have_dictionaries),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, choose_usual_limits, NULL);
 }
