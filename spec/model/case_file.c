@@ -26,6 +26,7 @@ enum { LINE = 200, PATH = 1024, SCHEDULES = 20 };
     X("idle-ms", idle_ms, int)                                \
     X("resync-ms", resync_ms, int)                            \
     X("ending", ending, ending)                               \
+    X("packing", packing, packing)                            \
     X("server.streaming", server.streaming, server_streaming) \
     X("server.future", server.future, server_future)          \
     X("server.no-bookmarks", server.no_bookmarks, bool)       \

@@ -10,66 +10,68 @@
 #include <stdint.h>
 
 /* X(constant, what it counts). */
-#define COVERAGE(X)                                            \
-    X(HISTORIES, "histories")                                  \
-    X(WRITES, "writes")                                        \
-    X(LIST_PAGED, "lists of one page")                         \
-    X(LIST_PAGES, "later pages")                               \
-    X(LIST_STREAMED, "streaming lists that ended")             \
-    X(STREAM_UNFINISHED, "streaming lists that did not")       \
-    X(RELISTS, "relists")                                      \
-    X(WATCHES, "watches")                                      \
-    X(EVENTS, "watch events carried")                          \
-    X(BOOKMARKS, "bookmarks carried")                          \
-    X(GONE_REQUESTS, "410 as an answer")                       \
-    X(GONE_TOKENS, "410 for a continue token")                 \
-    X(GONE_EVENTS, "410 as an event")                          \
-    X(OTHER_EVENTS, "other errors as an event")                \
-    X(REFUSALS, "answers above 400, 410 apart")                \
-    X(REFUSED, "connections refused")                          \
-    X(BROKEN, "streams that broke off")                        \
-    X(BROKEN_INSIDE, "of them inside a frame")                 \
-    X(ENDED, "watches that ended cleanly")                     \
-    X(SILENT, "watches closed for silence")                    \
-    X(OPAQUE, "watches from a version that is no order")       \
-    X(RECREATES_DOWN, "recreated while the watch was down")    \
-    X(COMPACTIONS, "compactions")                              \
-    X(RESTORES, "restored backups")                            \
-    X(CROWDS, "crowds (changes done aside)")                   \
-    X(STORMS, "long outages")                                  \
-    X(ADDS, "adds delivered")                                  \
-    X(ADDS_INITIAL, "of them initial")                         \
-    X(UPDATES, "updates delivered")                            \
-    X(DELETES, "deletes delivered")                            \
-    X(DELETES_UNKNOWN, "of them missed (unknown)")             \
-    X(REPLACED_UID, "delete and add for a new uid")            \
-    X(RESYNCS, "resyncs delivered")                            \
-    X(ERRORS, "errors delivered")                              \
-    X(SYNCED, "synced delivered")                              \
-    X(MERGES, "events merged beyond a bound")                  \
-    X(CARRIED, "carried events that had to be seen, and were") \
-    X(HANDLERS, "handlers")                                    \
-    X(HANDLERS_LATE, "of them late (replayed)")                \
-    X(PULLED, "events pulled from a queue")                    \
-    X(HELD, "callbacks held")                                  \
-    X(REMOVED, "handlers removed")                             \
-    X(REMOVED_INSIDE, "of them inside a handler")              \
-    X(CLOSED, "informers closed during the run")               \
-    X(CLOSED_INSIDE, "of them inside a handler")               \
-    X(CLIENT_CLOSED, "clients closed during the run")          \
-    X(SHARED, "handles that joined a shared informer")         \
-    X(INDEXES, "indexes added")                                \
-    X(INDEXES_TWICE, "of them again, or in conflict")          \
-    X(SNAPSHOTS, "snapshots found whole")                      \
-    X(INDEX_SNAPSHOTS, "index answers found whole")            \
-    X(WAITS_SYNCED, "waits for sync that ended well")          \
-    X(WAITS_TIMEOUT, "of them in a timeout")                   \
-    X(WAITS_CLOSED, "of them by a close")                      \
-    X(WAKES, "wake-ups for sync")                              \
-    X(RESYNC_CHECKS, "resync periods observed")                \
-    X(SETTLED, "informers found in sync at the end")           \
-    X(PREEMPTIONS, "preemptions")                              \
-    X(SWITCHES, "hand-overs")                                  \
+#define COVERAGE(X)                                               \
+    X(HISTORIES, "histories")                                     \
+    X(WRITES, "writes")                                           \
+    X(LIST_PAGED, "lists of one page")                            \
+    X(LIST_PAGES, "later pages")                                  \
+    X(LIST_STREAMED, "streaming lists that ended")                \
+    X(STREAM_UNFINISHED, "streaming lists that did not")          \
+    X(RELISTS, "relists")                                         \
+    X(WATCHES, "watches")                                         \
+    X(EVENTS, "watch events carried")                             \
+    X(BOOKMARKS, "bookmarks carried")                             \
+    X(GONE_REQUESTS, "410 as an answer")                          \
+    X(GONE_TOKENS, "410 for a continue token")                    \
+    X(GONE_EVENTS, "410 as an event")                             \
+    X(OTHER_EVENTS, "other errors as an event")                   \
+    X(REFUSALS, "answers above 400, 410 apart")                   \
+    X(REFUSED, "connections refused")                             \
+    X(BROKEN, "streams that broke off")                           \
+    X(BROKEN_INSIDE, "of them inside a frame")                    \
+    X(ENDED, "watches that ended cleanly")                        \
+    X(SILENT, "watches closed for silence")                       \
+    X(OPAQUE, "watches from a version that is no order")          \
+    X(RECREATES_DOWN, "recreated while the watch was down")       \
+    X(COMPACTIONS, "compactions")                                 \
+    X(RESTORES, "restored backups")                               \
+    X(CROWDS, "crowds (changes done aside)")                      \
+    X(STORMS, "long outages")                                     \
+    X(ADDS, "adds delivered")                                     \
+    X(ADDS_INITIAL, "of them initial")                            \
+    X(UPDATES, "updates delivered")                               \
+    X(DELETES, "deletes delivered")                               \
+    X(DELETES_UNKNOWN, "of them missed (unknown)")                \
+    X(REPLACED_UID, "delete and add for a new uid")               \
+    X(RESYNCS, "resyncs delivered")                               \
+    X(ERRORS, "errors delivered")                                 \
+    X(SYNCED, "synced delivered")                                 \
+    X(PACKED, "objects delivered packed")                         \
+    X(DICTIONARIES, "of them with another dictionary than `old`") \
+    X(MERGES, "events merged beyond a bound")                     \
+    X(CARRIED, "carried events that had to be seen, and were")    \
+    X(HANDLERS, "handlers")                                       \
+    X(HANDLERS_LATE, "of them late (replayed)")                   \
+    X(PULLED, "events pulled from a queue")                       \
+    X(HELD, "callbacks held")                                     \
+    X(REMOVED, "handlers removed")                                \
+    X(REMOVED_INSIDE, "of them inside a handler")                 \
+    X(CLOSED, "informers closed during the run")                  \
+    X(CLOSED_INSIDE, "of them inside a handler")                  \
+    X(CLIENT_CLOSED, "clients closed during the run")             \
+    X(SHARED, "handles that joined a shared informer")            \
+    X(INDEXES, "indexes added")                                   \
+    X(INDEXES_TWICE, "of them again, or in conflict")             \
+    X(SNAPSHOTS, "snapshots found whole")                         \
+    X(INDEX_SNAPSHOTS, "index answers found whole")               \
+    X(WAITS_SYNCED, "waits for sync that ended well")             \
+    X(WAITS_TIMEOUT, "of them in a timeout")                      \
+    X(WAITS_CLOSED, "of them by a close")                         \
+    X(WAKES, "wake-ups for sync")                                 \
+    X(RESYNC_CHECKS, "resync periods observed")                   \
+    X(SETTLED, "informers found in sync at the end")              \
+    X(PREEMPTIONS, "preemptions")                                 \
+    X(SWITCHES, "hand-overs")                                     \
     X(VIRTUAL_S, "virtual seconds")
 
 typedef enum coverage_kind {

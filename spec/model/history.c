@@ -307,12 +307,14 @@ static bool is_crowded_already(const history *what)
 
 /* Draws the switches that were added later. They come from a stream of their
  * own, so that otherwise a seed still means the same history. */
-static void draw_additions(uint64_t seed, server_options *out)
+static void draw_additions(uint64_t seed, switches *out)
 {
     uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15);
 
-    out->lists_apart = draw_chance(&state, 6);
-    out->wordless = PICK(&state, 0, 0, 0, 0, 6);
+    out->server.lists_apart = draw_chance(&state, 6);
+    out->server.wordless = PICK(&state, 0, 0, 0, 0, 6);
+    out->packing =
+        (packing)PICK(&state, PACKING_OFF, PACKING_ON, PACKING_ALWAYS);
 }
 
 void history_draw(history *self, uint64_t seed)
@@ -323,7 +325,7 @@ void history_draw(history *self, uint64_t seed)
 
     *self = (history){.seed = seed};
     draw_switches(&draw.state, &self->switches);
-    draw_additions(seed, &self->switches.server);
+    draw_additions(seed, &self->switches);
     draw_weights(&draw);
     draw_beginning(&draw, self);
     is_crowded = is_crowded_already(self);
@@ -372,6 +374,9 @@ static void simplify(switches *what, unsigned simpler)
     }
     if (simpler & SIMPLER_STREAMING) {
         what->no_streaming_list = true;
+    }
+    if (simpler & SIMPLER_PACKING) {
+        what->packing = PACKING_OFF;
     }
 }
 

@@ -113,6 +113,13 @@ typedef enum ending {
     ENDINGS
 } ending;
 
+/* How the objects of the caches rest. */
+typedef enum packing {
+    PACKING_OFF,   /* plain */
+    PACKING_ON,    /* packed, with a dictionary of the first few */
+    PACKING_ALWAYS /* packed, with a new dictionary every few objects */
+} packing;
+
 /* Settings of a whole run. */
 typedef struct switches {
     int preemptions;
@@ -124,6 +131,7 @@ typedef struct switches {
     int idle_ms;   /* 0: the default */
     int resync_ms; /* default of the informers; 0: none */
     ending ending;
+    packing packing;
 } switches;
 
 typedef struct history {
@@ -145,7 +153,8 @@ enum {
     SIMPLER_WATCH_END = 128,
     SIMPLER_HANDS = 256, /* all operations on the first fiber */
     SIMPLER_STREAMING = 512,
-    SIMPLER_BITS = 10
+    SIMPLER_PACKING = 1024,
+    SIMPLER_BITS = 11
 };
 
 typedef struct history_cut {

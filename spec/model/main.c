@@ -12,6 +12,7 @@
 #include "world.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,9 +68,13 @@ static void *count_realloc(void *block, size_t size)
     return moved;
 }
 
+/* Overwrites the block, so that a use after this shows. */
 static void count_free(void *block)
 {
-    blocks -= block != NULL ? 1 : 0;
+    if (block != NULL) {
+        memset(block, 0xa5, malloc_usable_size(block));
+        blocks--;
+    }
     free(block);
 }
 

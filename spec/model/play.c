@@ -6,6 +6,7 @@
 
 #include "coverage.h"
 #include "kubelua/client.h"
+#include "object/packer.h"
 #include "schedule.h"
 
 #include <stdlib.h>
@@ -349,11 +350,22 @@ static void *hand_run(void *arg)
     }
 }
 
+/* Makes dictionaries of the few objects that a history has. */
+static void choose_limits(packing how)
+{
+    static const kl__pack_limits limits[] = {
+        [PACKING_ON] = KL__PACK_EAGER(false),
+        [PACKING_ALWAYS] = KL__PACK_EAGER(true)};
+
+    kl__pack_limits_chosen = &limits[how];
+}
+
 static void start(world *self)
 {
     kl_transport *transport;
     kl_error err;
 
+    choose_limits(self->history->switches.packing);
     self->server = server_new(&self->history->switches.server);
     self->feeds.server = self->server;
     self->feeds.lists_apart = self->history->switches.server.lists_apart;

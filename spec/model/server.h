@@ -170,6 +170,10 @@ typedef struct server_change {
 /* All changes, oldest first. Borrowed until the next write. */
 const server_change *server_history(const server *self, size_t *count);
 
+/* The text that a client keeps of the object, from "metadata" on: it has no
+ * managedFields. The caller frees it (kl__free). */
+char *server_kept_text(const server_change *object);
+
 /* The object now: the last change of a key; NULL: it does not exist. */
 const server_change *server_find(const server *self, server_kind kind,
                                  const char *key);

@@ -50,7 +50,8 @@ static void put_type(kl__buf *out, server_kind kind)
     kl__buf_puts(out, "\",\"apiVersion\":\"v1\",");
 }
 
-static void put_metadata(kl__buf *out, const server_change *object)
+static void put_metadata(kl__buf *out, const server_change *object,
+                         bool is_whole)
 {
     /* Texts that a break in the middle, or a careless reader, would damage. */
     static const char *const notes[] = {
@@ -81,11 +82,20 @@ static void put_metadata(kl__buf *out, const server_change *object)
         out,
         notes[(uint64_t)object->version % (sizeof(notes) / sizeof(notes[0]))]);
     kl__buf_puts(out, "\"}");
-    if (object->version % 4 == 0) {
+    if (is_whole && object->version % 4 == 0) {
         kl__buf_puts(out, ",\"managedFields\":[{\"manager\":\"model\","
                           "\"operation\":\"Update\",\"fieldsV1\":{}}]");
     }
     kl__buf_putc(out, '}');
+}
+
+static void put_spec(kl__buf *out, const server_change *object)
+{
+    kl__buf_puts(out, ",\"spec\":{");
+    if (object->spec.node >= 0) {
+        put_numbered(out, "\"nodeName\":\"node-", object->spec.node, "\",");
+    }
+    put_numbered(out, "\"value\":", object->spec.value, "}}");
 }
 
 void server_put_object(kl__buf *out, const server_change *object, bool typed)
@@ -94,12 +104,17 @@ void server_put_object(kl__buf *out, const server_change *object, bool typed)
     if (typed) {
         put_type(out, object->kind);
     }
-    put_metadata(out, object);
-    kl__buf_puts(out, ",\"spec\":{");
-    if (object->spec.node >= 0) {
-        put_numbered(out, "\"nodeName\":\"node-", object->spec.node, "\",");
-    }
-    put_numbered(out, "\"value\":", object->spec.value, "}}");
+    put_metadata(out, object, true);
+    put_spec(out, object);
+}
+
+char *server_kept_text(const server_change *object)
+{
+    kl__buf text = {0};
+
+    put_metadata(&text, object, false);
+    put_spec(&text, object);
+    return kl__buf_take(&text, NULL);
 }
 
 void server_put_event(kl__buf *out, const char *type,

@@ -38,6 +38,7 @@ void users_open(world *self, const op *what)
         .idle_timeout_ms = how->idle_ms,
         .page_size = how->page_size,
         .no_streaming_list = how->no_streaming_list,
+        .compress = how->packing == PACKING_OFF ? -1 : 0,
     };
     user_informer *opened = &self->informers[self->informer_count];
     kl_error err;

@@ -6,7 +6,9 @@
  */
 #include "oracle.h"
 
+#include "base/mem.h"
 #include "coverage.h"
+#include "object/block.h"
 #include "schedule.h"
 
 #include <stdio.h>
@@ -52,6 +54,40 @@ static bool is_same(const kl_object *a, const kl_object *b)
     return strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
 }
 
+/* Reads a field while other strands read and free objects. */
+static void check_field(const handler *self, const told *event, int value)
+{
+    kl_object *object = kl_object_ref(event->object);
+    const kl_value *root = kl_object_open(object, NULL);
+    const kl_value *spec = kl_value_get(root, "spec");
+
+    schedule_check(root != NULL, "content: no memory");
+    schedule_point();
+    schedule_check(kl_value_integer(kl_value_get(spec, "value")) == value,
+                   "content: its value is not %d: %s", value,
+                   text_of(self, event));
+    kl_object_close(object);
+    kl_object_unref(object);
+}
+
+/* Checks the whole object, which may rest packed. */
+static void check_content(const handler *self, const told *event,
+                          const server_change *change)
+{
+    /* `change` may move as soon as another strand runs. */
+    char *expected = server_kept_text(change);
+    const char *json, *kept;
+
+    check_field(self, event, change->spec.value);
+    json = kl_object_json(event->object, NULL, NULL);
+    kept = json != NULL ? strstr(json, "\"metadata\"") : NULL;
+    schedule_check(kept != NULL && strcmp(kept, expected) == 0,
+                   "content: it is not what the server said: %s: %s",
+                   text_of(self, event), json != NULL ? json : "no memory");
+    kl__free(expected);
+    kl_object_close_json(event->object);
+}
+
 /* Checks that the server had this object, and that the informer asked for
  * it. */
 static void check_is_real(const handler *self, const told *event)
@@ -60,7 +96,6 @@ static void check_is_real(const handler *self, const told *event)
     size_t count, position = feeds_position(self->world->server, version);
     const server_change *changes = server_history(self->world->server, &count);
     const server_change *change;
-    char text[40];
 
     if (self->world->has_restored) {
         return; /* versions are given out twice */
@@ -80,10 +115,7 @@ static void check_is_real(const handler *self, const told *event)
                    text_of(self, event));
     schedule_check(history_in_scope(history_scope(self->feed->scope), change),
                    "scope: it was not asked for: %s", text_of(self, event));
-    snprintf(text, sizeof(text), "\"value\":%d", change->spec.value);
-    schedule_check(
-        strstr(kl_object_json(event->object, NULL, NULL), text) != NULL,
-        "content: it is not what the server said: %s", text_of(self, event));
+    check_content(self, event, change);
 }
 
 static void check_add(const handler *self, const told *event, int key)
@@ -198,8 +230,26 @@ static void remember(handler *self, const told *event, int key)
         event->type != KL_EVENT_DELETE ? kl_object_ref(event->object) : NULL;
 }
 
+/* Counts the objects that rest packed. */
+static void count_packed(const told *event)
+{
+    const kl_object *object = event->object;
+    const kl_object *old = event->old;
+
+    if (object == NULL || !kl__object_is_packed(object)) {
+        return;
+    }
+    coverage_add(COVER_PACKED, 1);
+    coverage_add(COVER_DICTIONARIES,
+                 old != NULL && kl__object_is_packed(old) &&
+                         old->dictionary != object->dictionary
+                     ? 1
+                     : 0);
+}
+
 static void count(const handler *self, const told *event)
 {
+    count_packed(event);
     switch (event->type) {
     case KL_EVENT_ADD:
         coverage_add(COVER_ADDS, 1);
