@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static kl_allocator current = {malloc, realloc, free};
 
@@ -56,6 +59,15 @@ void kl__free(void *block)
 void kl__mem_ahead(size_t size)
 {
     kl__free(kl__malloc(size));
+}
+
+void kl__mem_trim(void)
+{
+#ifdef __GLIBC__
+    if (current.free == free) {
+        malloc_trim(0);
+    }
+#endif
 }
 
 void kl_free(void *block)

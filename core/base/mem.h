@@ -23,6 +23,13 @@ KL__FOR_SIM void kl__free(void *block);
  * larger block back to the system when it is freed. Cannot fail. */
 void kl__mem_ahead(size_t size);
 
+/* Call once much memory has been freed and little of it will be needed again
+ * soon: after a long list. Gives the free pages of the C library's heaps back
+ * to the system; glibc keeps a page that lies before memory in use. It looks at
+ * all heaps of the process. Does nothing with another C library, or if the
+ * program has set its own allocator. Cannot fail. */
+void kl__mem_trim(void);
+
 /* Adds 1 or -1 to the number of live things of a kind. */
 KL__FOR_SIM void kl__live_add(kl_live_kind kind, int delta);
 

@@ -18,7 +18,8 @@ enum {
     BATCH_MAX = 1000, /* as in client-go; half of the queue's bound */
     /* The pause before a batch is tried again, when out of memory. No change is
        lost: the queue fills, and the reflector stops reading. */
-    RETRY_MS = 500
+    RETRY_MS = 500,
+    LONG_LIST = 1000 /* objects; a longer list leaves much memory behind */
 };
 
 struct kl__shared_informer {
@@ -150,13 +151,21 @@ static int64_t until_resync(const kl__shared_informer *self)
     return due > now ? due - now : 0;
 }
 
+/* True for a list whose staging and whose plan took much memory that is not
+ * needed any more once it is applied. */
+static bool is_long_list(const kl__delta_batch *batch)
+{
+    return batch->items[0].type == KL__DELTA_REPLACED &&
+           batch->items[0].list.count >= LONG_LIST;
+}
+
 /* Resyncs what is due, then applies one batch. False: the thread has to end. */
 static bool run_once(kl__shared_informer *self)
 {
     kl__delta_batch batch = {0};
     int64_t wait_ms = until_resync(self);
     kl_code code;
-    bool goes_on;
+    bool goes_on, is_long;
 
     /* A resync that lacks memory is due again a little later; the batches in
      * the queue may need less memory. */
@@ -169,8 +178,12 @@ static bool run_once(kl__shared_informer *self)
     code = kl__delta_fifo_pop(self->fifo, &batch, BATCH_MAX, wait_ms);
     switch (code) {
     case KL_OK:
+        is_long = is_long_list(&batch);
         goes_on = process_batch(self, &batch);
         kl__delta_batch_clear(&batch);
+        if (is_long) {
+            kl__mem_trim();
+        }
         return goes_on;
     case KL_ETIMEOUT:
         return true;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -62,6 +63,59 @@ static void texts_are_joined_if_they_fit_the_buffer(void **state)
 }
 
 enum { KEYS = 5000 };
+
+/* Resident memory of this process, in bytes. */
+static size_t measure_resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long pages = 0;
+
+    if (file != NULL && fscanf(file, "%*u %lu", &pages) != 1) {
+        pages = 0;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The sanitizers have heaps of their own; so has musl. */
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+enum { HAS_GLIBC_HEAP = 1 };
+#else
+enum { HAS_GLIBC_HEAP = 0 };
+#endif
+
+static void a_trim_gives_freed_memory_back_to_the_system(void **state)
+{
+    enum { COUNT = 256, SIZE = 64 * 1024, BETWEEN = 2048 };
+    static char *freed[COUNT], *stays[COUNT];
+    size_t before;
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        freed[i] = kl__malloc(SIZE);
+        stays[i] = kl__malloc(BETWEEN);
+        assert_non_null(freed[i]);
+        assert_non_null(stays[i]);
+        memset(freed[i], 1, SIZE);
+        stays[i][0] = (char)i;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        kl__free(freed[i]);
+    }
+    before = measure_resident();
+    kl__mem_trim();
+    if (HAS_GLIBC_HEAP && before != 0) {
+        assert_in_range(measure_resident(), 1,
+                        before - (size_t)COUNT * SIZE / 2);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(stays[i][0], (char)i);
+        kl__free(stays[i]);
+    }
+}
 
 static void a_map_finds_keys_until_they_are_removed(void **state)
 {
@@ -270,6 +324,7 @@ int main(void)
         cmocka_unit_test(a_buf_grows_and_its_bytes_can_be_taken),
         cmocka_unit_test(an_empty_buf_gives_an_empty_string),
         cmocka_unit_test(texts_are_joined_if_they_fit_the_buffer),
+        cmocka_unit_test(a_trim_gives_freed_memory_back_to_the_system),
         cmocka_unit_test(a_map_finds_keys_until_they_are_removed),
         cmocka_unit_test(a_copy_of_a_map_has_room_for_more_keys),
         cmocka_unit_test(a_put_returns_the_value_it_replaces),
