@@ -10,16 +10,19 @@
 #include "object/block.h"
 #include "object/identity.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { MAX_TEXT = INT32_MAX };
+/* Bytes of a text; bytes of the strings of an identity, as offsets have 16
+ * bits. An API server accepts names of 253 bytes. */
+enum { MAX_TEXT = INT32_MAX, MAX_STRINGS = UINT16_MAX };
 
 /* Copies the text and a NUL to offset *used; returns that offset. */
-static uint32_t store_text(kl_object *object, size_t *used,
+static uint16_t store_text(kl_object *object, size_t *used,
                            const kl__slice *text)
 {
-    uint32_t at = (uint32_t)*used;
+    uint16_t at = (uint16_t)*used;
 
     if (text->length > 0) {
         memcpy(object->bytes + at, text->bytes, text->length);
@@ -38,21 +41,25 @@ static void store_key(kl_object *object, size_t *used,
         store_text(object, used, name_space);
         object->bytes[*used - 1] = '/';
     }
-    object->name = store_text(object, used, &identity->name);
+    store_text(object, used, &identity->name);
+}
+
+/* The bytes that the strings of an identity take in an object. */
+static size_t measure_strings(const kl__identity *identity)
+{
+    return 2 * (identity->name_space.length + 1) + identity->name.length + 1 +
+           identity->uid.length + 1 + identity->version.length + 1 +
+           identity->kind.length + 1 + identity->api_version.length + 1;
 }
 
 /* Makes the object in one block; `text` describes its JSON. */
 static kl_object *allocate_object(const kl__identity *identity,
                                   const kl__object_text *text)
 {
-    size_t strings = 2 * (identity->name_space.length + 1) +
-                     identity->name.length + 1 + identity->uid.length + 1 +
-                     identity->version.length + 1 + identity->kind.length + 1 +
-                     identity->api_version.length + 1;
     size_t used = 0;
     kl_object *object;
 
-    object = kl__object_new(strings + text->length + 1);
+    object = kl__object_new(measure_strings(identity) + text->length + 1);
     if (object == NULL) {
         return NULL;
     }
@@ -61,20 +68,19 @@ static kl_object *allocate_object(const kl__identity *identity,
     object->uid = store_text(object, &used, &identity->uid);
     object->version = store_text(object, &used, &identity->version);
     object->kind = store_text(object, &used, &identity->kind);
-    object->api_version =
-        store_text(object, &used, &identity->api_version) & MAX_TEXT;
+    object->api_version = store_text(object, &used, &identity->api_version);
     object->is_pruned = 0;
-    object->json = (uint32_t)used;
-    object->json_length = (uint32_t)text->length & MAX_TEXT;
+    object->json = (uint16_t)used;
+    object->json_length = (uint32_t)text->length;
     object->is_metadata_only = text->is_closed ? 1 : 0;
     kl__object_text_write(text, object->bytes + used);
     object->bytes[used + text->length] = '\0';
     return object;
 }
 
-static void refuse_size(size_t length, kl_error *err)
+static void refuse_size(const char *what, size_t length, kl_error *err)
 {
-    kl_error_set(err, KL_ETOO_LARGE, "an object of %zu bytes", length);
+    kl_error_set(err, KL_ETOO_LARGE, "%s of %zu bytes", what, length);
 }
 
 static kl_object *build_object(const kl__identity *identity,
@@ -82,15 +88,20 @@ static kl_object *build_object(const kl__identity *identity,
                                kl_error *err)
 {
     kl__object_text text = {.is_compact = is_compact};
+    size_t strings = measure_strings(identity);
     kl_object *object = NULL;
 
+    if (strings > MAX_STRINGS) {
+        refuse_size("an identity", strings, err);
+        return NULL;
+    }
     if (kl__object_text_init(&text, identity, source->json, source->length) &&
         text.length <= MAX_TEXT) {
         object = allocate_object(identity, &text);
     }
     kl__object_text_deinit(&text);
     if (text.length > MAX_TEXT) {
-        refuse_size(text.length, err);
+        refuse_size("an object", text.length, err);
     } else if (object == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an object");
     } else {
@@ -130,7 +141,7 @@ kl_object *kl__object_parse_measured(const char *json, size_t length,
     kl__identity identity;
 
     if (length > MAX_TEXT) {
-        refuse_size(length, err);
+        refuse_size("an object", length, err);
         return NULL;
     }
     if (shape->outline != NULL && shape->outline->is_sure &&
@@ -155,7 +166,10 @@ const char *kl_object_key(const kl_object *object)
 
 const char *kl_object_name(const kl_object *object)
 {
-    return object->bytes + object->name;
+    /* Behind "namespace/" in the key. The namespace stands before the UID. */
+    size_t length = (size_t)object->uid - object->name_space - 1;
+
+    return object->bytes + (length > 0 ? length + 1 : 0);
 }
 
 const char *kl_object_namespace(const kl_object *object)
@@ -175,12 +189,15 @@ const char *kl_object_resource_version(const kl_object *object)
 
 const char *kl_object_kind(const kl_object *object)
 {
-    return object->bytes + object->kind;
+    return object->has_usual_kind ? kl__dictionary_kind(object->dictionary)
+                                  : object->bytes + object->kind;
 }
 
 const char *kl_object_api_version(const kl_object *object)
 {
-    return object->bytes + object->api_version;
+    return object->has_usual_kind
+               ? kl__dictionary_api_version(object->dictionary)
+               : object->bytes + object->api_version;
 }
 
 bool kl_object_is_pruned(const kl_object *object)
@@ -195,10 +212,10 @@ bool kl_object_is_metadata_only(const kl_object *object)
 
 size_t kl_object_bytes(const kl_object *object)
 {
-    if (object->dictionary != NULL) {
-        return sizeof(*object) + object->json + object->frame_length;
-    }
-    return sizeof(*object) + object->json + object->json_length + 1;
+    size_t head = offsetof(kl_object, bytes) + object->json;
+
+    return object->dictionary != NULL ? head + object->frame_length
+                                      : head + object->json_length + 1;
 }
 
 size_t kl_object_json_length(const kl_object *object)
@@ -211,28 +228,41 @@ bool kl__object_is_packed(const kl_object *object)
     return object->dictionary != NULL;
 }
 
+/* True if an object has the kind of most objects of this dictionary. */
+static bool has_usual_kind(const kl_object *object,
+                           const kl__dictionary *dictionary)
+{
+    return strcmp(kl_object_kind(object), kl__dictionary_kind(dictionary)) ==
+               0 &&
+           strcmp(kl_object_api_version(object),
+                  kl__dictionary_api_version(dictionary)) == 0;
+}
+
 kl_object *kl__object_copy_packed(const kl_object *object,
                                   const kl__packed *packed)
 {
-    kl_object *copy = kl__object_new(object->json + packed->frame_length);
+    bool is_usual = has_usual_kind(object, packed->dictionary);
+    /* The kind and the apiVersion are the last of the strings. */
+    uint16_t strings = is_usual ? object->kind : object->json;
+    kl_object *copy = kl__object_new(strings + packed->frame_length);
 
     if (copy == NULL) {
         return NULL;
     }
     copy->dictionary = kl__dictionary_ref(packed->dictionary);
     copy->frame_length = (uint32_t)packed->frame_length;
-    copy->name = object->name;
+    copy->has_usual_kind = is_usual;
     copy->name_space = object->name_space;
     copy->uid = object->uid;
     copy->version = object->version;
     copy->kind = object->kind;
     copy->api_version = object->api_version;
-    copy->json = object->json;
+    copy->json = strings;
     copy->json_length = object->json_length;
     copy->is_metadata_only = object->is_metadata_only;
     copy->is_pruned = object->is_pruned;
-    memcpy(copy->bytes, object->bytes, object->json);
-    memcpy(copy->bytes + copy->json, packed->frame, packed->frame_length);
+    memcpy(copy->bytes, object->bytes, strings);
+    memcpy(copy->bytes + strings, packed->frame, packed->frame_length);
     return copy;
 }
 

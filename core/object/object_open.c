@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "json/doc.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 enum {
@@ -67,18 +68,16 @@ static kl_object *cast_const(const kl_object *object)
 
 kl_object *kl__object_new(size_t length)
 {
-    kl_object *object = kl__malloc(sizeof(*object) + length);
+    kl_object *object = kl__malloc(offsetof(kl_object, bytes) + length);
 
     if (object == NULL) {
         return NULL;
     }
-    object->tree = NULL;
-    object->text = NULL;
+    object->opened = NULL;
     object->dictionary = NULL;
-    object->opens = 0;
-    object->is_warm = 0;
-    object->texts = 0;
+    object->is_warm = false;
     object->frame_length = 0;
+    object->has_usual_kind = 0;
     atomic_init(&object->references, 1);
     kl__live_add(KL_LIVE_OBJECT, 1);
     return object;
@@ -112,6 +111,16 @@ static void forget_kept_locked(size_t stripe, const kl_object *object)
     }
 }
 
+/* NULL is fine. */
+static void free_opened(kl__opened *opened)
+{
+    if (opened != NULL) {
+        kl_doc_unref(opened->tree);
+        kl__free(opened->text);
+        kl__free(opened);
+    }
+}
+
 void kl_object_unref(kl_object *object)
 {
     /* Release: this thread's reads come before the free. Acquire: so do the
@@ -127,11 +136,54 @@ void kl_object_unref(kl_object *object)
         forget_kept_locked(stripe, object);
         kl__mutex_unlock(&stripes[stripe]);
         kl__dictionary_unref(object->dictionary);
-        kl__free(object->text);
     }
-    kl_doc_unref(object->tree);
+    free_opened(object->opened);
     kl__free(object);
     kl__live_add(KL_LIVE_OBJECT, -1);
+}
+
+static kl__opened *make_opened(kl_error *err)
+{
+    kl__opened *opened = kl__calloc(1, sizeof(*opened));
+
+    if (opened == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory to open an object");
+    }
+    return opened;
+}
+
+/* Returns what readers of the object share: *made, which is then NULL, unless
+ * another thread was faster with its own. */
+static kl__opened *install_locked(kl_object *object, kl__opened **made)
+{
+    if (object->opened == NULL) {
+        object->opened = *made;
+        *made = NULL;
+    }
+    return object->opened;
+}
+
+/* What no reader needs any more, to free after the unlock. */
+typedef struct garbage {
+    kl_doc *tree;
+    char *text;
+    kl__opened *opened;
+} garbage;
+
+/* Call when the tree or the text was taken out. */
+static void drop_empty_locked(kl_object *object, garbage *last)
+{
+    if (object->opened->tree == NULL && object->opened->text == NULL) {
+        last->opened = object->opened;
+        object->opened = NULL;
+    }
+}
+
+static void free_garbage(const garbage *last)
+{
+    kl_doc_unref(last->tree);
+    kl__free(last->text);
+    kl__free(last->opened);
 }
 
 /* A copy of a packed object's text. NULL: KL_ENOMEM. */
@@ -151,33 +203,45 @@ static char *unpack_text(const kl_object *object, kl_error *err)
 static const char *reopen_text(kl_object *object)
 {
     kl__mutex *stripe = &stripes[stripe_of(object)];
+    kl__opened *opened;
     const char *text;
 
     kl__mutex_lock(stripe);
-    text = object->text;
-    object->texts += text != NULL ? 1 : 0;
+    opened = object->opened;
+    text = opened != NULL ? opened->text : NULL;
+    if (text != NULL) {
+        opened->texts++;
+    }
     kl__mutex_unlock(stripe);
     return text;
 }
 
 /* Shares a new text. Takes `text`; returns the text to use, counted as opened
- * once more: another thread may have been faster with its own. */
-static const char *share_text(kl_object *object, char *text)
+ * once more: another thread may have been faster with its own. NULL:
+ * KL_ENOMEM. */
+static const char *share_text(kl_object *object, char *text, kl_error *err)
 {
     kl__mutex *stripe = &stripes[stripe_of(object)];
-    char *late = NULL;
+    kl__opened *made = make_opened(err);
+    kl__opened *opened;
+    const char *shared;
 
-    kl__mutex_lock(stripe);
-    if (object->text == NULL) {
-        object->text = text;
-    } else {
-        late = text; /* another thread has set its text meanwhile */
-        text = object->text;
+    if (made == NULL) {
+        kl__free(text);
+        return NULL;
     }
-    object->texts++;
+    kl__mutex_lock(stripe);
+    opened = install_locked(object, &made);
+    if (opened->text == NULL) {
+        opened->text = text;
+        text = NULL;
+    }
+    shared = opened->text;
+    opened->texts++;
     kl__mutex_unlock(stripe);
-    kl__free(late);
-    return text;
+    kl__free(text);
+    kl__free(made);
+    return shared;
 }
 
 const char *kl_object_json(const kl_object *object, size_t *length,
@@ -197,13 +261,13 @@ const char *kl_object_json(const kl_object *object, size_t *length,
         return shared;
     }
     text = unpack_text(object, err);
-    return text != NULL ? share_text(cast_const(object), text) : NULL;
+    return text != NULL ? share_text(cast_const(object), text, err) : NULL;
 }
 
 void kl_object_close_json(const kl_object *object)
 {
     kl_object *changed = cast_const(object);
-    char *last = NULL;
+    garbage last = {0};
     kl__mutex *stripe;
 
     if (object->dictionary == NULL) {
@@ -211,54 +275,66 @@ void kl_object_close_json(const kl_object *object)
     }
     stripe = &stripes[stripe_of(object)];
     kl__mutex_lock(stripe);
-    if (changed->texts == 0) {
+    if (changed->opened == NULL || changed->opened->texts == 0) {
         abort(); /* close without open: would free a text in use */
     }
-    changed->texts--;
-    if (changed->texts == 0) {
-        last = changed->text;
-        changed->text = NULL;
+    changed->opened->texts--;
+    if (changed->opened->texts == 0) {
+        last.text = changed->opened->text;
+        changed->opened->text = NULL;
+        drop_empty_locked(changed, &last);
     }
     kl__mutex_unlock(stripe);
-    kl__free(last);
+    free_garbage(&last);
 }
 
 /* The tree if it is open or kept, counted as opened once more; else NULL. */
 static kl_doc *reopen_tree(kl_object *object)
 {
     size_t stripe = stripe_of(object);
+    kl__opened *opened;
     kl_doc *tree;
 
     kl__mutex_lock(&stripes[stripe]);
-    tree = object->tree;
+    opened = object->opened;
+    tree = opened != NULL ? opened->tree : NULL;
     if (tree != NULL) {
-        if (object->opens == 0) {
+        if (opened->opens == 0) {
             forget_kept_locked(stripe, object);
         }
-        object->opens++;
+        opened->opens++;
     }
     kl__mutex_unlock(&stripes[stripe]);
     return tree;
 }
 
 /* Shares a new tree. Takes `tree`; returns the tree to use, counted as opened
- * once more: another thread may have been faster with its own. */
-static kl_doc *share_tree(kl_object *object, kl_doc *tree)
+ * once more: another thread may have been faster with its own. NULL:
+ * KL_ENOMEM. */
+static kl_doc *share_tree(kl_object *object, kl_doc *tree, kl_error *err)
 {
     size_t stripe = stripe_of(object);
+    kl__opened *made = make_opened(err);
+    kl__opened *opened;
     kl_doc *late = NULL;
 
+    if (made == NULL) {
+        kl_doc_unref(tree);
+        return NULL;
+    }
     kl__mutex_lock(&stripes[stripe]);
-    if (object->tree == NULL) {
-        object->tree = tree;
+    opened = install_locked(object, &made);
+    if (opened->tree == NULL) {
+        opened->tree = tree;
     } else {
         late = tree; /* another thread was faster; its tree may be closed */
-        tree = object->tree;
+        tree = opened->tree;
         forget_kept_locked(stripe, object);
     }
-    object->opens++;
+    opened->opens++;
     kl__mutex_unlock(&stripes[stripe]);
     kl_doc_unref(late);
+    kl__free(made);
     return tree;
 }
 
@@ -285,17 +361,16 @@ const kl_value *kl_object_open(kl_object *object, kl_error *err)
         if (tree == NULL) {
             return NULL;
         }
-        tree = share_tree(object, tree);
+        tree = share_tree(object, tree, err);
     }
-    return kl_doc_root(tree);
+    return tree != NULL ? kl_doc_root(tree) : NULL;
 }
 
-/* The last close of an object: keeps its tree, or returns a tree to free. */
-static kl_doc *drop_tree_locked(size_t stripe, kl_object *object)
+/* The last close of an object: keeps its tree, or takes a tree out. */
+static void drop_tree_locked(size_t stripe, kl_object *object, garbage *last)
 {
     kl_object **place = &kept[stripe].objects[kept[stripe].next];
     kl_object *dropped = object;
-    kl_doc *tree = NULL;
 
     if (object->is_warm && object->json_length <= KEPT_LENGTH) {
         dropped = *place;
@@ -304,25 +379,25 @@ static kl_doc *drop_tree_locked(size_t stripe, kl_object *object)
     }
     object->is_warm = object->dictionary != NULL;
     if (dropped != NULL) {
-        tree = dropped->tree;
-        dropped->tree = NULL;
+        last->tree = dropped->opened->tree;
+        dropped->opened->tree = NULL;
+        drop_empty_locked(dropped, last);
     }
-    return tree;
 }
 
 void kl_object_close(kl_object *object)
 {
     size_t stripe = stripe_of(object);
-    kl_doc *last = NULL;
+    garbage last = {0};
 
     kl__mutex_lock(&stripes[stripe]);
-    if (object->opens == 0) {
+    if (object->opened == NULL || object->opened->opens == 0) {
         abort(); /* close without open: would free a tree in use */
     }
-    object->opens--;
-    if (object->opens == 0) {
-        last = drop_tree_locked(stripe, object);
+    object->opened->opens--;
+    if (object->opened->opens == 0) {
+        drop_tree_locked(stripe, object, &last);
     }
     kl__mutex_unlock(&stripes[stripe]);
-    kl_doc_unref(last);
+    free_garbage(&last);
 }

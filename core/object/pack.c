@@ -20,11 +20,17 @@ enum { PADDING = 8 };
 struct kl__dictionary {
     atomic_uint references;
     ZSTD_DDict *reads;
+    size_t api_version; /* offset into bytes */
+    char bytes[];       /* the kind and the apiVersion, with a NUL each */
 };
 
-kl__dictionary *kl__dictionary_new(const void *bytes, size_t length)
+kl__dictionary *kl__dictionary_new(const void *bytes, size_t length,
+                                   const kl_object *of)
 {
-    kl__dictionary *dictionary = kl__malloc(sizeof(*dictionary));
+    size_t kind = strlen(kl_object_kind(of)) + 1;
+    size_t api_version = strlen(kl_object_api_version(of)) + 1;
+    kl__dictionary *dictionary =
+        kl__malloc(sizeof(*dictionary) + kind + api_version);
 
     if (dictionary == NULL) {
         return NULL;
@@ -35,7 +41,20 @@ kl__dictionary *kl__dictionary_new(const void *bytes, size_t length)
         kl__free(dictionary);
         return NULL;
     }
+    memcpy(dictionary->bytes, kl_object_kind(of), kind);
+    memcpy(dictionary->bytes + kind, kl_object_api_version(of), api_version);
+    dictionary->api_version = kind;
     return dictionary;
+}
+
+const char *kl__dictionary_kind(const kl__dictionary *dictionary)
+{
+    return dictionary->bytes;
+}
+
+const char *kl__dictionary_api_version(const kl__dictionary *dictionary)
+{
+    return dictionary->bytes + dictionary->api_version;
 }
 
 kl__dictionary *kl__dictionary_ref(kl__dictionary *dictionary)

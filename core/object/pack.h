@@ -33,9 +33,14 @@
 /* A zstd dictionary, shared by the objects that were packed with it. */
 typedef struct kl__dictionary kl__dictionary;
 
-/* Makes a dictionary from a copy of the bytes; the caller gets a reference.
- * NULL: out of memory. */
-kl__dictionary *kl__dictionary_new(const void *bytes, size_t length);
+/* Makes a dictionary from a copy of the bytes. `of` is one of the objects that
+ * it is for: those of the same kind and apiVersion take both from the
+ * dictionary. The caller gets a reference. NULL: out of memory. */
+kl__dictionary *kl__dictionary_new(const void *bytes, size_t length,
+                                   const kl_object *of);
+/* The kind and apiVersion of most of its objects, until the last unref. */
+const char *kl__dictionary_kind(const kl__dictionary *dictionary);
+const char *kl__dictionary_api_version(const kl__dictionary *dictionary);
 kl__dictionary *kl__dictionary_ref(kl__dictionary *dictionary);
 /* NULL is fine. */
 void kl__dictionary_unref(kl__dictionary *dictionary);

@@ -44,7 +44,8 @@ void kl__packer_free(kl__packer *self)
     kl__free(self);
 }
 
-static void gather_text(kl__packer *self, const kl__slice *text)
+static void gather_text(kl__packer *self, const kl_object *object,
+                        const kl__slice *text)
 {
     size_t length = text->length < KL__PACK_SAMPLE_LENGTH
                         ? text->length
@@ -59,6 +60,8 @@ static void gather_text(kl__packer *self, const kl__slice *text)
         return;
     }
     self->lengths[self->count++] = length;
+    kl_object_unref(self->sample);
+    self->sample = kl_object_ref(object);
     if (self->samples.length >= self->limits->samples ||
         self->count == KL__PACK_MAX_SAMPLES) {
         kl__packer_train(self);
@@ -67,14 +70,15 @@ static void gather_text(kl__packer *self, const kl__slice *text)
 
 /* Adds the text to the samples for the next dictionary, if they are gathered.
  * Without a dictionary, gathering begins when the cache is large enough. */
-static void gather_if_due(kl__packer *self, const kl__slice *text, size_t crowd)
+static void gather_if_due(kl__packer *self, const kl_object *object,
+                          const kl__slice *text, size_t crowd)
 {
     if (self->writes == NULL && self->rest == 0 && crowd > 0 &&
         text->length >= self->limits->min_crowd / crowd) {
         self->gathers = true;
     }
     if (self->gathers && crowd > 0) {
-        gather_text(self, text);
+        gather_text(self, object, text);
     }
 }
 
@@ -183,7 +187,7 @@ kl_object *kl__packer_pack(kl__packer *self, kl_object *object, size_t crowd)
     if (text.length < self->limits->min_text) {
         return object;
     }
-    gather_if_due(self, &text, crowd);
+    gather_if_due(self, object, &text, crowd);
     if (self->writes != NULL) {
         packed = make_packed(self, object, &text);
     }

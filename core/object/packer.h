@@ -60,6 +60,7 @@ struct kl__packer {
     kl__buf samples;
     size_t *lengths; /* KL__PACK_MAX_SAMPLES of them, while it gathers */
     size_t count;
+    kl_object *sample; /* a reference to the object of the last one */
 
     /* How well the dictionary fits. The ratio is packed bytes to plain bytes,
      * in 1024ths. */

@@ -20,6 +20,8 @@ void kl__packer_forget_samples(kl__packer *self)
     kl__free(self->lengths);
     self->lengths = NULL;
     self->count = 0;
+    kl_object_unref(self->sample);
+    self->sample = NULL;
 }
 
 /* Fills `content` with samples at even distances; the last may be cut. Returns
@@ -47,7 +49,7 @@ static size_t choose_content(const kl__packer *self, char *content, size_t room)
 /* Makes the two forms of a dictionary, for reading and for writing. */
 static bool adopt_dictionary(kl__packer *self, const char *bytes, size_t length)
 {
-    kl__dictionary *reads = kl__dictionary_new(bytes, length);
+    kl__dictionary *reads = kl__dictionary_new(bytes, length, self->sample);
     ZSTD_CDict *writes = ZSTD_createCDict(bytes, length, KL__PACK_LEVEL);
 
     if (reads == NULL || writes == NULL) {

@@ -33,8 +33,8 @@ typedef struct kl_object_options {
  * and managedFields, and otherwise byte for byte the same. `options` may be
  * NULL. One reference for the caller. NULL: KL_EPARSE (not JSON, not UTF-8,
  * nested too deep, no metadata.name, a slash in it, a wrong type, or a member
- * such as metadata.uid twice), KL_ETOO_LARGE (over 2 GB), KL_ENOMEM.
- * Thread-safe.
+ * such as metadata.uid twice), KL_ETOO_LARGE (over 2 GB, or over 64 KB of name,
+ * namespace, UID, version and kind together), KL_ENOMEM. Thread-safe.
  */
 KL_API kl_object *kl_object_parse(const char *json, size_t length,
                                   const kl_object_options *options,

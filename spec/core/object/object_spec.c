@@ -40,6 +40,46 @@ static void an_object_has_key_uid_version_and_kind(void **state)
     kl_object_unref(pod);
 }
 
+/* The text of an object whose name has so many bytes. */
+static char *write_long_name(size_t length)
+{
+    static const char head[] = "{\"metadata\":{\"namespace\":\"web\",\"uid\":"
+                               "\"u-1\",\"name\":\"";
+    char *json = malloc(sizeof(head) + length + 4);
+
+    assert_non_null(json);
+    memcpy(json, head, sizeof(head) - 1);
+    memset(json + sizeof(head) - 1, 'n', length);
+    memcpy(json + sizeof(head) - 1 + length, "\"}}", 4);
+    return json;
+}
+
+static void an_identity_of_up_to_64_kb_is_taken(void **state)
+{
+    static const size_t lengths[] = {253, 40000, 65515, 65520, 70000, 200000};
+    kl_object *object;
+    kl_error err;
+    char *json;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        json = write_long_name(lengths[i]);
+        object = kl_object_parse(json, strlen(json), NULL, &err);
+        if (lengths[i] > 65515) {
+            assert_null(object);
+            assert_int_equal(err.code, KL_ETOO_LARGE);
+        } else {
+            assert_non_null(object);
+            assert_int_equal(strlen(kl_object_name(object)), lengths[i]);
+            assert_string_equal(kl_object_namespace(object), "web");
+            assert_string_equal(kl_object_uid(object), "u-1");
+            assert_string_equal(kl_object_json(object, NULL, NULL), json);
+        }
+        kl_object_unref(object);
+        free(json);
+    }
+}
+
 static void an_absent_field_reads_as_an_empty_string(void **state)
 {
     kl_object *node =
@@ -415,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_has_key_uid_version_and_kind),
+        cmocka_unit_test(an_identity_of_up_to_64_kb_is_taken),
         cmocka_unit_test(an_absent_field_reads_as_an_empty_string),
         cmocka_unit_test(managed_fields_are_cut_at_any_position),
         cmocka_unit_test(numbers_and_strings_keep_their_spelling),

@@ -172,6 +172,24 @@ static void a_damaged_frame_aborts_with_a_message(void **state)
     kl__packer_free(packer);
 }
 
+static void a_frame_that_was_cut_aborts_with_a_message(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *object = pack_one(packer, 3);
+    uint32_t whole = object->frame_length;
+
+    (void)state;
+    for (uint32_t length = 0; length < whole; length += 11) {
+        object->frame_length = length;
+        assert_true(aborts(object, ""));
+    }
+    object->frame_length = whole;
+    assert_non_null(kl_object_json(object, NULL, NULL));
+    kl_object_close_json(object);
+    kl_object_unref(object);
+    kl__packer_free(packer);
+}
+
 static void a_damaged_dictionary_aborts_with_a_message(void **state)
 {
     kl__packer *packer = pack_trained();
@@ -308,6 +326,7 @@ int main(void)
         PACK_TEST(without_memory_for_zstd_an_object_stays_plain),
         PACK_TEST(without_memory_nothing_is_lost),
         PACK_TEST(a_damaged_frame_aborts_with_a_message),
+        PACK_TEST(a_frame_that_was_cut_aborts_with_a_message),
         PACK_TEST(a_damaged_dictionary_aborts_with_a_message),
         PACK_TEST(many_threads_read_while_others_pack),
         PACK_TEST(the_last_reference_is_dropped_under_any_lock),

@@ -2,11 +2,13 @@
  * pack_spec.c - objects rest compressed, with a dictionary made of the first
  * ones: what is read is what was packed, and smaller.
  */
+#include "base/buf.h"
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
 #include "object/block.h"
 #include "object/packer.h"
 #include "packs.h"
+#include "pods.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,6 +68,29 @@ static void an_object_that_does_not_get_smaller_stays_plain(void **state)
     assert_non_null(strstr(kl_object_json(object, NULL, NULL), "\"data\""));
     kl_object_unref(object);
     kl__packer_free(packer);
+}
+
+static void an_object_of_another_kind_keeps_its_own(void **state)
+{
+    static const char usual[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"";
+    kl__packer *packer = pack_trained();
+    kl_object *pod = pack_plain("shop", 9, PACK_LENGTH);
+    kl__buf json = {0};
+    kl_object *object;
+
+    (void)state;
+    kl__buf_puts(&json, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"W\"");
+    kl__buf_puts(&json, kl_object_json(pod, NULL, NULL) + sizeof(usual) - 1);
+    object = kl__packer_pack(packer, object_of(json.bytes, NULL), PACK_CROWD);
+    kl__packer_free(packer);
+    assert_true(kl__object_is_packed(object));
+    assert_string_equal(kl_object_json(object, NULL, NULL), json.bytes);
+    assert_string_equal(kl_object_kind(object), "W");
+    assert_string_equal(kl_object_api_version(object), "example.com/v1");
+    assert_string_equal(kl_object_key(object), kl_object_key(pod));
+    kl_object_unref(object);
+    kl_object_unref(pod);
+    kl__buf_deinit(&json);
 }
 
 static void a_text_that_does_not_fit_spoils_nothing_for_others(void **state)
@@ -166,7 +191,8 @@ static void all_readers_share_one_text_and_the_last_one_frees_it(void **state)
     json = kl_object_json(object, NULL, NULL);
     assert_ptr_equal(kl_object_json(object, NULL, NULL), json);
     kl_object_close_json(object);
-    assert_int_equal(failing_alloc_live(), live + 1);
+    /* The text, and the count of its readers. */
+    assert_int_equal(failing_alloc_live(), live + 2);
     kl_object_close_json(object);
     assert_int_equal(failing_alloc_live(), live);
     failing_alloc_uninstall();
@@ -273,6 +299,7 @@ int main(void)
         PACK_TEST(objects_that_are_alike_take_a_tenth),
         PACK_TEST(objects_of_any_size_read_as_they_were),
         PACK_TEST(an_object_that_does_not_get_smaller_stays_plain),
+        PACK_TEST(an_object_of_another_kind_keeps_its_own),
         PACK_TEST(a_text_that_does_not_fit_spoils_nothing_for_others),
         PACK_TEST(few_objects_have_no_dictionary),
         PACK_TEST(the_end_of_a_list_makes_a_dictionary_of_what_there_is),
