@@ -4,22 +4,11 @@
 #include "base/map.h"
 
 #include "base/mem.h"
+#include "base/table.h"
 
 #include <string.h>
 
 enum { FIRST_CAPACITY = 16 };
-
-/* FNV-1a, folded to 32 bits: keys are names of Kubernetes objects, short and
- * mostly ASCII. */
-static uint32_t hash_of(const char *key, size_t length)
-{
-    uint64_t hash = 14695981039346656037ULL;
-
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (unsigned char)key[i]) * 1099511628211ULL;
-    }
-    return (uint32_t)(hash ^ (hash >> 32));
-}
 
 /* The index of the key's slot, or of the free slot where the key belongs. */
 static size_t find_slot(const kl__map *map, const char *key, size_t length,
@@ -51,7 +40,7 @@ void *kl__map_get_n(const kl__map *map, const char *key, size_t length)
     if (map->count == 0) {
         return NULL;
     }
-    return map->slots[find_slot(map, key, length, hash_of(key, length))].value;
+    return map->slots[find_slot(map, key, length, kl__hash(key, length))].value;
 }
 
 void *kl__map_get(const kl__map *map, const char *key)
@@ -139,7 +128,8 @@ bool kl__map_put_n(kl__map *map, const char *key, size_t length, void *value,
                    void **old)
 {
     return kl__map_put_slot(
-        map, (kl__map_slot){key, value, hash_of(key, length), (uint32_t)length},
+        map,
+        (kl__map_slot){key, value, kl__hash(key, length), (uint32_t)length},
         old);
 }
 
@@ -149,7 +139,7 @@ void *kl__map_remove(kl__map *map, const char *key)
 
     return kl__map_remove_slot(
         map,
-        &(kl__map_slot){key, NULL, hash_of(key, length), (uint32_t)length});
+        &(kl__map_slot){key, NULL, kl__hash(key, length), (uint32_t)length});
 }
 
 void *kl__map_remove_slot(kl__map *map, const kl__map_slot *slot)
