@@ -24,20 +24,29 @@ void kl__change_list_clear(kl__change_list *changes)
     *changes = (kl__change_list){0};
 }
 
+static kl_code reserve_changes(kl__change_list *changes, size_t count)
+{
+    kl__change *items;
+
+    if (count <= changes->capacity) {
+        return KL_OK;
+    }
+    items = kl__realloc(changes->items, count * sizeof(*items));
+    if (items == NULL) {
+        return KL_ENOMEM;
+    }
+    changes->items = items;
+    changes->capacity = count;
+    return KL_OK;
+}
+
 /* Appends a copy of a change. The copy has its own references to the old and to
  * the new object. KL_ENOMEM: nothing was appended. */
 static kl_code append_change(kl__change_list *changes, const kl__change *change)
 {
-    if (changes->count == changes->capacity) {
-        size_t capacity = changes->capacity != 0 ? changes->capacity * 2 : 16;
-        kl__change *items =
-            kl__realloc(changes->items, capacity * sizeof(*items));
-
-        if (items == NULL) {
-            return KL_ENOMEM;
-        }
-        changes->items = items;
-        changes->capacity = capacity;
+    if (changes->count == changes->capacity &&
+        reserve_changes(changes, changes->capacity * 2 + 16) != KL_OK) {
+        return KL_ENOMEM;
     }
     changes->items[changes->count++] = *change;
     if (change->old != NULL) {
@@ -109,8 +118,9 @@ static bool is_restored(const kl__transaction *transaction)
  * UID is a delete and an add. */
 static kl_code diff_object(kl__transaction *transaction, kl_object *object)
 {
-    const char *key = kl_object_key(object);
-    kl_object *known = kl__transaction_known(transaction, key);
+    kl__key key = kl__object_key(object);
+    kl__known found = kl__transaction_known(transaction, &key);
+    kl_object *known = found.object;
     kl__change_list *changes = &transaction->changes;
     kl_code code;
 
@@ -128,7 +138,7 @@ static kl_code diff_object(kl__transaction *transaction, kl_object *object)
     if (code != KL_OK) {
         return code;
     }
-    return kl__transaction_stage(transaction, key, object);
+    return kl__transaction_stage(transaction, &found, object);
 }
 
 /*
@@ -139,8 +149,9 @@ static kl_code diff_object(kl__transaction *transaction, kl_object *object)
  */
 static kl_code diff_delete(kl__transaction *transaction, kl_object *object)
 {
-    const char *key = kl_object_key(object);
-    kl_object *known = kl__transaction_known(transaction, key);
+    kl__key key = kl__object_key(object);
+    kl__known found = kl__transaction_known(transaction, &key);
+    kl_object *known = found.object;
     bool same = known != NULL && is_same(known, object);
     kl_code code;
 
@@ -153,7 +164,7 @@ static kl_code diff_delete(kl__transaction *transaction, kl_object *object)
     if (code != KL_OK) {
         return code;
     }
-    return kl__transaction_stage(transaction, key, NULL);
+    return kl__transaction_stage(transaction, &found, NULL);
 }
 
 static kl_code diff_delta(kl__transaction *transaction, const kl__delta *delta)
@@ -188,6 +199,11 @@ kl_code kl__diff_batch(kl__transaction *transaction,
 {
     kl_code code = KL_OK;
 
+    if (!kl__table_reserve(&transaction->by_key, batch->count) ||
+        kl__transaction_reserve(transaction, batch->count) != KL_OK ||
+        reserve_changes(&transaction->changes, batch->count) != KL_OK) {
+        return KL_ENOMEM;
+    }
     for (size_t i = 0; code == KL_OK && i < batch->count; i++) {
         code = diff_delta(transaction, &batch->items[i]);
     }
@@ -200,27 +216,37 @@ static int by_key(const void *a, const void *b)
                   kl_object_key(((const kl__change *)b)->object));
 }
 
+/* The object of a list that has the key, or NULL. */
+static kl_object *find_incoming(const kl__table *incoming, const kl__key *key)
+{
+    uint32_t slot = kl__table_find(incoming, key, kl__object_key_text, NULL);
+
+    return slot != KL__NO_SLOT ? incoming->items[slot] : NULL;
+}
+
 /* Deletes the stored objects that the list does not have, or has with another
  * UID. Sorts these deletes by key, because the store's hash table has no stable
  * order. */
 static kl_code diff_vanished(kl__transaction *transaction,
-                             const kl__map *incoming)
+                             const kl__table *incoming)
 {
     kl__change_list *changes = &transaction->changes;
-    const kl__map_slot *slot;
-    size_t cursor = 0;
+    const kl__table *objects = &transaction->indexer->objects;
+    uint32_t cursor = 0, slot;
     kl_code code = KL_OK;
 
-    while (code == KL_OK && (slot = kl__map_next(&transaction->indexer->objects,
-                                                 &cursor)) != NULL) {
-        const kl_object *next = kl__map_get(incoming, slot->key);
+    while (code == KL_OK &&
+           (slot = kl__table_next(objects, &cursor)) != KL__NO_SLOT) {
+        kl_object *stored = objects->items[slot];
+        kl__known known = {.key = kl__object_key(stored), .stored = stored};
+        const kl_object *next = find_incoming(incoming, &known.key);
 
-        if (next != NULL && is_same(slot->value, next)) {
+        if (next != NULL && is_same(stored, next)) {
             continue;
         }
-        code = append_delete(changes, slot->value, NULL);
+        code = append_delete(changes, stored, NULL);
         if (code == KL_OK && next == NULL) {
-            code = kl__transaction_stage(transaction, slot->key, NULL);
+            code = kl__transaction_stage_once(transaction, &known, NULL);
         }
     }
     if (changes->count > 1) {
@@ -231,46 +257,70 @@ static kl_code diff_vanished(kl__transaction *transaction,
 
 /* An object of the list: an add or an update. If the store had another UID
  * under this key, diff_vanished has added the delete. */
-static kl_code diff_listed(kl__transaction *transaction, kl_object *object,
-                           bool restored)
+static kl_code diff_listed(kl__transaction *transaction, const kl__key *key,
+                           kl_object *object, bool restored)
 {
-    const char *key = kl_object_key(object);
-    kl_object *known = kl__map_get(&transaction->indexer->objects, key);
+    kl_object *stored = kl__indexer_find(transaction->indexer, key);
+    kl__known known = {.key = *key, .stored = stored};
     kl_code code;
 
-    if (known == NULL || !is_same(known, object)) {
+    if (stored == NULL || !is_same(stored, object)) {
         code = append_add(&transaction->changes, object);
-    } else if (!is_unchanged(known, object) ||
-               (restored && !kl__object_is_copy(known, object))) {
-        code = append_update(&transaction->changes, known, object);
+    } else if (!is_unchanged(stored, object) ||
+               (restored && !kl__object_is_copy(stored, object))) {
+        code = append_update(&transaction->changes, stored, object);
     } else {
         return KL_OK;
     }
-    return code == KL_OK ? kl__transaction_stage(transaction, key, object)
-                         : code;
+    return code == KL_OK
+               ? kl__transaction_stage_once(transaction, &known, object)
+               : code;
+}
+
+/* If several objects have one key, `incoming` gets the last one. The table has
+ * room. */
+static void collect_incoming(const kl_object_list *list, kl__table *incoming)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        kl__key key = kl__object_key(list->items[i]);
+        uint32_t slot =
+            kl__table_find(incoming, &key, kl__object_key_text, NULL);
+
+        if (slot != KL__NO_SLOT) {
+            incoming->items[slot] = list->items[i];
+        } else {
+            kl__table_add(incoming, key.hash, list->items[i]);
+        }
+    }
 }
 
 kl_code kl__diff_list(kl__transaction *transaction, const kl_object_list *list)
 {
-    kl__map incoming = {0};
+    kl__table incoming = {0};
     bool restored = is_restored(transaction);
-    kl_code code = kl__map_reserve(&incoming, list->count) ? KL_OK : KL_ENOMEM;
+    /* The first list is all new: one allocation of the right size. */
+    size_t expected =
+        transaction->indexer->objects.count == 0 ? list->count : 0;
+    kl_code code = kl__transaction_reserve(transaction, expected);
 
-    for (size_t i = 0; code == KL_OK && i < list->count; i++) {
-        kl__map_put(&incoming, kl_object_key(list->items[i]), list->items[i],
-                    NULL);
+    if (code == KL_OK) {
+        code = reserve_changes(&transaction->changes, expected);
+    }
+    if (code == KL_OK && !kl__table_reserve(&incoming, list->count)) {
+        code = KL_ENOMEM;
     }
     if (code == KL_OK) {
+        collect_incoming(list, &incoming);
         code = diff_vanished(transaction, &incoming);
     }
     for (size_t i = 0; code == KL_OK && i < list->count; i++) {
         kl_object *object = list->items[i];
+        kl__key key = kl__object_key(object);
 
-        /* If several objects have one key, the last one counts. */
-        if (kl__map_get(&incoming, kl_object_key(object)) == object) {
-            code = diff_listed(transaction, object, restored);
+        if (find_incoming(&incoming, &key) == object) {
+            code = diff_listed(transaction, &key, object, restored);
         }
     }
-    kl__map_deinit(&incoming);
+    kl__table_deinit(&incoming);
     return code;
 }

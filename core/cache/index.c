@@ -24,6 +24,7 @@ kl__index *kl__index_new(const kl__index_options *options)
         kl__free(index);
         return NULL;
     }
+    index->table = kl__index_table_for(options->name);
     index->path = options->path;
     index->fn = options->fn;
     index->context = options->context;
@@ -48,25 +49,6 @@ void kl__index_free(kl__index *index)
         index->drop_context(index->context);
     }
     kl__index_give_up(index);
-}
-
-void kl__index_table_deinit(kl__index_table *table)
-{
-    const kl__map_slot *slot;
-    size_t cursor = 0;
-
-    while ((slot = kl__map_next(&table->entries, &cursor)) != NULL) {
-        kl__index_entry *entry = slot->value;
-
-        kl_object_unref(entry->object);
-        kl__free(entry);
-    }
-    cursor = 0;
-    while ((slot = kl__map_next(&table->buckets, &cursor)) != NULL) {
-        kl__free(slot->value);
-    }
-    kl__map_deinit(&table->entries);
-    kl__map_deinit(&table->buckets);
 }
 
 kl_code kl_index_emit(kl_index_sink *sink, const char *value, size_t length)
@@ -165,11 +147,14 @@ kl_code kl__index_compute(kl__index *index, const kl_object *object,
     return KL_OK;
 }
 
-kl_code kl__index_recall(const kl__index_entry *entry, kl_index_sink *sink)
+kl_code kl__index_recall(const kl__index_table *table, const kl_object *object,
+                         uint32_t hash, kl_index_sink *sink)
 {
+    kl__link link = kl__index_link(table, object, hash);
+
     reset_sink(sink);
-    for (size_t i = 0; i < entry->count; i++) {
-        const char *value = entry->postings[i].bucket->value;
+    for (size_t i = 0; i < kl__link_count(link); i++) {
+        const char *value = kl__link_bucket(link, i)->value;
 
         if (kl_index_emit(sink, value, strlen(value)) != KL_OK) {
             return KL_ENOMEM;

@@ -8,43 +8,59 @@
 #define KL_CACHE_INDEX_H
 
 #include "base/buf.h"
-#include "base/list.h"
-#include "base/map.h"
+#include "base/table.h"
 #include "cache/indexer.h"
 
 #include <stdint.h>
 
-/* One value, and the list of the objects that have it. */
+/* One value, and the objects that have it. */
 typedef struct kl__bucket {
-    kl__list postings;
-    size_t count;
-    struct kl__bucket *next; /* the next one in a plan's list `emptied` */
-    uint64_t mark;           /* serial number of the newest entry with it */
+    kl__table objects; /* no references: the entries or the store have them */
+    uint64_t mark;     /* serial number of the newest object with it */
+    uint32_t hash;     /* of the value */
+    uint32_t touched;  /* its number in a plan's list `touched`, from 1; or 0 */
     char value[];
 } kl__bucket;
 
-/* One value of one object: the object as a member of a bucket. */
-typedef struct kl__posting {
-    kl__list node; /* in bucket->postings */
-    kl__bucket *bucket;
-    kl_object *object; /* the object of the entry; no reference */
-} kl__posting;
+/* All values of one object: NULL, one bucket, or many: then it is the address
+ * of a kl__values plus 1. */
+typedef void *kl__link;
 
-/* All values of one object. */
-typedef struct kl__index_entry {
-    kl_object *object; /* a reference; the entry's key is the object's key */
+typedef struct kl__values {
     size_t count;
-    kl__posting postings[];
-} kl__index_entry;
+    kl__bucket *buckets[];
+} kl__values;
 
 typedef struct kl__index_table {
-    kl__map entries; /* key -> kl__index_entry */
-    kl__map buckets; /* value -> kl__bucket */
-    uint64_t serial; /* serial number of the newest entry */
+    kl__table entries; /* objects that have values (references); their links */
+    kl__table buckets; /* of kl__bucket */
+    uint64_t serial;   /* serial number of the newest object */
+    bool by_namespace; /* no entries: the key tells the value, and the store
+                          has a reference */
 } kl__index_table;
 
-/* Frees entries, buckets and maps; zeroes the table. */
+/* An empty table for the index `name`; "" is the one by namespace. */
+kl__index_table kl__index_table_for(const char *name);
+/* Frees entries, buckets and tables. */
 void kl__index_table_deinit(kl__index_table *table);
+
+/* Owned by the caller; NULL when out of memory. */
+kl__bucket *kl__bucket_new(const kl__key *value);
+void kl__bucket_free(kl__bucket *bucket);
+/* The bucket of a value, or NULL. */
+kl__bucket *kl__bucket_find(const kl__table *buckets, const kl__key *value);
+
+/* A link to many values; takes them. */
+kl__link kl__link_to(kl__values *values);
+size_t kl__link_count(kl__link link);
+kl__bucket *kl__link_bucket(kl__link link, size_t i);
+/* Frees the memory of a link, not its buckets. */
+void kl__link_free(kl__link link);
+/* The link of an object of the table; NULL: it has no values. */
+kl__link kl__index_link(const kl__index_table *table, const kl_object *object,
+                        uint32_t hash);
+/* The object in the entries that has the same key as `key`; NULL: none. */
+kl_object *kl__index_entry(const kl__index_table *table, const kl__key *key);
 
 typedef struct kl__index {
     char *name;
@@ -77,15 +93,26 @@ struct kl_index_sink {
  */
 kl_code kl__index_compute(kl__index *index, const kl_object *object,
                           const kl_value *root, kl_index_sink *sink);
-/* Copies the values of an existing entry into `sink`. KL_ENOMEM. */
-kl_code kl__index_recall(const kl__index_entry *entry, kl_index_sink *sink);
+/* Copies the values that an object of the table has into `sink`. KL_ENOMEM. */
+kl_code kl__index_recall(const kl__index_table *table, const kl_object *object,
+                         uint32_t hash, kl_index_sink *sink);
 
-/* One step of a plan: an object that is added or changed, or a key that is
- * removed. */
+/* One object that changes. */
 typedef struct kl__index_step {
-    const char *key;
-    kl__index_entry *entry; /* NULL: remove the key */
+    kl_object *before; /* in the table; the entries' reference, after the commit
+                          the step's */
+    kl_object *after;  /* the step's reference, after the commit the entries' */
+    kl__link was;      /* the values of `before`; the owner likewise changes */
+    kl__link now;      /* the values of `after` */
+    uint32_t hash;     /* of the key */
 } kl__index_step;
+
+/* A bucket that gains or loses objects. */
+typedef struct kl__touched {
+    kl__bucket *bucket;
+    kl__table grown; /* to swap in, if the bucket's table does not fit */
+    size_t gains;
+} kl__touched;
 
 /* An empty plan is zeroed except for `table`. */
 typedef struct kl__index_plan {
@@ -93,17 +120,29 @@ typedef struct kl__index_plan {
     kl__index_step *steps;
     size_t count;
     size_t capacity;
-    kl__map fresh;   /* new buckets, not in the table yet */
-    kl__map entries; /* larger maps to swap in, if the table's are too small */
-    kl__map buckets;
-    kl__bucket *emptied; /* after the commit: buckets without objects */
+    kl__touched *touched;
+    size_t touched_count;
+    size_t touched_capacity;
+    kl__table fresh;   /* new buckets, not in the table yet */
+    kl__table entries; /* to swap in, if the table's does not fit */
+    kl__table buckets;
+    size_t gains; /* new entries */
+    bool is_committed;
 } kl__index_plan;
 
-/* Add a step to the plan; at most one step for each key. KL_ENOMEM: the plan
- * can only be cleared. `key` must live until the commit. */
-kl_code kl__index_plan_put(kl__index_plan *plan, kl_object *object,
+/* An object of one key: before and after a change; NULL: none. `before` is what
+ * the table has. */
+typedef struct kl__index_change {
+    kl_object *before;
+    kl_object *after;
+    uint32_t hash; /* of the key */
+} kl__index_change;
+
+/* Adds a step to the plan; at most one for each key. `sink`: the values of the
+ * object after the change. KL_ENOMEM: the plan can only be cleared. The objects
+ * must live until the plan is cleared. */
+kl_code kl__index_plan_add(kl__index_plan *plan, const kl__index_change *change,
                            const kl_index_sink *sink);
-kl_code kl__index_plan_remove(kl__index_plan *plan, const char *key);
 /* Allocates what the commit needs; the table must not change between this and
  * the commit. */
 kl_code kl__index_plan_finish(kl__index_plan *plan);

@@ -9,6 +9,7 @@
 #include "cache/store.h"
 
 #include "base/mem.h"
+#include "object/object.h"
 
 #include <string.h>
 
@@ -59,6 +60,17 @@ static kl_code commit_plan(builder *self)
     return code;
 }
 
+/* Adds a change to the plan: the key of `object` gets `after`. */
+static kl_code plan_change(builder *self, const kl_object *object,
+                           kl_object *after)
+{
+    kl__key key = kl__object_key(object);
+    kl__index_change change = {kl__index_entry(self->plan.table, &key), after,
+                               key.hash};
+
+    return kl__index_plan_add(&self->plan, &change, &self->sink);
+}
+
 /* Adds an object to the plan. A plan has at most one step for each key: the
  * caller commits the plan before it puts the same key again. */
 static kl_code put_object(builder *self, kl_object *object)
@@ -71,8 +83,7 @@ static kl_code put_object(builder *self, kl_object *object)
     }
     code = kl__index_compute(self->index, object, root, &self->sink);
     kl_object_close(object);
-    return code == KL_OK ? kl__index_plan_put(&self->plan, object, &self->sink)
-                         : code;
+    return code == KL_OK ? plan_change(self, object, object) : code;
 }
 
 static kl_code fill_index(builder *self)
@@ -108,15 +119,14 @@ static kl_code replay_journal(builder *self, const kl__journal *journal)
         if (item->after != NULL) {
             code = put_object(self, item->after);
         } else if (item->before != NULL) {
-            code =
-                kl__index_plan_remove(&self->plan, kl_object_key(item->before));
+            code = plan_change(self, item->before, NULL);
         }
     }
     if (code == KL_OK) {
         code = commit_plan(self);
     }
-    /* The plan borrows keys of the journal's objects, which the caller frees.
-     */
+    /* After a failure: the plan has objects of the journal, which the caller
+     * frees. */
     kl__index_plan_clear(&self->plan);
     return code;
 }

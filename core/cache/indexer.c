@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "object/object.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,8 +53,7 @@ fail:
 
 void kl__indexer_free(kl__indexer *indexer)
 {
-    const kl__map_slot *slot;
-    size_t cursor = 0;
+    uint32_t cursor = 0, slot;
 
     if (indexer == NULL) {
         return;
@@ -61,10 +61,10 @@ void kl__indexer_free(kl__indexer *indexer)
     for (size_t i = 0; i < indexer->index_count; i++) {
         kl__index_free(indexer->indexes[i]);
     }
-    while ((slot = kl__map_next(&indexer->objects, &cursor)) != NULL) {
-        kl_object_unref(slot->value);
+    while ((slot = kl__table_next(&indexer->objects, &cursor)) != KL__NO_SLOT) {
+        kl_object_unref(indexer->objects.items[slot]);
     }
-    kl__map_deinit(&indexer->objects);
+    kl__table_deinit(&indexer->objects);
     kl__rwlock_deinit(&indexer->lock);
     kl__free(indexer->indexes);
     kl__free(indexer->version);
@@ -81,12 +81,27 @@ kl__index *kl__indexer_find_locked(const kl__indexer *indexer, const char *name)
     return NULL;
 }
 
+kl_object *kl__indexer_find(const kl__indexer *indexer, const kl__key *key)
+{
+    uint32_t slot =
+        kl__table_find(&indexer->objects, key, kl__object_key_text, NULL);
+
+    return slot != KL__NO_SLOT ? indexer->objects.items[slot] : NULL;
+}
+
 kl_object *kl__indexer_get(kl__indexer *indexer, const char *key)
+{
+    kl__key hashed = kl__key_of(key);
+
+    return kl__indexer_get_key(indexer, &hashed);
+}
+
+kl_object *kl__indexer_get_key(kl__indexer *indexer, const kl__key *key)
 {
     kl_object *object;
 
     kl__rwlock_read(&indexer->lock);
-    object = kl__map_get(&indexer->objects, key);
+    object = kl__indexer_find(indexer, key);
     if (object != NULL) {
         kl_object_ref(object);
     }
@@ -122,13 +137,14 @@ typedef struct question {
 static const kl__bucket *bucket_locked(const kl__indexer *indexer,
                                        question *query)
 {
+    kl__key value = kl__key_of(query->value);
     const kl__index *index =
         query->index[0] == '\0'
             ? indexer->indexes[0]
             : kl__indexer_find_locked(indexer, query->index);
 
     query->no_index = index == NULL;
-    return index != NULL ? kl__map_get(&index->table.buckets, query->value)
+    return index != NULL ? kl__bucket_find(&index->table.buckets, &value)
                          : NULL;
 }
 
@@ -137,31 +153,21 @@ static const kl__bucket *bucket_locked(const kl__indexer *indexer,
 static size_t collect_locked(const kl__indexer *indexer, question *query,
                              kl_object_list *list, size_t room)
 {
-    const kl__bucket *bucket = NULL;
-    const kl__map_slot *slot;
-    size_t cursor = 0, count = indexer->objects.count;
+    const kl__table *objects = &indexer->objects;
+    uint32_t cursor = 0, slot;
 
     if (query->index != NULL) {
-        bucket = bucket_locked(indexer, query);
-        count = bucket != NULL ? bucket->count : 0;
-    }
-    if (count > room || count == 0) {
-        return count;
-    }
-    if (query->index == NULL) {
-        while ((slot = kl__map_next(&indexer->objects, &cursor)) != NULL) {
-            list->items[list->count++] = kl_object_ref(slot->value);
-        }
-        return count;
-    }
-    for (const kl__list *node = bucket->postings.next;
-         node != &bucket->postings; node = node->next) {
-        const kl__posting *posting =
-            KL__CONTAINER(node, const kl__posting, node);
+        const kl__bucket *bucket = bucket_locked(indexer, query);
 
-        list->items[list->count++] = kl_object_ref(posting->object);
+        objects = bucket != NULL ? &bucket->objects : NULL;
     }
-    return count;
+    if (objects == NULL || objects->count > room) {
+        return objects != NULL ? objects->count : 0;
+    }
+    while ((slot = kl__table_next(objects, &cursor)) != KL__NO_SLOT) {
+        list->items[list->count++] = kl_object_ref(objects->items[slot]);
+    }
+    return objects->count;
 }
 
 /* Collects a consistent, unsorted snapshot. Memory is allocated without the
@@ -300,14 +306,17 @@ static long collect_values_locked(const kl__indexer *indexer, const char *name,
                                   kl__buf *values)
 {
     const kl__index *index = kl__indexer_find_locked(indexer, name);
-    const kl__map_slot *slot;
-    size_t cursor = 0;
+    const kl__table *buckets;
+    uint32_t cursor = 0, slot;
 
     if (index == NULL) {
         return -1;
     }
-    while ((slot = kl__map_next(&index->table.buckets, &cursor)) != NULL) {
-        kl__buf_append(values, slot->key, slot->length + 1);
+    buckets = &index->table.buckets;
+    while ((slot = kl__table_next(buckets, &cursor)) != KL__NO_SLOT) {
+        const kl__bucket *bucket = buckets->items[slot];
+
+        kl__buf_append(values, bucket->value, strlen(bucket->value) + 1);
     }
     return (long)index->table.buckets.count;
 }

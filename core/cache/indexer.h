@@ -9,6 +9,7 @@
 #ifndef KL_CACHE_INDEXER_H
 #define KL_CACHE_INDEXER_H
 
+#include "base/table.h"
 #include "cache/delta_fifo.h"
 #include "kubelua/informer.h"
 
@@ -79,6 +80,7 @@ void kl__transaction_free(kl__transaction *transaction);
 /* The readers' calls; any thread. They do what the functions of the same names
  * in kubelua/informer.h do; snapshot gives the whole content in no order. */
 kl_object *kl__indexer_get(kl__indexer *indexer, const char *key);
+kl_object *kl__indexer_get_key(kl__indexer *indexer, const kl__key *key);
 kl_code kl__indexer_list(kl__indexer *indexer, const char *name_space,
                          const kl_selector *labels, kl_object_list *list,
                          kl_error *err);

@@ -7,6 +7,7 @@
 #define KL_CACHE_STORE_H
 
 #include "base/list.h"
+#include "base/table.h"
 #include "base/thread.h"
 #include "cache/index.h"
 
@@ -40,7 +41,7 @@ struct kl__indexer {
      * tables of published indexes.
      */
     kl__rwlock lock;
-    kl__map objects;     /* key -> kl_object, a reference */
+    kl__table objects;   /* of kl_object, by key; references */
     kl__index **indexes; /* the first one is by namespace; its name is "" */
     size_t index_count;
     kl__list builds;
@@ -48,6 +49,8 @@ struct kl__indexer {
     char *version;       /* NULL before the first list */
 };
 
+/* The object of a key, without a reference, or NULL. */
+kl_object *kl__indexer_find(const kl__indexer *indexer, const kl__key *key);
 /* The published index with this name, or NULL. */
 kl__index *kl__indexer_find_locked(const kl__indexer *indexer,
                                    const char *name);

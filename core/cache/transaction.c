@@ -21,58 +21,80 @@ void kl__journal_free(kl__journal *journal)
     kl__free(journal);
 }
 
-kl__step *kl__transaction_find_step(const kl__transaction *transaction,
-                                    const char *key)
+static const char *key_of_step(const void *context, const void *number)
 {
-    size_t number = (uintptr_t)kl__map_get(&transaction->by_key, key);
-
-    return number != 0 ? &transaction->steps[number - 1] : NULL;
+    return ((const kl__step *)context)[(uintptr_t)number - 1].key;
 }
 
-kl_object *kl__transaction_known(const kl__transaction *transaction,
-                                 const char *key)
+kl__known kl__transaction_known(const kl__transaction *transaction,
+                                const kl__key *key)
 {
-    const kl__step *step = kl__transaction_find_step(transaction, key);
+    const kl__table *by_key = &transaction->by_key;
+    uint32_t slot =
+        kl__table_find(by_key, key, key_of_step, transaction->steps);
+    kl__known known = {.key = *key};
 
-    return step != NULL ? step->after
-                        : kl__map_get(&transaction->indexer->objects, key);
+    if (slot != KL__NO_SLOT) {
+        known.step = (uintptr_t)by_key->items[slot];
+        known.stored = transaction->steps[known.step - 1].before;
+        known.object = transaction->steps[known.step - 1].after;
+    } else {
+        known.stored = kl__indexer_find(transaction->indexer, key);
+        known.object = known.stored;
+    }
+    return known;
 }
 
-static bool has_step_room(kl__transaction *transaction)
+kl_code kl__transaction_reserve(kl__transaction *transaction, size_t count)
 {
-    size_t capacity =
-        transaction->capacity != 0 ? transaction->capacity * 2 : 16;
     kl__step *steps;
 
-    if (transaction->count < transaction->capacity) {
-        return true;
+    if (count <= transaction->capacity) {
+        return KL_OK;
     }
-    steps = kl__realloc(transaction->steps, capacity * sizeof(*steps));
+    steps = kl__realloc(transaction->steps, count * sizeof(*steps));
     if (steps == NULL) {
-        return false;
+        return KL_ENOMEM;
     }
     transaction->steps = steps;
-    transaction->capacity = capacity;
-    return true;
+    transaction->capacity = count;
+    return KL_OK;
 }
 
-kl_code kl__transaction_stage(kl__transaction *transaction, const char *key,
-                              kl_object *after)
+kl_code kl__transaction_stage_once(kl__transaction *transaction,
+                                   const kl__known *known, kl_object *after)
 {
-    kl__step *step = kl__transaction_find_step(transaction, key);
+    size_t wanted = transaction->count < transaction->capacity
+                        ? transaction->capacity
+                        : transaction->capacity * 2 + 16;
 
-    if (step == NULL) {
-        void *number = (void *)(uintptr_t)(transaction->count + 1);
+    if (kl__transaction_reserve(transaction, wanted) != KL_OK) {
+        return KL_ENOMEM;
+    }
+    transaction->steps[transaction->count++] =
+        (kl__step){.key = known->key.text,
+                   .before = known->stored,
+                   .after = after != NULL ? kl_object_ref(after) : NULL,
+                   .hash = known->key.hash};
+    return KL_OK;
+}
 
-        if (!has_step_room(transaction) ||
-            !kl__map_put(&transaction->by_key, key, number, NULL)) {
+kl_code kl__transaction_stage(kl__transaction *transaction,
+                              const kl__known *known, kl_object *after)
+{
+    kl__table *by_key = &transaction->by_key;
+    kl__step *step;
+
+    if (known->step == 0) {
+        if (!kl__table_reserve(by_key, 1) ||
+            kl__transaction_stage_once(transaction, known, after) != KL_OK) {
             return KL_ENOMEM;
         }
-        step = &transaction->steps[transaction->count++];
-        *step = (kl__step){
-            .key = key,
-            .before = kl__map_get(&transaction->indexer->objects, key)};
+        kl__table_add(by_key, known->key.hash,
+                      (void *)(uintptr_t)transaction->count);
+        return KL_OK;
     }
+    step = &transaction->steps[known->step - 1];
     if (after != NULL) {
         kl_object_ref(after);
     }
@@ -120,8 +142,8 @@ void kl__transaction_free(kl__transaction *transaction)
         kl_object_unref(transaction->is_committed ? step->before : step->after);
     }
     kl__change_list_clear(&transaction->changes);
-    kl__map_deinit(&transaction->objects);
-    kl__map_deinit(&transaction->by_key);
+    kl__table_deinit(&transaction->objects);
+    kl__table_deinit(&transaction->by_key);
     kl__free(transaction->steps);
     kl__free(transaction->version);
     kl__free(transaction);
@@ -189,9 +211,9 @@ kl__transaction *kl__indexer_prepare_replace(kl__indexer *indexer,
     return plan_or_free(transaction, code);
 }
 
-static void swap_maps(kl__map *a, kl__map *b)
+static void swap_object_tables(kl__table *a, kl__table *b)
 {
-    kl__map former = *a;
+    kl__table former = *a;
 
     *a = *b;
     *b = former;
@@ -214,8 +236,8 @@ static void commit_locked(kl__transaction *transaction)
 {
     kl__indexer *indexer = transaction->indexer;
 
-    if (transaction->objects.slots != NULL) {
-        swap_maps(&indexer->objects, &transaction->objects);
+    if (transaction->objects.items != NULL) {
+        swap_object_tables(&indexer->objects, &transaction->objects);
     }
     if (!transaction->is_aside) {
         kl__transaction_apply_steps(transaction, &indexer->objects);

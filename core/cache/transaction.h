@@ -13,6 +13,7 @@ typedef struct kl__step {
     const char *key;   /* borrowed from an object of the delta or list */
     kl_object *before; /* the store's reference; after the commit, the step's */
     kl_object *after;  /* the step's reference; after the commit, the store's */
+    uint32_t hash;     /* of the key */
 } kl__step;
 
 /* The changes to one index. */
@@ -28,11 +29,12 @@ struct kl__transaction {
     kl__step *steps;
     size_t count;
     size_t capacity;
-    kl__map by_key; /* key -> number of its step, from 1 */
-    char *version;  /* the new one; after the commit the old; NULL: unchanged */
-    bool is_aside;  /* too many steps to apply under the lock: swap in tables */
+    kl__table by_key; /* numbers of steps, from 1, as pointers; a list has
+                         none: it changes each key once */
+    char *version; /* the new one; after the commit the old; NULL: unchanged */
+    bool is_aside; /* too many steps to apply under the lock: swap in tables */
     bool is_committed;
-    kl__map objects; /* the store's new map, if it is swapped in */
+    kl__table objects; /* the store's new table, if it is swapped in */
 
     uint64_t generation; /* the indexer's generation that the parts are for */
     kl__part *parts;
@@ -40,28 +42,38 @@ struct kl__transaction {
     kl__list journals; /* one for each index that is being built */
 };
 
-/* The object that the store will have under this key; NULL: none. */
-kl_object *kl__transaction_known(const kl__transaction *transaction,
-                                 const char *key);
+/* What a key has, in the store and in the steps so far. */
+typedef struct kl__known {
+    kl__key key;
+    kl_object *stored; /* NULL: none */
+    kl_object *object; /* what the store will have; NULL: none */
+    size_t step;       /* number of the key's step, from 1; 0: none */
+} kl__known;
+
+/* Looks a key up. */
+kl__known kl__transaction_known(const kl__transaction *transaction,
+                                const kl__key *key);
+/* Makes room for so many steps; KL_ENOMEM. */
+kl_code kl__transaction_reserve(kl__transaction *transaction, size_t count);
 /* Adds a step: the store gets `after` under this key (NULL: the key is
- * removed). KL_ENOMEM. */
-kl_code kl__transaction_stage(kl__transaction *transaction, const char *key,
-                              kl_object *after);
+ * removed). The key's text is borrowed. KL_ENOMEM. */
+kl_code kl__transaction_stage(kl__transaction *transaction,
+                              const kl__known *known, kl_object *after);
+/* The same for a key without a step that gets no other step. */
+kl_code kl__transaction_stage_once(kl__transaction *transaction,
+                                   const kl__known *known, kl_object *after);
 /* Sets the new version of the store (NULL or "": no change). `forward`: only if
  * it is higher than the present one, or cannot be compared with it.
  * KL_ENOMEM. */
 kl_code kl__transaction_version(kl__transaction *transaction,
                                 const char *version, bool forward);
 
-/* The step of this key, or NULL. */
-kl__step *kl__transaction_find_step(const kl__transaction *transaction,
-                                    const char *key);
-/* Applies the steps to the store's map, or to a copy of it; the map has
+/* Applies the steps to the store's table, or to a copy of it; the table has
  * room. */
 void kl__transaction_apply_steps(const kl__transaction *transaction,
-                                 kl__map *objects);
-/* Makes a new map for the store if the present one is too small, or if too many
- * keys change. KL_ENOMEM. */
+                                 kl__table *objects);
+/* Makes a new table for the store if the present one does not fit, or if too
+ * many keys change. KL_ENOMEM. */
 kl_code kl__transaction_plan_objects(kl__transaction *transaction);
 /* Frees the plans of the indexes; after the commit, what they have replaced. */
 void kl__transaction_drop_plan(kl__transaction *transaction);

@@ -5,35 +5,41 @@
 #include "cache/transaction.h"
 
 #include "base/mem.h"
+#include "object/object.h"
 
 /* Up to this many keys are changed one by one under the lock. For more, a new
- * map and new index tables are built without the lock and swapped in. */
+ * table and new index tables are built without the lock and swapped in. */
 enum { MAX_STEPS_IN_PLACE = 1024 };
 
 void kl__transaction_apply_steps(const kl__transaction *transaction,
-                                 kl__map *objects)
+                                 kl__table *objects)
 {
     for (size_t i = 0; i < transaction->count; i++) {
         const kl__step *step = &transaction->steps[i];
+        uint32_t slot = KL__NO_SLOT;
 
-        if (step->after != NULL) {
-            kl__map_put(objects, kl_object_key(step->after), step->after, NULL);
-        } else {
-            kl__map_remove(objects, step->key);
+        if (step->before != NULL) {
+            slot = kl__table_find_item(objects, step->hash, step->before);
+        }
+        if (slot != KL__NO_SLOT && step->after != NULL) {
+            objects->items[slot] = step->after;
+        } else if (slot != KL__NO_SLOT) {
+            kl__table_remove(objects, slot);
+        } else if (step->after != NULL) {
+            kl__table_add(objects, step->hash, step->after);
         }
     }
 }
 
 kl_code kl__transaction_plan_objects(kl__transaction *transaction)
 {
-    const kl__map *objects = &transaction->indexer->objects;
+    const kl__table *objects = &transaction->indexer->objects;
 
     transaction->is_aside = transaction->count > MAX_STEPS_IN_PLACE;
-    if (!transaction->is_aside &&
-        kl__map_has_room(objects, transaction->count)) {
+    if (!transaction->is_aside && kl__table_fits(objects, transaction->count)) {
         return KL_OK;
     }
-    if (!kl__map_copy(objects, transaction->count, &transaction->objects)) {
+    if (!kl__table_copy(objects, transaction->count, &transaction->objects)) {
         return KL_ENOMEM;
     }
     if (transaction->is_aside) {
@@ -102,6 +108,7 @@ static kl_code plan_parts(kl__transaction *transaction, size_t *builds)
     for (size_t i = 0; i < transaction->part_count; i++) {
         kl__part *part = &transaction->parts[i];
 
+        part->aside = kl__index_table_for(part->index->name);
         part->plan.table =
             transaction->is_aside ? &part->aside : &part->index->table;
     }
@@ -132,14 +139,14 @@ static kl_code write_journal(kl__transaction *transaction)
 
 /* Adds a changed object to the plan of every index; it is parsed once. The
  * first index, by namespace, needs no tree. */
-static kl_code plan_changed(kl__transaction *transaction, kl_object *object,
-                            kl_index_sink *sink)
+static kl_code plan_changed(kl__transaction *transaction,
+                            const kl__index_change *change, kl_index_sink *sink)
 {
     const kl_value *root = NULL;
     kl_code code = KL_OK;
 
     if (transaction->part_count > 1) {
-        root = kl_object_open(object, NULL);
+        root = kl_object_open(change->after, NULL);
         if (root == NULL) {
             return KL_ENOMEM;
         }
@@ -147,73 +154,42 @@ static kl_code plan_changed(kl__transaction *transaction, kl_object *object,
     for (size_t i = 0; code == KL_OK && i < transaction->part_count; i++) {
         kl__part *part = &transaction->parts[i];
 
-        code = kl__index_compute(part->index, object, root, sink);
+        code = kl__index_compute(part->index, change->after, root, sink);
         if (code == KL_OK) {
-            code = kl__index_plan_put(&part->plan, object, sink);
+            code = kl__index_plan_add(&part->plan, change, sink);
         }
     }
     if (root != NULL) {
-        kl_object_close(object);
+        kl_object_close(change->after);
     }
     return code;
 }
 
-/* The same for an unchanged object: copies its values from the old entry. */
-static kl_code plan_kept(kl__transaction *transaction, kl_object *object,
-                         kl_index_sink *sink)
+/* The same for an unchanged object: copies its values from the old table. */
+static kl_code plan_kept(kl__transaction *transaction,
+                         const kl__index_change *change, kl_index_sink *sink)
 {
     kl_code code = KL_OK;
 
     for (size_t i = 0; code == KL_OK && i < transaction->part_count; i++) {
         kl__part *part = &transaction->parts[i];
 
-        code = kl__index_recall(
-            kl__map_get(&part->index->table.entries, kl_object_key(object)),
-            sink);
+        code = kl__index_recall(&part->index->table, change->after,
+                                change->hash, sink);
         if (code == KL_OK) {
-            code = kl__index_plan_put(&part->plan, object, sink);
+            code = kl__index_plan_add(&part->plan, change, sink);
         }
     }
     return code;
 }
 
-static kl_code plan_gone(kl__transaction *transaction, const char *key)
+static kl_code plan_gone(kl__transaction *transaction,
+                         const kl__index_change *change)
 {
     kl_code code = KL_OK;
 
     for (size_t i = 0; code == KL_OK && i < transaction->part_count; i++) {
-        code = kl__index_plan_remove(&transaction->parts[i].plan, key);
-    }
-    return code;
-}
-
-/* Plans only the changed keys; all other entries stay. */
-static kl_code plan_in_place(kl__transaction *transaction, kl_index_sink *sink)
-{
-    kl_code code = KL_OK;
-
-    for (size_t i = 0; code == KL_OK && i < transaction->count; i++) {
-        const kl__step *step = &transaction->steps[i];
-
-        code = step->after != NULL
-                   ? plan_changed(transaction, step->after, sink)
-                   : plan_gone(transaction, step->key);
-    }
-    return code;
-}
-
-/* Plans the whole content, into empty tables. */
-static kl_code plan_aside(kl__transaction *transaction, kl_index_sink *sink)
-{
-    const kl__map_slot *slot;
-    size_t cursor = 0;
-    kl_code code = KL_OK;
-
-    while (code == KL_OK &&
-           (slot = kl__map_next(&transaction->objects, &cursor)) != NULL) {
-        code = kl__transaction_find_step(transaction, slot->key) != NULL
-                   ? plan_changed(transaction, slot->value, sink)
-                   : plan_kept(transaction, slot->value, sink);
+        code = kl__index_plan_add(&transaction->parts[i].plan, change, NULL);
     }
     return code;
 }
@@ -229,6 +205,50 @@ static kl_code finish_parts(kl__transaction *transaction)
         if (code == KL_OK && transaction->is_aside) {
             kl__index_plan_commit(index_plan); /* no reader sees it */
             kl__index_plan_clear(index_plan);
+        }
+    }
+    return code;
+}
+
+/* Plans only the changed keys; all other entries stay. */
+static kl_code plan_in_place(kl__transaction *transaction, kl_index_sink *sink)
+{
+    kl_code code = KL_OK;
+
+    for (size_t i = 0; code == KL_OK && i < transaction->count; i++) {
+        const kl__step *step = &transaction->steps[i];
+        kl__index_change change = {step->before, step->after, step->hash};
+
+        if (change.after != NULL) {
+            code = plan_changed(transaction, &change, sink);
+        } else if (change.before != NULL) {
+            code = plan_gone(transaction, &change);
+        }
+    }
+    return code;
+}
+
+/* Plans the whole content, into empty tables; a plan has at most CHUNK steps,
+ * to need little memory. */
+static kl_code plan_aside(kl__transaction *transaction, kl_index_sink *sink)
+{
+    enum { CHUNK = 1024 };
+    const kl__table *objects = &transaction->objects;
+    uint32_t cursor = 0, slot, planned = 0;
+    kl_code code = KL_OK;
+
+    while (code == KL_OK &&
+           (slot = kl__table_next(objects, &cursor)) != KL__NO_SLOT) {
+        kl_object *object = objects->items[slot];
+        kl__key key = kl__object_key(object);
+        kl__index_change change = {NULL, object, key.hash};
+        bool is_kept = kl__table_find_item(&transaction->indexer->objects,
+                                           key.hash, object) != KL__NO_SLOT;
+
+        code = is_kept ? plan_kept(transaction, &change, sink)
+                       : plan_changed(transaction, &change, sink);
+        if (code == KL_OK && ++planned % CHUNK == 0) {
+            code = finish_parts(transaction);
         }
     }
     return code;

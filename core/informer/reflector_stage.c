@@ -23,12 +23,11 @@ static bool same_version(const kl_object *a, const kl_object *b)
 
 /* The cached object if it is the same, else `object` in its packed form. Takes
  * `object`. */
-static kl_object *share_cached(const kl__stage *stage, kl_object *object)
+static kl_object *share_cached(const kl__stage *stage, const kl__key *key,
+                               kl_object *object)
 {
     kl_object *cached =
-        stage->known != NULL
-            ? kl__indexer_get(stage->known, kl_object_key(object))
-            : NULL;
+        stage->known != NULL ? kl__indexer_get_key(stage->known, key) : NULL;
 
     if (cached != NULL && same_version(cached, object) &&
         (!stage->by_text || kl__object_is_copy(cached, object))) {
@@ -68,34 +67,52 @@ static void reserve_ahead(kl__stage *stage, const kl_object *object)
     }
 }
 
+static const char *key_of_place(const void *context, const void *place)
+{
+    kl_object *const *items = context;
+
+    return kl_object_key(items[(uintptr_t)place - 1]);
+}
+
+static uint32_t find_place(const kl__stage *stage, const kl__key *key)
+{
+    return kl__table_find(&stage->places, key, key_of_place, stage->items);
+}
+
 bool kl__stage_put(kl__stage *stage, kl_object *object)
 {
-    uintptr_t place;
+    kl__key key = kl__object_key(object);
+    uint32_t slot;
 
-    object = share_cached(stage, object);
+    object = share_cached(stage, &key, object);
+    key.text = kl_object_key(object);
     reserve_ahead(stage, object);
-    place = (uintptr_t)kl__map_get(&stage->places, kl_object_key(object));
-    if (!grow_stage(stage) || !kl__map_reserve(&stage->places, 1)) {
+    slot = find_place(stage, &key);
+    if (slot != KL__NO_SLOT) {
+        uintptr_t place = (uintptr_t)stage->places.items[slot];
+
+        kl_object_unref(stage->items[place - 1]);
+        stage->items[place - 1] = object;
+        return true;
+    }
+    if (!grow_stage(stage) || !kl__table_reserve(&stage->places, 1)) {
         kl_object_unref(object);
         return false;
     }
-    if (place == 0) {
-        place = ++stage->count;
-        stage->items[place - 1] = NULL;
-    }
-    /* The map borrows the key from the new object before the old one is freed.
-     */
-    kl__map_put(&stage->places, kl_object_key(object), (void *)place, NULL);
-    kl_object_unref(stage->items[place - 1]);
-    stage->items[place - 1] = object;
+    stage->items[stage->count++] = object;
+    kl__table_add(&stage->places, key.hash, (void *)(uintptr_t)stage->count);
     return true;
 }
 
 void kl__stage_remove(kl__stage *stage, const char *key)
 {
-    uintptr_t place = (uintptr_t)kl__map_remove(&stage->places, key);
+    kl__key hashed = kl__key_of(key);
+    uint32_t slot = find_place(stage, &hashed);
 
-    if (place != 0) {
+    if (slot != KL__NO_SLOT) {
+        uintptr_t place = (uintptr_t)stage->places.items[slot];
+
+        kl__table_remove(&stage->places, slot);
         kl_object_unref(stage->items[place - 1]);
         stage->items[place - 1] = NULL;
     }
@@ -107,8 +124,7 @@ void kl__stage_finish(kl__stage *stage)
         return;
     }
     kl__packer_end_list(stage->packer);
-    /* The places borrow the keys of objects that may go now. */
-    kl__map_deinit(&stage->places);
+    kl__table_deinit(&stage->places); /* no object is added any more */
     for (size_t i = 0; i < stage->count; i++) {
         kl_object *object = stage->items[i];
 
@@ -133,7 +149,7 @@ void kl__stage_take(kl__stage *stage, kl_object_list *list)
     list->count = kept;
     stage->items = NULL;
     stage->count = stage->capacity = 0;
-    kl__map_deinit(&stage->places);
+    kl__table_deinit(&stage->places);
 }
 
 void kl__stage_clear(kl__stage *stage)

@@ -6,6 +6,7 @@
 #define KL_INFORMER_REFLECTOR_STAGE_H
 
 #include "base/map.h"
+#include "base/table.h"
 #include "cache/indexer.h"
 #include "object/pack.h"
 
@@ -14,9 +15,8 @@ typedef struct kl__stage {
     kl_object **items; /* references; NULL: was removed */
     size_t count;
     size_t capacity;
-    size_t bytes;   /* bytes of objects since kl__mem_ahead was called last */
-    kl__map places; /* key -> index + 1, as a pointer; keys are borrowed from
-                       the items */
+    size_t bytes;     /* bytes of objects since kl__mem_ahead was called last */
+    kl__table places; /* index + 1, as a pointer, by the item's key */
     kl__indexer *known; /* borrowed; may be NULL; see kl__stage_put */
     kl__packer *packer; /* borrowed; packs the objects; NULL: they stay plain */
     bool by_text; /* compare texts too: after a restore, the same version may be

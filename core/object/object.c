@@ -164,6 +164,18 @@ const char *kl_object_key(const kl_object *object)
     return object->bytes;
 }
 
+kl__key kl__object_key(const kl_object *object)
+{
+    /* The namespace is behind the key and its NUL. */
+    return kl__key_of_n(object->bytes, object->name_space - 1);
+}
+
+const char *kl__object_key_text(const void *context, const void *object)
+{
+    (void)context;
+    return kl_object_key(object);
+}
+
 const char *kl_object_name(const kl_object *object)
 {
     /* Behind "namespace/" in the key. The namespace stands before the UID. */

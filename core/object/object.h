@@ -5,6 +5,7 @@
 #ifndef KL_OBJECT_OBJECT_H
 #define KL_OBJECT_OBJECT_H
 
+#include "base/table.h"
 #include "json/text.h"
 #include "kubelua/object.h"
 #include "object/pack.h"
@@ -24,6 +25,11 @@ kl_object *kl__object_parse_measured(const char *json, size_t length,
  * before the metadata is not compared, only these two values. Also false if
  * there is no memory to unpack one of them. */
 bool kl__object_is_copy(const kl_object *a, const kl_object *b);
+
+/* The object's key with its hash; borrowed from the object. */
+kl__key kl__object_key(const kl_object *object);
+/* The key of an object in a kl__table; `context` is not used. */
+const char *kl__object_key_text(const void *context, const void *object);
 
 /* Makes the same object with a packed text, which is copied. The caller gets a
  * reference; the object takes one to the dictionary. NULL: out of memory. */
