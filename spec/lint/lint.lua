@@ -116,7 +116,7 @@ local function check_arrow(path, line_number, included)
     end
 end
 
--- Specs and the benchmark of one layer see everything; the layers what is below them; all else the public headers.
+-- Specs and bench/cache see everything; layers what is below them; all else the public headers.
 local function check_arrows(path, lines)
     if path:match("^spec/") or path:match("^bench/cache/") then
         return
