@@ -1,7 +1,7 @@
 /*
  * view.c - objects as read-only userdata. A field is looked up when a script
- * reads it; no Lua table is built. view.h says which userdata keeps which
- * alive.
+ * reads it (view_index.c); no Lua table is built. view.h says which userdata
+ * keeps which alive.
  */
 #include "view.h"
 
@@ -21,21 +21,6 @@ view *check_view(lua_State *L, int index)
     if (self == NULL) {
         luaL_argerror(L, index, "a KubeLua object, or a part of one, expected");
     }
-    return self;
-}
-
-/* The userdata at 1, of a function that has the metatable of `type` as upvalue
- * 1. */
-static view *check_own(lua_State *L, const char *type)
-{
-    view *self = lua_touserdata(L, 1);
-
-    if (self == NULL || !lua_getmetatable(L, 1) ||
-        !lua_rawequal(L, -1, lua_upvalueindex(1))) {
-        /* Raises an error with the expected type. */
-        return luaL_checkudata(L, 1, type);
-    }
-    lua_pop(L, 1);
     return self;
 }
 
@@ -135,17 +120,16 @@ static void push_anchor(lua_State *L, int index, const view *self)
     compat_getuservalue(L, index);
 }
 
-/* Pushes a view of a part of the view at `index`. */
-static void push_part(lua_State *L, int index, view *self,
-                      const kl_value *value)
+void push_part(lua_State *L, int index, view *self, const kl_value *value)
 {
     view *part = compat_newuserdata(L, sizeof(*part), 1);
 
+    /* metatable, part */
     *part = (view){self->whole, value};
     push_anchor(L, index, self);
     compat_setuservalue(L, -2);
+    lua_insert(L, -2);
     /* It becomes a TYPE_VIEW only now that it is complete. */
-    luaL_getmetatable(L, TYPE_VIEW);
     lua_setmetatable(L, -2);
 }
 
@@ -154,28 +138,9 @@ void push_value(lua_State *L, int index, view *self, const kl_value *value)
     if (value == NULL || kl_value_type(value) == KL_NULL) {
         lua_pushnil(L);
     } else if (!push_scalar(L, value)) {
+        luaL_getmetatable(L, TYPE_VIEW);
         push_part(L, index, self, value);
     }
-}
-
-static const kl_value *find_member(lua_State *L, const kl_value *value,
-                                   int index)
-{
-    if (lua_type(L, index) == LUA_TSTRING) {
-        size_t length;
-        const char *name = lua_tolstring(L, index, &length);
-
-        return kl_value_get_n(value, name, length);
-    }
-    if (lua_type(L, index) == LUA_TNUMBER && kl_value_type(value) == KL_ARRAY) {
-        lua_Number wanted = lua_tonumber(L, index);
-        size_t position = wanted >= 1 && wanted <= 4e9 ? (size_t)wanted : 0;
-
-        if (position >= 1 && (lua_Number)position == wanted) {
-            return kl_value_at(value, position - 1);
-        }
-    }
-    return NULL;
 }
 
 const kl_value *to_value(lua_State *L, int index)
@@ -183,137 +148,6 @@ const kl_value *to_value(lua_State *L, int index)
     view *self = test_view(L, index);
 
     return self != NULL ? opened(L, self) : NULL;
-}
-
-static bool is_name(const char *name, size_t length, const char *expected)
-{
-    return length == strlen(expected) && memcmp(name, expected, length) == 0;
-}
-
-/* An empty text may stand for a member that is absent or null. */
-static const char *text_unless_empty(const char *text)
-{
-    return text[0] != '\0' ? text : NULL;
-}
-
-const char *identity_text(const kl_object *object, const char *name,
-                          size_t length)
-{
-    if (is_name(name, length, "name")) {
-        return kl_object_name(object);
-    }
-    if (is_name(name, length, "namespace")) {
-        return text_unless_empty(kl_object_namespace(object));
-    }
-    if (is_name(name, length, "uid")) {
-        return text_unless_empty(kl_object_uid(object));
-    }
-    if (is_name(name, length, "resourceVersion")) {
-        return text_unless_empty(kl_object_resource_version(object));
-    }
-    return NULL;
-}
-
-/* Upvalue 1: the metatable. */
-static int part_index(lua_State *L)
-{
-    view *self = check_own(L, TYPE_VIEW);
-
-    if (self->value == NULL && lua_type(L, 2) == LUA_TSTRING) {
-        size_t length;
-        const char *name = lua_tolstring(L, 2, &length);
-        const char *text = identity_text(object_of(L, self), name, length);
-
-        if (text != NULL) {
-            lua_pushstring(L, text);
-            return 1;
-        }
-    }
-    push_value(L, 1, self, find_member(L, opened(L, self), 2));
-    return 1;
-}
-
-/* The text of a shorthand, such as object.name; NULL: it is no shorthand. */
-static const char *find_shorthand(const kl_object *object, const char *name,
-                                  size_t length)
-{
-    if (is_name(name, length, "name")) {
-        return kl_object_name(object);
-    }
-    if (is_name(name, length, "namespace")) {
-        return kl_object_namespace(object);
-    }
-    if (is_name(name, length, "key")) {
-        return kl_object_key(object);
-    }
-    if (is_name(name, length, "uid")) {
-        return kl_object_uid(object);
-    }
-    if (is_name(name, length, "resource_version")) {
-        return kl_object_resource_version(object);
-    }
-    if (is_name(name, length, "kind")) {
-        return kl_object_kind(object);
-    }
-    if (is_name(name, length, "apiVersion")) {
-        return kl_object_api_version(object);
-    }
-    return NULL;
-}
-
-void refuse_beyond_metadata(lua_State *L, const kl_object *object,
-                            const char *field)
-{
-    misuse(L,
-           "%s %s: only metadata was asked for (metadata = true), so '%s' is "
-           "not there",
-           kl_object_kind(object), kl_object_key(object), field);
-}
-
-/* Raises if only metadata was asked for and the field is outside of it: nil
- * would say that the object does not have it. */
-static void check_field_asked_for(lua_State *L, const view *self)
-{
-    const kl_object *object = object_of(L, self);
-
-    if (lua_type(L, 2) == LUA_TSTRING && kl_object_is_metadata_only(object) &&
-        strcmp(lua_tostring(L, 2), "metadata") != 0) {
-        refuse_beyond_metadata(L, object, lua_tostring(L, 2));
-    }
-}
-
-/* Upvalue 1: the metatable; 2: the table of methods (get, table, json). */
-static int whole_index(lua_State *L)
-{
-    view *self = check_own(L, TYPE_OBJECT);
-
-    if (lua_type(L, 2) == LUA_TSTRING) {
-        size_t length;
-        const char *name = lua_tolstring(L, 2, &length);
-        const char *text = find_shorthand(object_of(L, self), name, length);
-
-        if (text != NULL) {
-            if (text[0] == '\0') {
-                lua_pushnil(L); /* the namespace of a cluster-scoped object */
-            } else {
-                lua_pushstring(L, text);
-            }
-            return 1;
-        }
-        lua_pushvalue(L, 2);
-        lua_rawget(L, lua_upvalueindex(2));
-        if (!lua_isnil(L, -1)) {
-            return 1;
-        }
-        lua_pop(L, 1);
-        if (self->value == NULL && is_name(name, length, "metadata")) {
-            push_part(L, 1, self, NULL); /* every object has metadata */
-            return 1;
-        }
-    }
-    check_field_asked_for(L, self);
-    push_value(L, 1, self, find_member(L, opened(L, self), 2));
-    return 1;
 }
 
 static int view_newindex(lua_State *L)
@@ -325,17 +159,6 @@ static int view_newindex(lua_State *L)
                   "it; change a copy: object:table() or "
                   "kubelua.table(part)",
                   kl_object_kind(object), kl_object_key(object));
-}
-
-static int view_len(lua_State *L)
-{
-    view *self = check_view(L, 1);
-    const kl_value *value = opened(L, self);
-
-    lua_pushinteger(L, kl_value_type(value) == KL_ARRAY
-                           ? (lua_Integer)kl_value_size(value)
-                           : 0);
-    return 1;
 }
 
 /* From Lua 5.3 on also called if only one operand is a view. Userdata of one
@@ -419,35 +242,30 @@ static int object_parse(lua_State *L)
     return 1;
 }
 
-/* Makes a metatable of views. `index` becomes __index, a closure: its upvalue 1
- * is the metatable, upvalue 2 the table of methods on top of the stack. */
-static void push_view_type(lua_State *L, const char *name,
-                           const luaL_Reg *methods, lua_CFunction index)
+/* Completes the metatable of views of that type. The table of methods is on top
+ * of the stack, the module below it. */
+static void complete_view_type(lua_State *L, const char *type,
+                               lua_CFunction index)
 {
-    push_type(L, name, methods);
-    luaL_getmetatable(L, name);
+    luaL_getmetatable(L, type);
     lua_getfield(L, -3, "pairs");
     lua_setfield(L, -2, "__pairs");
     /* module, methods, metatable */
-    lua_pushvalue(L, -1);
-    lua_pushvalue(L, -3);
-    lua_pushcclosure(L, index, 2);
+    lua_pushvalue(L, -2);
+    push_reader(L, type, index);
     lua_setfield(L, -2, "__index");
+    lua_pushnil(L);
+    push_reader(L, type, view_len);
+    lua_setfield(L, -2, "__len");
     lua_pop(L, 1);
 }
 
 void bind_view(lua_State *L)
 {
-    static const luaL_Reg part_methods[] = {{"__newindex", view_newindex},
-                                            {"__len", view_len},
-                                            {"__eq", view_eq},
-                                            {"__tostring", view_tostring},
-                                            {NULL, NULL}};
-    static const luaL_Reg whole_methods[] = {{"__newindex", view_newindex},
-                                             {"__len", view_len},
-                                             {"__eq", view_eq},
-                                             {"__tostring", view_tostring},
-                                             {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"__newindex", view_newindex},
+                                       {"__eq", view_eq},
+                                       {"__tostring", view_tostring},
+                                       {NULL, NULL}};
     static const luaL_Reg functions[] = {{"is_object", is_object},
                                          {"is_view", is_view},
                                          {"is_metadata_only", is_metadata_only},
@@ -455,14 +273,15 @@ void bind_view(lua_State *L)
                                          {NULL, NULL}};
 
     luaL_setfuncs(L, functions, 0);
+    push_type(L, TYPE_VIEW, methods);
+    push_type(L, TYPE_OBJECT, methods);
     bind_view_walk(L);
     /* module, methods */
-    push_view_type(L, TYPE_VIEW, part_methods, part_index);
-    push_view_type(L, TYPE_OBJECT, whole_methods, whole_index);
+    complete_view_type(L, TYPE_VIEW, part_index);
+    complete_view_type(L, TYPE_OBJECT, whole_index);
     luaL_getmetatable(L, TYPE_OBJECT);
     push_account(L);
     lua_pushcclosure(L, whole_gc, 1);
     lua_setfield(L, -2, "__gc");
-    lua_pop(L, 1);
-    lua_pop(L, 1);
+    lua_pop(L, 2);
 }

@@ -1,7 +1,7 @@
 /*
  * view.h - objects as Lua sees them: read-only userdata over the parsed JSON of
- * an object. view.c makes them and reads single fields; view_walk.c has pairs,
- * ipairs, paths and copies.
+ * an object. view.c makes them, view_index.c reads single fields; view_walk.c
+ * has pairs, ipairs, paths and copies.
  */
 #ifndef KUBELUA_VIEW_H
 #define KUBELUA_VIEW_H
@@ -66,12 +66,37 @@ const kl_value *opened(lua_State *L, view *self);
 const char *identity_text(const kl_object *object, const char *name,
                           size_t length);
 
-/* Pushes a value inside of the view at `index` (absolute, or an upvalue): a
- * scalar, nil for null, or a view of it. */
+/* Replaces the metatable of TYPE_VIEW on top of the stack by a view of a value
+ * inside of the view at `index` (absolute, or an upvalue). */
+void push_part(lua_State *L, int index, view *self, const kl_value *value);
+/* Pushes a value inside of the view at `index`: a scalar, nil for null, or a
+ * view of it. */
 void push_value(lua_State *L, int index, view *self, const kl_value *value);
 
-/* Adds pairs, ipairs, view_table and view_json to the module on top of the
- * stack, and pushes the table of methods: get, table, json. */
+/* view_index.c: single fields. Functions that scripts call often are made by
+ * push_reader, and have these upvalues. */
+enum {
+    UP_OWN = 1, /* metatable of the type that the function is made for */
+    UP_PART,    /* metatable of TYPE_VIEW */
+    UP_RECENT,  /* weak table of parts that were read last */
+    UP_EXTRA    /* a table of that function, or nil */
+};
+
+/* Replaces the value on top of the stack, UP_EXTRA, by such a function. */
+void push_reader(lua_State *L, const char *type, lua_CFunction function);
+/* Inside of such a function: the object or part at 1; raises otherwise. */
+view *check_reader_view(lua_State *L);
+/* The same as push_value, for the view at 1. Uses a recent view if it can. */
+void push_member(lua_State *L, view *self, const kl_value *value);
+
+/* These are made by push_reader. UP_EXTRA of whole_index: the methods. */
+int part_index(lua_State *L);
+int whole_index(lua_State *L);
+int view_len(lua_State *L);
+
+/* view_walk.c: many fields. Adds pairs, ipairs, view_table and view_json to the
+ * module on top of the stack, and pushes the table of methods: get, table,
+ * json. */
 void bind_view_walk(lua_State *L);
 
 #endif

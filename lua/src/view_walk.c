@@ -43,9 +43,10 @@ static int view_pairs(lua_State *L)
     return 1;
 }
 
+/* A reader (push_reader). */
 static int view_inext(lua_State *L)
 {
-    view *self = check_view(L, 1);
+    view *self = check_reader_view(L);
     lua_Integer index = luaL_checkinteger(L, 2) + 1;
     const kl_value *value = kl_value_at(opened(L, self), (size_t)index - 1);
 
@@ -54,14 +55,15 @@ static int view_inext(lua_State *L)
         return 1;
     }
     lua_pushinteger(L, index);
-    push_value(L, 1, self, value);
+    push_member(L, self, value);
     return 2;
 }
 
+/* Upvalue 1: view_inext. */
 static int view_ipairs(lua_State *L)
 {
     check_view(L, 1);
-    lua_pushcfunction(L, view_inext);
+    lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushvalue(L, 1);
     lua_pushinteger(L, 0);
     return 3;
@@ -84,7 +86,7 @@ static int path_gc(lua_State *L)
     return 0;
 }
 
-/* Pushes the compiled path of the text at `index`. Upvalue 1 is the cache. Its
+/* Pushes the compiled path of the text at `index`. UP_EXTRA is the cache. Its
  * values are weak: scripts build paths from the names of objects, and the cache
  * must not keep all of these paths. While the lua_State closes, a path that was
  * freed can still be in the cache. */
@@ -95,7 +97,7 @@ static const path_box *push_path(lua_State *L, int index)
     kl_error err;
 
     lua_pushvalue(L, index);
-    lua_rawget(L, lua_upvalueindex(1));
+    lua_rawget(L, lua_upvalueindex(UP_EXTRA));
     box = lua_touserdata(L, -1);
     if (box != NULL && box->path != NULL) {
         return box;
@@ -115,7 +117,7 @@ static const path_box *push_path(lua_State *L, int index)
     }
     lua_pushvalue(L, index);
     lua_pushvalue(L, -2);
-    lua_rawset(L, lua_upvalueindex(1));
+    lua_rawset(L, lua_upvalueindex(UP_EXTRA));
     return box;
 }
 
@@ -153,9 +155,10 @@ static bool push_identity(lua_State *L, const view *self, const char *member)
     return text != NULL;
 }
 
+/* A reader (push_reader). UP_EXTRA: the cache of paths. */
 static int view_get(lua_State *L)
 {
-    view *self = check_view(L, 1);
+    view *self = check_reader_view(L);
     const path_box *box;
 
     luaL_checktype(L, 2, LUA_TSTRING);
@@ -165,7 +168,7 @@ static int view_get(lua_State *L)
         return 1;
     }
     check_path_asked_for(L, self, box->path);
-    push_value(L, 1, self, kl_path_first(box->path, opened(L, self)));
+    push_member(L, self, kl_path_first(box->path, opened(L, self)));
     return 1;
 }
 
@@ -227,19 +230,24 @@ static int object_json(lua_State *L)
 void bind_view_walk(lua_State *L)
 {
     static const luaL_Reg path_methods[] = {{"__gc", path_gc}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {
-        {"pairs", view_pairs},      {"ipairs", view_ipairs},
-        {"view_table", view_table}, {"view_json", object_json},
-        {"is_pruned", is_pruned},   {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"pairs", view_pairs},
+                                         {"view_table", view_table},
+                                         {"view_json", object_json},
+                                         {"is_pruned", is_pruned},
+                                         {NULL, NULL}};
 
     push_type(L, "kubelua.path", path_methods);
     luaL_setfuncs(L, functions, 0);
+    lua_pushnil(L);
+    push_reader(L, TYPE_OBJECT, view_inext);
+    lua_pushcclosure(L, view_ipairs, 1);
+    lua_setfield(L, -2, "ipairs");
     lua_newtable(L);
     lua_createtable(L, 0, 1);
     lua_pushliteral(L, "v");
     lua_setfield(L, -2, "__mode");
     lua_setmetatable(L, -2);
-    lua_pushcclosure(L, view_get, 1);
+    push_reader(L, TYPE_OBJECT, view_get);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "get");
     /* module, get */

@@ -1,0 +1,271 @@
+/*
+ * view_index.c - reads one field of an object: what Lua calls for
+ * pod.status.phase. Scripts do this more often than anything else, so these
+ * functions find metatables and views in their upvalues (view.h), and a view of
+ * a part that a script has just read is used again.
+ */
+#include "view.h"
+
+#include <string.h>
+
+/* Parts that were read last. Each has one slot in a table with weak values,
+ * which depends on its address: so nothing is kept alive. */
+enum { SLOTS = 64 };
+
+static void push_recent_parts(lua_State *L)
+{
+    static const char name[] = "kubelua.recent parts";
+
+    lua_getfield(L, LUA_REGISTRYINDEX, name);
+    if (!lua_isnil(L, -1)) {
+        return;
+    }
+    lua_pop(L, 1);
+    lua_createtable(L, SLOTS, 0);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, name);
+}
+
+void push_reader(lua_State *L, const char *type, lua_CFunction function)
+{
+    /* extra */
+    luaL_getmetatable(L, type);
+    luaL_getmetatable(L, TYPE_VIEW);
+    push_recent_parts(L);
+    lua_pushvalue(L, -4);
+    /* extra, UP_OWN, UP_PART, UP_RECENT, UP_EXTRA */
+    lua_pushcclosure(L, function, UP_EXTRA);
+    lua_remove(L, -2);
+}
+
+view *check_reader_view(lua_State *L)
+{
+    view *self = lua_touserdata(L, 1);
+
+    if (self != NULL && lua_getmetatable(L, 1)) {
+        if (lua_rawequal(L, -1, lua_upvalueindex(UP_OWN)) ||
+            lua_rawequal(L, -1, lua_upvalueindex(UP_PART))) {
+            lua_pop(L, 1);
+            return self;
+        }
+        lua_pop(L, 1);
+    }
+    return check_view(L, 1); /* raises */
+}
+
+/* The slot, from 1, of the part with that value; NULL: see push_recent. */
+static int slot_of(const view *self, const kl_value *value)
+{
+    uintptr_t address =
+        value != NULL ? (uintptr_t)value : (uintptr_t)self->whole;
+
+    return (int)(((address >> 4) ^ (address >> 12)) % SLOTS) + 1;
+}
+
+/* Pushes a view of a part of the view at 1. A value of NULL stands for the
+ * metadata of an object that was not parsed. */
+static void push_recent(lua_State *L, view *self, const kl_value *value)
+{
+    int slot = slot_of(self, value);
+    const view *recent;
+
+    lua_rawgeti(L, lua_upvalueindex(UP_RECENT), slot);
+    recent = lua_touserdata(L, -1);
+    if (recent != NULL && recent->whole == self->whole &&
+        recent->value == value) {
+        return;
+    }
+    lua_pop(L, 1);
+    lua_pushvalue(L, lua_upvalueindex(UP_PART));
+    push_part(L, 1, self, value);
+    /* part */
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, lua_upvalueindex(UP_RECENT), slot);
+}
+
+void push_member(lua_State *L, view *self, const kl_value *value)
+{
+    switch (kl_value_type(value)) {
+    case KL_NULL:
+        lua_pushnil(L);
+        return;
+    case KL_ARRAY:
+    case KL_OBJECT:
+        push_recent(L, self, value);
+        return;
+    default:
+        push_scalar(L, value);
+    }
+}
+
+static const kl_value *find_member(lua_State *L, const kl_value *value,
+                                   int index)
+{
+    if (lua_type(L, index) == LUA_TSTRING) {
+        size_t length;
+        const char *name = lua_tolstring(L, index, &length);
+
+        return kl_value_get_n(value, name, length);
+    }
+    if (lua_type(L, index) == LUA_TNUMBER && kl_value_type(value) == KL_ARRAY) {
+        lua_Number wanted = lua_tonumber(L, index);
+        size_t position = wanted >= 1 && wanted <= 4e9 ? (size_t)wanted : 0;
+
+        if (position >= 1 && (lua_Number)position == wanted) {
+            return kl_value_at(value, position - 1);
+        }
+    }
+    return NULL;
+}
+
+static bool is_name(const char *name, size_t length, const char *expected)
+{
+    return length == strlen(expected) && memcmp(name, expected, length) == 0;
+}
+
+/* An empty text may stand for a member that is absent or null. */
+static const char *text_unless_empty(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+const char *identity_text(const kl_object *object, const char *name,
+                          size_t length)
+{
+    if (is_name(name, length, "name")) {
+        return kl_object_name(object);
+    }
+    if (is_name(name, length, "namespace")) {
+        return text_unless_empty(kl_object_namespace(object));
+    }
+    if (is_name(name, length, "uid")) {
+        return text_unless_empty(kl_object_uid(object));
+    }
+    if (is_name(name, length, "resourceVersion")) {
+        return text_unless_empty(kl_object_resource_version(object));
+    }
+    return NULL;
+}
+
+/* The text of a shorthand, such as object.name; NULL: it is no shorthand. */
+static const char *find_shorthand(const kl_object *object, const char *name,
+                                  size_t length)
+{
+    if (is_name(name, length, "name")) {
+        return kl_object_name(object);
+    }
+    if (is_name(name, length, "namespace")) {
+        return kl_object_namespace(object);
+    }
+    if (is_name(name, length, "key")) {
+        return kl_object_key(object);
+    }
+    if (is_name(name, length, "uid")) {
+        return kl_object_uid(object);
+    }
+    if (is_name(name, length, "resource_version")) {
+        return kl_object_resource_version(object);
+    }
+    if (is_name(name, length, "kind")) {
+        return kl_object_kind(object);
+    }
+    if (is_name(name, length, "apiVersion")) {
+        return kl_object_api_version(object);
+    }
+    return NULL;
+}
+
+void refuse_beyond_metadata(lua_State *L, const kl_object *object,
+                            const char *field)
+{
+    misuse(L,
+           "%s %s: only metadata was asked for (metadata = true), so '%s' is "
+           "not there",
+           kl_object_kind(object), kl_object_key(object), field);
+}
+
+/* True if an object has a method of that name (bind_view_walk): methods come
+ * before fields. */
+static bool is_method(const char *name, size_t length)
+{
+    return is_name(name, length, "get") || is_name(name, length, "table") ||
+           is_name(name, length, "json");
+}
+
+int part_index(lua_State *L)
+{
+    view *self = check_reader_view(L);
+
+    if (self->value == NULL && lua_type(L, 2) == LUA_TSTRING) {
+        size_t length;
+        const char *name = lua_tolstring(L, 2, &length);
+        const char *text = identity_text(object_of(L, self), name, length);
+
+        if (text != NULL) {
+            lua_pushstring(L, text);
+            return 1;
+        }
+    }
+    push_member(L, self, find_member(L, opened(L, self), 2));
+    return 1;
+}
+
+/* Pushes the shorthand, the method, or the metadata, of a whole that need not
+ * be parsed for it; false: it is another field. */
+static bool push_known(lua_State *L, view *self, const char *name,
+                       size_t length)
+{
+    const kl_object *object = object_of(L, self);
+    const char *text = find_shorthand(object, name, length);
+
+    if (text != NULL && text[0] == '\0') {
+        lua_pushnil(L); /* the namespace of a cluster-scoped object */
+    } else if (text != NULL) {
+        lua_pushstring(L, text);
+    } else if (is_method(name, length)) {
+        lua_pushvalue(L, 2);
+        lua_rawget(L, lua_upvalueindex(UP_EXTRA));
+    } else if (is_name(name, length, "metadata")) {
+        if (self->value != NULL) {
+            return false;
+        }
+        push_recent(L, self, NULL); /* every object has metadata */
+    } else {
+        if (kl_object_is_metadata_only(object)) {
+            /* nil would say that the object does not have the field */
+            refuse_beyond_metadata(L, object, name);
+        }
+        return false;
+    }
+    return true;
+}
+
+int whole_index(lua_State *L)
+{
+    view *self = check_reader_view(L);
+
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        size_t length;
+        const char *name = lua_tolstring(L, 2, &length);
+
+        if (push_known(L, self, name, length)) {
+            return 1;
+        }
+    }
+    push_member(L, self, find_member(L, opened(L, self), 2));
+    return 1;
+}
+
+int view_len(lua_State *L)
+{
+    const kl_value *value = opened(L, check_reader_view(L));
+
+    lua_pushinteger(L, kl_value_type(value) == KL_ARRAY
+                           ? (lua_Integer)kl_value_size(value)
+                           : 0);
+    return 1;
+}
