@@ -15,7 +15,6 @@ import (
 
 // tally is what the handler has seen in a phase.
 type tally struct {
-	read reader
 	done chan struct{} // receives once a phase
 
 	mutex       sync.Mutex // guards what follows
@@ -25,8 +24,8 @@ type tally struct {
 	events, sum int
 }
 
-func newTally(read reader) *tally {
-	return &tally{read: read, done: make(chan struct{}, 1), wanted: -1}
+func newTally() *tally {
+	return &tally{done: make(chan struct{}, 1), wanted: -1}
 }
 
 // event is the handler of what was added or updated.
@@ -35,10 +34,10 @@ func (t *tally) event(object any) {
 	defer t.mutex.Unlock()
 	if t.times {
 		now := monotonic()
-		written, _ := strconv.ParseInt(t.read.written(object), 10, 64)
-		t.delays = append(t.delays, now-written)
+		then, _ := strconv.ParseInt(written(object), 10, 64)
+		t.delays = append(t.delays, now-then)
 	}
-	t.sum += t.read.fields(object)
+	t.sum += fields(object)
 	t.events++
 	if t.events == t.wanted {
 		t.done <- struct{}{}

@@ -14,10 +14,22 @@ import (
 // contender is a program that speaks the benchmark's protocol: it prints a
 // line at the end of each phase, and waits for one that says what is next.
 type contender struct {
-	name    string
-	command []string // words such as SERVER are replaced when it starts
-	env     []string
-	isSlow  bool // sees fewer updates, and no other cache sizes
+	name     string
+	command  []string // words such as SERVER are replaced when it starts
+	env      []string
+	isSlow   bool // sees fewer updates, and no other cache sizes
+	isHeavy  bool // and fewer objects still, as these are
+	hasPages bool // can be told to list in pages
+	onlyPods bool // knows no other kind
+}
+
+// luaEnvironment is where a script finds the module.
+func luaEnvironment(build, abi string) []string {
+	here, _ := os.Getwd()
+	return []string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;" +
+		here + "/../lua/sim/?.lua;" + here + "/../lua/cli/?.lua;;",
+		"LUA_CPATH=" + filepath.Join(build, "lua", abi, "?.so") + ";;",
+		"KUBELUA_LOG=error"}
 }
 
 // luaContender is a script under one of the interpreters.
@@ -25,28 +37,56 @@ func luaContender(build, name, interpreter, abi string, command ...string) conte
 	here, _ := os.Getwd()
 	command[0] = filepath.Join(here, "kubelua", command[0])
 	return contender{name: name, command: append([]string{interpreter}, command...),
-		env: []string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;" +
-			here + "/../lua/sim/?.lua;;",
-			"LUA_CPATH=" + filepath.Join(build, "lua", abi, "?.so") + ";;",
-			"KUBELUA_LOG=error"}}
+		env: luaEnvironment(build, abi), hasPages: true}
 }
 
+// Names that other places need too.
+const (
+	protobuf    = "client-go protobuf"
+	inC         = "KubeLua C"
+	inCPlain    = "KubeLua C, plain"
+	inLuaJIT    = "KubeLua LuaJIT"
+	inLua54     = "KubeLua Lua 5.4"
+	kubeRust    = "kube-rs"
+	javaScript  = "JavaScript client"
+	pythonWatch = "Python client"
+)
+
 func contenders(build string) []contender {
+	here, _ := os.Getwd()
 	program := func(name string) string { return filepath.Join(build, "bench", name) }
 	lua := func(name, interpreter, abi string) contender {
-		return luaContender(build, name, interpreter, abi, "pods.lua", "SERVER", "LISTING")
+		return luaContender(build, name, interpreter, abi, "pods.lua", "SERVER", "LISTING",
+			"packed", "RESOURCES")
+	}
+	cContender := func(name, cache string) contender {
+		return contender{name: name, hasPages: true,
+			command: []string{program("pods"), "SERVER", "LISTING", cache, "RESOURCES"}}
 	}
 	clientgo := func(mode string) contender {
-		return contender{name: "client-go " + mode, isSlow: mode != "protobuf",
-			command: []string{program("clientgo"), "SERVER", "LISTING", mode}}
+		return contender{name: "client-go " + mode, isSlow: mode != "protobuf", hasPages: true,
+			command: []string{program("clientgo"), "SERVER", "LISTING", mode, "KINDS"}}
 	}
 	return []contender{
 		clientgo("protobuf"), clientgo("json"), clientgo("dynamic"),
-		{name: "kube-rs", command: []string{program("kubers"), "SERVER", "LISTING"}},
-		{name: "KubeLua C", command: []string{program("pods"), "SERVER", "LISTING"}},
-		lua("KubeLua LuaJIT", "luajit", "5.1"),
-		lua("KubeLua Lua 5.4", "lua5.4", "5.4"),
+		{name: kubeRust, hasPages: true, onlyPods: true,
+			command: []string{program("kubers"), "SERVER", "LISTING"}},
+		{name: javaScript, isSlow: true, isHeavy: true, onlyPods: true,
+			command: []string{program("node"), "--expose-gc",
+				program("javascript/informer.js"), "SERVER", "LISTING"}},
+		{name: pythonWatch, isSlow: true, isHeavy: true, hasPages: true, onlyPods: true,
+			command: []string{program("venv/bin/python"),
+				filepath.Join(here, "python", "watcher.py"), "SERVER", "LISTING"}},
+		cContender(inCPlain, "plain"), cContender(inC, "packed"),
+		lua(inLuaJIT, "luajit", "5.1"), lua(inLua54, "lua5.4", "5.4"),
 	}
+}
+
+// Why a program is missing, by a part of its path.
+var missing = map[string]string{
+	"kubers": "cargo is missing, or failed",
+	"node":   "node or npm is missing, or npm ci failed",
+	"venv":   "python3 is missing, or pip failed",
 }
 
 // absent says why a contender cannot compete, or is empty.
@@ -54,14 +94,16 @@ func (c *contender) absent() string {
 	if _, err := exec.LookPath(c.command[0]); err == nil {
 		return ""
 	}
-	if c.name == "kube-rs" {
-		return "not built: cargo is missing, or failed"
+	for part, why := range missing {
+		if strings.Contains(c.command[0], "/bench/"+part) {
+			return "not there: " + why
+		}
 	}
-	return "not built: " + c.command[0] + " is missing"
+	return "not there: " + c.command[0] + " is missing"
 }
 
 // A phase that takes longer is stuck.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 // running is a contender that runs.
 type running struct {
@@ -75,7 +117,12 @@ type running struct {
 func (c *contender) start(pairs ...string) (*running, error) {
 	var args []string
 	for _, arg := range c.command {
-		args = append(args, strings.NewReplacer(pairs...).Replace(arg))
+		replaced := strings.NewReplacer(pairs...).Replace(arg)
+		if arg == "RESOURCES" || arg == "KINDS" { // several words
+			args = append(args, strings.Fields(replaced)...)
+		} else {
+			args = append(args, replaced)
+		}
 	}
 	r := &running{process: exec.Command(args[0], args[1:]...)}
 	r.process.Env = append(os.Environ(), c.env...)

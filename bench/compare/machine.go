@@ -102,6 +102,11 @@ func versions() map[string]string {
 		after("go.mod", `^\s*sigs.k8s.io/controller-runtime v`), "v")
 	all["kube-rs"] = after("kubers/Cargo.toml", `^kube = \{ version = "=`)
 	all["kube-rs"], _, _ = strings.Cut(all["kube-rs"], `"`)
+	all["node"] = strings.TrimPrefix(says("node", "--version"), "v")
+	all["@kubernetes/client-node"] = strings.TrimRight(
+		after("javascript/package.json", `^\s*"@kubernetes/client-node":`), `",`)
+	all["Python"] = strings.TrimPrefix(says("python3", "--version"), "Python ")
+	all["kubernetes (Python)"] = after("python/requirements.txt", `^kubernetes==`)
 	if rustc := strings.Fields(says("rustc", "--version")); len(rustc) > 1 {
 		all["rustc"] = rustc[1]
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"kubelua/bench/replay"
@@ -17,24 +18,28 @@ type figures map[string]float64
 // trial is a contender that runs, and what is known of it so far.
 type trial struct {
 	*running
-	server *replay.Server
-	pods   int
-	empty  float64 // resident memory before there was an informer
-	got    figures
+	server  *replay.Server
+	objects int
+	empty   float64 // resident memory before there was an informer
+	got     figures
 }
 
-// begin starts a contender and has it fill its cache; `name` starts the names
-// of its figures.
-func (c *contender) begin(server *replay.Server, listing string, pods int) (*trial, error) {
-	server.Reset(pods)
-	r, err := c.start("SERVER", server.URL, "LISTING", listing)
+// begin starts a contender and has it fill its cache with what is served.
+func (c *contender) begin(server *replay.Server, listing string) (*trial, error) {
+	var names, kinds []string
+	for _, what := range server.Resources() {
+		names = append(names, what.Resource)
+		kinds = append(kinds, what.Resource+"."+what.Version+"."+what.Group)
+	}
+	r, err := c.start("SERVER", server.URL, "LISTING", listing,
+		"RESOURCES", strings.Join(names, " "), "KINDS", strings.Join(kinds, " "))
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{running: r, server: server, pods: pods, got: figures{}}
+	t := &trial{running: r, server: server, objects: server.Count(), got: figures{}}
 	if err = t.sync(); err != nil {
 		r.stop(true)
-		return nil, fmt.Errorf("%s of %d pods: %w", listing, pods, err)
+		return nil, fmt.Errorf("%s of %d objects: %w", listing, t.objects, err)
 	}
 	return t, nil
 }
@@ -51,8 +56,8 @@ func (t *trial) sync() error {
 		return err
 	}
 	wall := time.Since(begin)
-	if end.count != int64(t.pods) || end.sum != t.server.Sum() {
-		return fmt.Errorf("synced %d pods, read %d of %d bytes",
+	if end.count != int64(t.objects) || end.sum != t.server.Sum() {
+		return fmt.Errorf("synced %d objects, read %d of %d bytes",
 			end.count, end.sum, t.server.Sum())
 	}
 	highest := t.memory("VmHWM")
@@ -61,11 +66,12 @@ func (t *trial) sync() error {
 		return err
 	}
 	rest := t.settled()
-	t.got["sync_cpu"] = end.cpu / float64(t.pods)
-	t.got["sync_wall"] = float64(wall.Microseconds()) / float64(t.pods)
-	t.got["rest_bytes"] = (rest - t.empty) / float64(t.pods)
+	t.got["sync_cpu"] = end.cpu / float64(t.objects)
+	t.got["sync_wall"] = float64(wall.Microseconds()) / float64(t.objects)
+	t.got["rest_bytes"] = (rest - t.empty) / float64(t.objects)
+	t.got["rest_all"] = rest
 	t.got["peak"] = highest / rest
-	t.got["peak_bytes"] = (highest - t.empty) / float64(t.pods)
+	t.got["peak_bytes"] = (highest - t.empty) / float64(t.objects)
 	return nil
 }
 
@@ -95,7 +101,7 @@ func (t *trial) updates(count int) error {
 		return t.server.Update(count)
 	})
 	wall := time.Since(begin)
-	t.got["late_bytes"] = (t.memory("VmRSS") - t.empty) / float64(t.pods)
+	t.got["late_bytes"] = (t.memory("VmRSS") - t.empty) / float64(t.objects)
 	t.got["update_cpu"] = end.cpu / float64(count)
 	t.got["update_wall"] = float64(wall.Microseconds()) / float64(count)
 	return err
@@ -130,20 +136,23 @@ func (t *trial) relist() error {
 		t.server.Expire()
 		return 0
 	})
-	t.got["relist_cpu"] = end.cpu / float64(t.pods)
+	t.got["relist_cpu"] = end.cpu / float64(t.objects)
 	t.got["relist_events"] = float64(end.count)
 	return err
 }
 
 // measure has a contender go through everything once.
-func (c *contender) measure(server *replay.Server, with *settings) (figures, error) {
-	t, err := c.begin(server, "stream", with.Pods)
+func (c *contender) measure(server *replay.Server, data *replay.Data, with *settings) (figures, error) {
+	objects, updates := with.Pods, with.Updates
+	if c.isHeavy {
+		objects, updates = with.FewPods, with.FewUpdates
+	} else if c.isSlow {
+		updates = with.SlowUpdates
+	}
+	server.Serve(data, objects)
+	t, err := c.begin(server, "stream")
 	if err != nil {
 		return nil, err
-	}
-	updates := with.Updates
-	if c.isSlow {
-		updates = with.SlowUpdates
 	}
 	if err = t.updates(updates); err == nil {
 		err = t.delays("steady", with.Steady)
@@ -159,32 +168,37 @@ func (c *contender) measure(server *replay.Server, with *settings) (figures, err
 		return nil, err
 	}
 	all := t.got
-	all[sized("update_cpu", with.Pods)] = all["update_cpu"]
-	if t, err = c.begin(server, "page", with.Pods); err != nil {
-		return nil, err
-	}
-	t.stop(false)
-	for _, name := range []string{"sync_cpu", "peak", "peak_bytes"} {
-		all["paged_"+name] = t.got[name]
+	delete(all, "rest_all")
+	all[sized("update_cpu", objects)] = all["update_cpu"]
+	if c.hasPages {
+		server.Serve(data, objects)
+		if t, err = c.begin(server, "page"); err != nil {
+			return nil, err
+		}
+		t.stop(false)
+		for _, name := range []string{"sync_cpu", "peak", "peak_bytes"} {
+			all["paged_"+name] = t.got[name]
+		}
 	}
 	for _, size := range with.Sizes {
 		if c.isSlow {
 			break
 		}
-		if err = c.measureSize(server, size, all); err != nil {
+		if err = c.measureSize(server, data, size, all); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func sized(name string, pods int) string {
-	return fmt.Sprintf("%s_%d", name, pods)
+func sized(name string, objects int) string {
+	return fmt.Sprintf("%s_%d", name, objects)
 }
 
 // measureSize finds what an update costs with a cache of another size.
-func (c *contender) measureSize(server *replay.Server, size cacheSize, all figures) error {
-	t, err := c.begin(server, "stream", size.Pods)
+func (c *contender) measureSize(server *replay.Server, data *replay.Data, size cacheSize, all figures) error {
+	server.Serve(data, size.Pods)
+	t, err := c.begin(server, "stream")
 	if err != nil {
 		return err
 	}

@@ -26,19 +26,25 @@ type settings struct {
 	ProtobufBytes int         `json:"protobuf_bytes"`
 	Updates       int         `json:"updates"`
 	SlowUpdates   int         `json:"slow_updates"` // client-go json, dynamic
+	FewPods       int         `json:"few_pods"`     // JavaScript, Python
+	FewUpdates    int         `json:"few_updates"`
 	Steady        changes     `json:"steady"`
 	Bursts        changes     `json:"bursts"`
 	Sizes         []cacheSize `json:"sizes"`
+	Parts         []string    `json:"parts"`
+	Recording     string      `json:"recording,omitempty"` // what was served
 }
 
 func fullSettings() settings {
 	return settings{Pods: 10000, Updates: 100000, SlowUpdates: 10000,
+		FewPods: 2000, FewUpdates: 2000,
 		Steady: changes{1000, 1, 5}, Bursts: changes{2000, 100, 100},
 		Sizes: []cacheSize{{1000, 40000}, {100000, 60000}}}
 }
 
 func quickSettings() settings {
 	return settings{Pods: 1000, Updates: 10000, SlowUpdates: 1000,
+		FewPods: 300, FewUpdates: 300,
 		Steady: changes{200, 1, 5}, Bursts: changes{500, 100, 100},
 		Sizes: []cacheSize{{100, 5000}, {5000, 5000}}}
 }
@@ -69,6 +75,7 @@ type results struct {
 	Versions   map[string]string `json:"versions"`
 	Settings   settings          `json:"settings"`
 	Contenders []outcome         `json:"contenders"`
+	Notes      []string          `json:"notes,omitempty"` // what went wrong
 }
 
 // summarize makes figures of all rounds of a contender.

@@ -1,6 +1,8 @@
 /*
- * pods.c - the C contender of the benchmark: keeps all pods of a server in an
- * informer and reports what that costs. Usage: pods SERVER stream|page
+ * pods.c - the C contender of the benchmark: keeps all objects of one kind, or
+ * of some, in informers and reports what that costs. Usage:
+ *     pods SERVER stream|page packed|plain RESOURCE...
+ * packed: the cache is compressed.
  */
 #include <kubelua/kubelua.h>
 
@@ -11,16 +13,27 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* What the handler has seen in a phase; guarded by `mutex`. */
+enum { MOST_INFORMERS = 8 };
+
+/* What the handlers have seen in a phase; guarded by `mutex`. */
 typedef struct tally {
     pthread_mutex_t mutex;
     pthread_cond_t ended;
     long wanted; /* events; 0: a delete ends the phase; -1: synced does */
+    int syncing; /* informers that have not synced yet */
     long events;
-    long sum;     /* of the lengths of the three fields that it reads */
+    long sum;     /* of the lengths of the fields that they read */
     long *delays; /* nanoseconds, one an event, or NULL */
     bool is_done;
 } tally;
+
+/* An informer and what it reports to. */
+typedef struct kept {
+    kl_informer *objects;
+    kl_registration *registration;
+    bool is_pods; /* the handler reads other fields of these */
+    tally *seen;
+} kept;
 
 static const kl_value *at(const kl_value *value, const char *name)
 {
@@ -45,10 +58,10 @@ static long monotonic_ns(void)
 }
 
 /* Call with the lock held. */
-static void see(tally *seen, kl_object *pod)
+static void see(tally *seen, bool is_pod, kl_object *object)
 {
     long now = seen->delays != NULL ? monotonic_ns() : 0;
-    const kl_value *root = kl_object_open(pod, NULL);
+    const kl_value *root = kl_object_open(object, NULL);
     const kl_value *metadata = at(root, "metadata");
     const char *written;
 
@@ -57,10 +70,14 @@ static void see(tally *seen, kl_object *pod)
             at(at(metadata, "annotations"), "bench.example.com/written"), NULL);
         seen->delays[seen->events] = now - (written ? atol(written) : 0);
     }
-    seen->sum += length(at(metadata, "name")) +
-                 length(at(at(root, "status"), "phase")) +
-                 length(at(at(root, "spec"), "nodeName"));
-    kl_object_close(pod);
+    seen->sum += length(at(metadata, "name"));
+    if (is_pod) {
+        seen->sum += length(at(at(root, "status"), "phase")) +
+                     length(at(at(root, "spec"), "nodeName"));
+    } else {
+        seen->sum += length(at(metadata, "uid"));
+    }
+    kl_object_close(object);
     seen->events++;
 }
 
@@ -72,28 +89,29 @@ static void end_if(tally *seen, bool ends)
     }
 }
 
-static void on_add(void *context, kl_object *pod, bool initial)
+static void on_add(void *context, kl_object *object, bool initial)
 {
-    tally *seen = context;
+    const kept *of = context;
+    tally *seen = of->seen;
 
     (void)initial;
     pthread_mutex_lock(&seen->mutex);
-    see(seen, pod);
+    see(seen, of->is_pods, object);
     end_if(seen, seen->events == seen->wanted);
     pthread_mutex_unlock(&seen->mutex);
 }
 
-static void on_update(void *context, kl_object *old, kl_object *pod)
+static void on_update(void *context, kl_object *old, kl_object *object)
 {
     (void)old;
-    on_add(context, pod, false);
+    on_add(context, object, false);
 }
 
-static void on_remove(void *context, kl_object *pod, bool unknown)
+static void on_remove(void *context, kl_object *object, bool unknown)
 {
-    tally *seen = context;
+    tally *seen = ((const kept *)context)->seen;
 
-    (void)pod;
+    (void)object;
     (void)unknown;
     pthread_mutex_lock(&seen->mutex);
     end_if(seen, true);
@@ -102,7 +120,12 @@ static void on_remove(void *context, kl_object *pod, bool unknown)
 
 static void on_synced(void *context)
 {
-    on_remove(context, NULL, false);
+    tally *seen = ((const kept *)context)->seen;
+
+    pthread_mutex_lock(&seen->mutex);
+    seen->syncing--;
+    end_if(seen, seen->syncing == 0);
+    pthread_mutex_unlock(&seen->mutex);
 }
 
 /* CPU of this process so far, all threads of it. */
@@ -116,9 +139,9 @@ static long cpu_us(void)
 }
 
 /* Waits for the end of a phase that began at the CPU time `since`; prints its
- * cost and its counters, and resets them. `count` < 0: prints the number of
- * events. */
-static void end(tally *seen, const char *name, long since, kl_informer *pods)
+ * cost and its counters, and resets them. `held` >= 0 is printed in place of
+ * the number of events. */
+static void end(tally *seen, const char *name, long since, long held)
 {
     long used;
 
@@ -127,8 +150,7 @@ static void end(tally *seen, const char *name, long since, kl_informer *pods)
         pthread_cond_wait(&seen->ended, &seen->mutex);
     }
     used = cpu_us() - since;
-    printf("%s %ld %ld %ld", name, used,
-           pods != NULL ? (long)kl_informer_count(pods) : seen->events,
+    printf("%s %ld %ld %ld", name, used, held >= 0 ? held : seen->events,
            seen->sum);
     for (long i = 0; seen->delays != NULL && i < seen->events; i++) {
         printf(" %ld", seen->delays[i]);
@@ -158,7 +180,7 @@ static void follow(tally *seen)
         }
         pthread_mutex_unlock(&seen->mutex);
         printf("begun\n");
-        end(seen, "done", since, NULL);
+        end(seen, "done", since, -1);
     }
 }
 
@@ -168,41 +190,81 @@ static void wait_line(void)
     }
 }
 
-static void measure(kl_informer *pods, long since, kl_error *err)
+/* Opens an informer for a resource, with a handler. */
+static bool keep(kept *of, kl_client *client, char **how, const char *resource,
+                 kl_error *err)
 {
-    tally seen = {.mutex = PTHREAD_MUTEX_INITIALIZER,
-                  .ended = PTHREAD_COND_INITIALIZER,
-                  .wanted = -1};
+    kl_informer_options what = {.resource = resource};
     const kl_handler handler = {.add = on_add,
                                 .update = on_update,
                                 .remove = on_remove,
                                 .synced = on_synced,
-                                .context = &seen};
+                                .context = of};
     static const kl_handler_options options = {.every_change = true};
-    kl_registration *registration =
-        kl_informer_add_handler(pods, &handler, &options, err);
 
-    if (registration == NULL) {
-        return;
+    what.no_streaming_list = strcmp(how[0], "page") == 0;
+    what.compress = strcmp(how[1], "packed") == 0 ? 1 : -1;
+    of->is_pods = strcmp(resource, "pods") == 0;
+    of->objects = kl_informer_open(client, &what, err);
+    if (of->objects != NULL) {
+        of->registration =
+            kl_informer_add_handler(of->objects, &handler, &options, err);
     }
-    end(&seen, "synced", since, pods);
-    wait_line();
-    printf("rest 0 0 0\n");
-    follow(&seen);
-    kl_registration_remove(registration);
+    return of->registration != NULL;
+}
+
+/* Measures until nothing more is asked for. `how`: list, cache, resources. */
+static void measure(kl_client *client, long since, char **how, kl_error *err)
+{
+    tally seen = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                  .ended = PTHREAD_COND_INITIALIZER,
+                  .wanted = -1};
+    kept all[MOST_INFORMERS] = {{0}};
+    int count = 0;
+    long held = 0;
+
+    while (count < MOST_INFORMERS && how[2 + count] != NULL) {
+        count++;
+    }
+    seen.syncing = count;
+    for (int i = 0; i < count && err->code == KL_OK; i++) {
+        all[i].seen = &seen;
+        (void)keep(&all[i], client, how, how[2 + i], err);
+    }
+    if (err->code == KL_OK) {
+        pthread_mutex_lock(&seen.mutex);
+        while (!seen.is_done) {
+            pthread_cond_wait(&seen.ended, &seen.mutex);
+        }
+        pthread_mutex_unlock(&seen.mutex);
+        for (int i = 0; i < count; i++) {
+            held += (long)kl_informer_count(all[i].objects);
+        }
+        end(&seen, "synced", since, held);
+        wait_line();
+        printf("rest 0 0 0\n");
+        follow(&seen);
+    }
+    for (int i = 0; i < count; i++) {
+        kl_registration_remove(all[i].registration);
+        kl_informer_close(all[i].objects);
+    }
 }
 
 int main(int argc, char **argv)
 {
     kl_error err = {0};
     kl_config_options where = {.server = argc > 1 ? argv[1] : NULL};
-    kl_config *config = kl_config_load(&where, &err);
+    kl_config *config;
     kl_client *client = NULL;
-    kl_informer *pods = NULL;
-    kl_informer_options what = {.resource = "pods"};
     long since;
 
-    what.no_streaming_list = argc > 2 && strcmp(argv[2], "page") == 0;
+    if (argc < 5) {
+        fprintf(stderr, "usage: pods SERVER stream|page packed|plain "
+                        "RESOURCE...\n");
+        return 2;
+    }
+    config = kl_config_load(&where, &err);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("ready 0 0 0\n");
     wait_line();
@@ -211,12 +273,8 @@ int main(int argc, char **argv)
         client = kl_client_new(&(kl_client_options){.config = config}, &err);
     }
     if (client != NULL) {
-        pods = kl_informer_open(client, &what, &err);
+        measure(client, since, argv + 2, &err);
     }
-    if (pods != NULL) {
-        measure(pods, since, &err);
-    }
-    kl_informer_close(pods);
     kl_client_unref(client);
     kl_config_unref(config);
     if (err.code != KL_OK) {

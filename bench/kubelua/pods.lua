@@ -1,9 +1,10 @@
--- The Lua contender of the benchmark: keeps all pods of a server in an informer and reports what
--- that costs. Usage: pods.lua SERVER stream|page
+-- The Lua contender of the benchmark: keeps all objects of one kind, or of some, in informers and
+-- reports what that costs. Usage: pods.lua SERVER stream|page packed|plain RESOURCE...
+-- packed: the cache is compressed.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
-local server, listing = arg[1], arg[2]
+local server, listing, cache = arg[1], arg[2], arg[3]
 local wanted, times = -1, false -- of the phase: how many events, whether to time them
 local events, sum, delays, since = 0, 0, {}, 0
 
@@ -35,35 +36,62 @@ local function finish()
     follow(report("done %.0f %d %d %s", used(), events, sum, table.concat(delays, " ")))
 end
 
-local function see(pod)
-    if times then
-        local now = core.now()
-        local written = tonumber(pod.metadata.annotations["bench.example.com/written"])
+local function count_event(object, read, now)
+    if now then
+        local written = tonumber(object.metadata.annotations["bench.example.com/written"])
         delays[#delays + 1] = string.format("%.0f", now * 1e9 - written)
     end
-    sum = sum + #pod.metadata.name + #pod.status.phase + #pod.spec.nodeName
+    sum = sum + read
     events = events + 1
     if events == wanted then
         finish()
     end
 end
 
+local function see_pod(pod)
+    local now = times and core.now()
+    count_event(pod, #pod.metadata.name + #(pod.status.phase or "") + #(pod.spec.nodeName or ""),
+        now)
+end
+
+local function see_other(object)
+    local now = times and core.now()
+    count_event(object, #object.metadata.name + #object.metadata.uid, now)
+end
+
 report("ready 0 0 0")
 since = os.clock()
 local client = assert(kubelua.connect { server = server })
-local pods = assert(client:informer { "pods", streaming_list = listing == "stream" })
-pods:on {
-    add = see,
-    update = function(_, pod)
-        see(pod)
-    end,
-    delete = finish,
-    synced = function()
-        report("synced %.0f %d %d", used(), pods:count(), sum)
-        collectgarbage()
-        collectgarbage()
-        follow(report("rest 0 0 0"))
-    end,
-    coalesce = false,
-}
+local informers, syncing = {}, #arg - 3
+
+local function synced()
+    syncing = syncing - 1
+    if syncing > 0 then
+        return
+    end
+    local held = 0
+    for _, informer in ipairs(informers) do
+        held = held + informer:count()
+    end
+    report("synced %.0f %d %d", used(), held, sum)
+    collectgarbage()
+    collectgarbage()
+    follow(report("rest 0 0 0"))
+end
+
+for i = 4, #arg do
+    local see = arg[i] == "pods" and see_pod or see_other
+    local informer = assert(client:informer { arg[i], streaming_list = listing == "stream",
+        compress = cache == "packed" })
+    informers[#informers + 1] = informer
+    informer:on {
+        add = see,
+        update = function(_, object)
+            see(object)
+        end,
+        delete = finish,
+        synced = synced,
+        coalesce = false,
+    }
+end
 kubelua.run()

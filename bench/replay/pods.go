@@ -1,5 +1,6 @@
-// Package replay generates pods once and serves them, and changes of them, to
-// whatever client asks, as fast as it reads. pods.go makes the pods.
+// Package replay generates objects once and serves them, and changes of them, to
+// whatever client asks, as fast as it reads. pods.go makes pods that resemble each
+// other.
 package replay
 
 import (
@@ -19,9 +20,10 @@ const (
 	namespaces = 40
 	// What stands for a version, for the number of a pod and for the time of a
 	// change until a frame is sent: as wide as any, so that nothing moves.
-	versionDigits = "900000000"
-	numberDigits  = "800000000"
-	stampDigits   = "700000000000000000"
+	versionMark = "@version@"
+	numberMark  = "@@number@"
+	stampMark   = "@@@@@@@@@@@written"
+	stampName   = "bench.example.com/written" // the annotation that has it
 )
 
 var created = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
@@ -31,7 +33,7 @@ var created = time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 func uid(random *rand.Rand) types.UID {
 	a, b := random.Uint64(), random.Uint64()
 	return types.UID(fmt.Sprintf("%08x-%04x-4%03x-%04x-%03x%s", a>>32,
-		a>>16&0xffff, a&0xfff, b>>48|0x8000, b&0xfff, numberDigits))
+		a>>16&0xffff, a&0xfff, b>>48|0x8000, b&0xfff, numberMark))
 }
 
 func env(i int) []corev1.EnvVar {
@@ -173,17 +175,17 @@ func pod(i int) *corev1.Pod {
 	hash := fmt.Sprintf("%09x", random.Uint64()>>28)
 	yes := true
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name:         app + "-" + hash + "-" + numberDigits,
+		Name:         app + "-" + hash + "-" + numberMark,
 		GenerateName: app + "-" + hash + "-",
 		Namespace:    fmt.Sprintf("team-%02d", i%namespaces),
-		UID:          uid(random), ResourceVersion: versionDigits,
+		UID:          uid(random), ResourceVersion: versionMark,
 		CreationTimestamp: metav1.NewTime(created),
 		Labels: map[string]string{"app.kubernetes.io/name": app,
 			"app.kubernetes.io/part-of": "shop", "pod-template-hash": hash,
 			"tier": "frontend"},
 		Annotations: map[string]string{
-			"bench.example.com/revision": versionDigits,
-			"bench.example.com/written":  stampDigits,
+			"bench.example.com/revision": versionMark,
+			stampName:                    stampMark,
 			"checksum/config":            fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1",
 			Kind: "ReplicaSet", Name: app + "-" + hash, UID: uid(random),

@@ -2,6 +2,8 @@ package replay
 
 import (
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,28 +21,28 @@ type order struct {
 	pause time.Duration   // and then nothing for so long
 }
 
-// Update has `count` pods change in turn, as fast as the client reads. It
+// Update has `count` objects change in turn, as fast as the client reads. It
 // returns the sum of what a handler reads of them.
 func (s *Server) Update(count int) int64 {
 	return s.Bursts(count, count, 0)
 }
 
-// Bursts has `count` pods change in turn, `burst` at once, a burst every
+// Bursts has `count` objects change in turn, `burst` at once, a burst every
 // `pause`.
 func (s *Server) Bursts(count, burst int, pause time.Duration) int64 {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.orders <- order{watch.Modified, count, burst, pause}
-	return s.sum(s.next, count)
+	c := s.collections()[0]
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.orders <- order{watch.Modified, count, burst, pause}
+	return c.sum(c.turns, count)
 }
 
-// Expire ends the watch with 410 Gone; the next one sees that a pod is deleted
-// once it has seen all that it asks for.
+// Expire ends the watch with 410 Gone; the next one sees that an object is
+// deleted once it has seen all that it asks for.
 func (s *Server) Expire() {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.orders <- order{what: watch.Error}
-	s.orders <- order{what: watch.Deleted}
+	c := s.collections()[0]
+	c.orders <- order{what: watch.Error}
+	c.orders <- order{what: watch.Deleted}
 }
 
 // monotonic is the clock that contenders read too, whatever their language.
@@ -52,38 +54,61 @@ func monotonic() int64 {
 
 // watching is an open watch.
 type watching struct {
-	server *Server
-	as     *encoding
-	to     http.ResponseWriter
-	gone   <-chan struct{} // closed when the client is
-	bytes  []byte
-	err    error
+	of    *collection
+	as    *encoding
+	to    http.ResponseWriter
+	gone  <-chan struct{} // closed when the client is
+	bytes []byte
+	err   error
 }
 
-func (s *Server) watch(to http.ResponseWriter, r *http.Request, as *encoding, initial bool) {
-	w := &watching{server: s, as: as, to: to, gone: r.Context().Done()}
-	pods, version := s.snapshot()
-	s.mutex.Lock()
-	orders := s.orders
-	s.mutex.Unlock()
+func (c *collection) watch(to http.ResponseWriter, r *http.Request, as *encoding, query url.Values) {
+	w := &watching{of: c, as: as, to: to, gone: r.Context().Done()}
 	to.Header().Set("Content-Type", as.watchType)
-	if initial {
-		for i := range pods {
-			w.send(watch.Added, i, &pods[i])
-		}
-		w.bytes = append(w.bytes, as.bookmark(version)...)
+	if query.Get("sendInitialEvents") == "true" {
+		w.initial()
+	} else if c.isTooOld(query.Get("resourceVersion")) {
+		w.bytes = append(w.bytes, as.expired()...)
+		w.flush()
+		return
 	}
 	w.flush()
 	for w.err == nil {
 		select {
 		case <-w.gone:
 			return
-		case now := <-orders:
+		case now := <-c.orders:
 			if !w.obey(now) {
 				return
 			}
 		}
 	}
+}
+
+// initial sends what is there, as a streaming list does.
+func (w *watching) initial() {
+	objects, version := w.of.snapshot()
+	for i := range objects {
+		w.send(watch.Added, i, &objects[i])
+	}
+	w.bytes = append(w.bytes, w.as.bookmark(version)...)
+}
+
+// isTooOld tells whether a watch from that version has missed changes that are
+// not known any more.
+func (c *collection) isTooOld(version string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	from, err := strconv.ParseInt(version, 10, 64)
+	return err == nil && from > 0 && from < c.oldest
+}
+
+// expire forgets all changes so far.
+func (c *collection) expire() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.version++
+	c.oldest = c.version
 }
 
 // obey returns whether the watch goes on.
@@ -92,9 +117,10 @@ func (w *watching) obey(now order) bool {
 	case watch.Modified:
 		w.changes(&now)
 	case watch.Deleted:
-		pod, at := w.server.change()
-		w.send(watch.Deleted, pod, &at)
+		object, at := w.of.change()
+		w.send(watch.Deleted, object, &at)
 	case watch.Error:
+		w.of.expire()
 		w.bytes = append(w.bytes, w.as.expired()...)
 	}
 	w.flush()
@@ -114,24 +140,24 @@ func (w *watching) changes(now *order) {
 			case <-time.After(time.Until(due)):
 			}
 		}
-		pod, at := w.server.change()
-		w.send(watch.Modified, pod, &at)
+		object, at := w.of.change()
+		w.send(watch.Modified, object, &at)
 	}
 }
 
-// change writes the pod whose turn it is.
-func (s *Server) change() (int, state) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	pod := s.next
-	s.next = (s.next + 1) % len(s.pods)
-	s.version++
-	s.pods[pod] = state{s.version, monotonic()}
-	return pod, s.pods[pod]
+// change writes the object whose turn it is.
+func (c *collection) change() (int, state) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	now := c.turn(c.turns)
+	c.turns++
+	c.version++
+	c.objects[now.object] = state{c.version, monotonic(), now.model}
+	return now.object, c.objects[now.object]
 }
 
-func (w *watching) send(kind watch.EventType, pod int, now *state) {
-	w.bytes = w.as.model(pod).appendEvent(w.bytes, kind, int64(pod), now)
+func (w *watching) send(kind watch.EventType, object int, now *state) {
+	w.bytes = w.as.models[now.model].appendEvent(w.bytes, kind, int64(object), now)
 	if len(w.bytes) >= chunk {
 		w.flush()
 	}

@@ -27,6 +27,28 @@ function figures.read(path)
     return results
 end
 
+-- The contenders with as many pods as most had.
+function figures.with_all_pods(results)
+    local all = {}
+    for _, contender in ipairs(figures.measured(results)) do
+        if contender.figures["update_cpu_" .. results.settings.pods] then
+            all[#all + 1] = contender
+        end
+    end
+    return all
+end
+
+-- The contenders that have a figure.
+function figures.having(results, name)
+    local all = {}
+    for _, contender in ipairs(figures.measured(results)) do
+        if contender.figures[name] then
+            all[#all + 1] = contender
+        end
+    end
+    return all
+end
+
 -- The contenders that were measured, and the others.
 function figures.measured(results)
     local there, absent = {}, {}
@@ -73,10 +95,11 @@ function figures.write(contender, name, unit, divisor)
     return figures.number(value / (divisor or 1)) .. (unit and " " .. unit or "")
 end
 
--- How many times the figure of the base is contained in that of a contender, or the other way
--- round. Returns the lowest, the median and the highest; is_wide: the median means nothing.
-function figures.ratio(results, contender, name, inverse)
-    local base = results.by_name[figures.BASE]
+-- How many times the figure of the base (default: figures.BASE) is contained in that of a
+-- contender, or the other way round. Returns the lowest, the median and the highest; is_wide: the
+-- median means nothing.
+function figures.ratio(results, contender, name, inverse, base_name)
+    local base = results.by_name[base_name or figures.BASE]
     local a, b = contender.figures[name], base and base.figures[name]
     if not a or not b or b.median == 0 or a.median == 0 then
         return nil

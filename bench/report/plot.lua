@@ -4,7 +4,7 @@ local figures = require "figures"
 
 local plot = {}
 
-local WIDTH, HEIGHT = 300, 200 -- of a panel
+local WIDTH, HEIGHT = 300, 200 -- of a panel; one with many bars is higher
 local LABEL, BAR = 112, 120 -- where bars begin, how long the longest is
 local CHART = { left = 40, right = 190, top = 44, bottom = 172 }
 
@@ -127,8 +127,8 @@ end
 
 -- The whole picture.
 function plot.svg(results)
-    local there = figures.measured(results)
-    local pods = results.settings.pods
+    local there, pods = figures.with_all_pods(results), results.settings.pods
+    local height = math.max(HEIGHT, 42 + 21 * #there + 4)
     local panels = {
         bars(there, "CPU to sync", ("us a pod, %d pods"):format(pods), median_of("sync_cpu", 1)),
         bars(there, "Resident memory", "KB a cached pod", median_of("rest_bytes", 1024)),
@@ -144,14 +144,14 @@ function plot.svg(results)
     }
     local out = {
         ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d">')
-            :format(3 * WIDTH, 2 * HEIGHT, 3 * WIDTH, 2 * HEIGHT),
+            :format(3 * WIDTH, 2 * height, 3 * WIDTH, 2 * height),
         "<title>KubeLua, client-go and kube-rs over the same pods</title>",
         "<style>" .. STYLE .. "</style>",
         '<rect class="page" width="100%" height="100%"/>',
     }
     for i, panel in ipairs(panels) do
         out[#out + 1] = ('<g transform="translate(%d %d)">'):format((i - 1) % 3 * WIDTH,
-            (i - 1) // 3 * HEIGHT)
+            (i - 1) // 3 * height)
         out[#out + 1] = panel .. "\n</g>"
     end
     return table.concat(out, "\n") .. "\n</svg>\n"

@@ -1,4 +1,5 @@
 -- Makes Markdown of the measurements: all tables for bench/RESULTS.md, one for README.md.
+local asked = require "asked"
 local figures = require "figures"
 
 local tables = {}
@@ -105,51 +106,6 @@ local function relist(results, there)
     })
 end
 
--- The bounds that KubeLua has to keep: at most, or at least, that value.
-local ASKED = {
-    { "CPU to sync, of client-go protobuf's", most = 0.4, ratio = "sync_cpu" },
-    { "resident KB a cached pod", most = 6, own = "rest_bytes", divisor = 1024 },
-    { "peak over rest, streaming", most = 1.3, own = "peak", divisor = 1 },
-    { "peak over rest, in pages", most = 1.3, own = "paged_peak", divisor = 1 },
-    { "updates per CPU, of client-go protobuf's", ratio = "update_cpu", inverse = true,
-        least = { ["KubeLua C"] = 2.5, ["KubeLua LuaJIT"] = 2, ["KubeLua Lua 5.4"] = 1.5 } },
-}
-
--- "yes", "no", or "open" where the rounds differ too much to say.
-local function verdict(range, most, least)
-    local function passes(value)
-        return most and value <= most or least and value >= least
-    end
-    local first, last = passes(range.low), passes(range.high)
-    if not range.is_wide then
-        first = passes(range.median)
-        last = first
-    end
-    if first ~= last then
-        return "open"
-    end
-    return first and "yes" or "**no**"
-end
-
--- A row for each bound of each KubeLua contender: bound, reached, passed.
-local function asked(results, there)
-    local lines = { "| | | asked | reached | passed |", "|---|---|---|---|---|" }
-    for _, row in ipairs(ASKED) do
-        for _, contender in ipairs(there) do
-            local range = contender.name:find("^KubeLua")
-                and (row.ratio and figures.ratio(results, contender, row.ratio, row.inverse)
-                or row.own and figures.range(contender, row.own, row.divisor))
-            if range then
-                local least = row.least and row.least[contender.name]
-                lines[#lines + 1] = ("| %s | %s | at %s %s | %s | %s |"):format(row[1],
-                    contender.name, row.most and "most" or "least", row.most or least,
-                    figures.write_range(range), verdict(range, row.most, least))
-            end
-        end
-    end
-    return table.concat(lines, "\n") .. "\n"
-end
-
 local function versions(results)
     local names, all = {}, {}
     for name in pairs(results.versions) do
@@ -174,10 +130,19 @@ local function preface(results, absent)
             machine.stolen * 100, (machine.others + machine.stolen) > 0.1
             and " **The machine was busy: trust CPU times and ratios, not wall times or delays.**"
             or ""),
-        ("%d pods of %d bytes of JSON, %d of protobuf; %d updates (%d for client-go json and "
-            .. "dynamic). Medians; a range of ratios stands where rounds differ by half or more."
-        ):format(with.pods, with.json_bytes, with.protobuf_bytes, with.updates, with.slow_updates),
+        ("%d %s of %d bytes of JSON, %d of protobuf; %d updates (%d for client-go json and "
+            .. "dynamic%s). Medians; a range of ratios stands where rounds differ by half or more."
+        ):format(with.pods, with.recording and "objects" or "pods", with.json_bytes,
+            with.protobuf_bytes, with.updates, with.slow_updates,
+            with.few_pods and (", %d of %d pods for JavaScript and Python"):format(
+                with.few_updates, with.few_pods) or ""),
     }
+    if with.recording then
+        table.insert(lines, 1, "The objects of " .. with.recording .. ".")
+    end
+    for _, note in ipairs(results.notes or {}) do
+        lines[#lines + 1] = "**" .. note .. ".**"
+    end
     for _, contender in ipairs(absent) do
         lines[#lines + 1] = contender.name .. ": " .. contender.absent .. "."
     end
@@ -196,14 +161,13 @@ function tables.all(results)
             .. "at once every %d ms.\n"):format(steady.count, steady.pause_ms, bursts.count,
             bursts.burst, bursts.pause_ms), delays(results, there),
         "### A list of which nothing is new, after 410 Gone\n", relist(results, there),
-        "### Against what was asked\n", asked(results, there),
+        "### Against what was asked\n", asked.table(results, there),
     }, "\n")
 end
 
 -- The table of README.md.
 function tables.short(results)
-    local there = figures.measured(results)
-    return markdown(there, {
+    return markdown(figures.with_all_pods(results), {
         { "CPU to sync, a pod", us "sync_cpu" },
         { "resident a pod", kb "rest_bytes" },
         { "CPU an update", us "update_cpu" },

@@ -3,22 +3,26 @@ package replay
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
 const protobufType = "application/vnd.kubernetes.protobuf"
 
-// state is what changes of a pod: its version, and when that was written, in
-// nanoseconds of the monotonic clock.
+// state is what changes of an object: its model, its version, and when that was
+// written, in nanoseconds of the monotonic clock.
 type state struct {
 	version, written int64
+	model            int
 }
 
 // patch is a place of a model that is filled in when it is sent.
@@ -27,8 +31,8 @@ type patch struct {
 	of        func(number int64, now *state) int64
 }
 
-// model is a pod that was encoded once. It stands for several: their number,
-// version and time are filled in.
+// model is an object that was encoded once. It stands for several: their
+// number, version and time are filled in.
 type model struct {
 	bytes   []byte
 	item    int // where that begins which an element of a list has too
@@ -41,7 +45,7 @@ type envelope struct {
 	head, tail []byte
 }
 
-// appendFrom appends the pod, without its first bytes, as it is now.
+// appendFrom appends the object, without its first bytes, as it is now.
 func (m *model) appendFrom(out []byte, first int, number int64, now *state) []byte {
 	start := len(out) - first
 	out = append(out, m.bytes[first:]...)
@@ -55,7 +59,7 @@ func (m *model) appendFrom(out []byte, first int, number int64, now *state) []by
 	return out
 }
 
-// appendEvent appends a watch event of that pod.
+// appendEvent appends a watch event of that object.
 func (m *model) appendEvent(out []byte, kind watch.EventType, number int64, now *state) []byte {
 	around := m.events[kind]
 	out = append(out, around.head...)
@@ -63,21 +67,22 @@ func (m *model) appendEvent(out []byte, kind watch.EventType, number int64, now 
 	return append(out, around.tail...)
 }
 
-// find adds a patch for each place where `digits` stand.
-func (m *model) find(digits string, of func(int64, *state) int64) {
-	for at := 0; ; at += len(digits) {
-		found := bytes.Index(m.bytes[at:], []byte(digits))
+// find adds a patch for each place where `mark` stands.
+func (m *model) find(mark string, of func(int64, *state) int64) {
+	for at := 0; ; at += len(mark) {
+		found := bytes.Index(m.bytes[at:], []byte(mark))
 		if found < 0 {
 			return
 		}
 		at += found
-		m.patches = append(m.patches, patch{at, len(digits), of})
+		m.patches = append(m.patches, patch{at, len(mark), of})
 	}
 }
 
 // encoding is all that is sent in one media type, by the serializers of an API
 // server.
 type encoding struct {
+	kind                 schema.GroupVersionKind
 	mediaType, watchType string
 	serializer           runtime.SerializerInfo
 	models               []model
@@ -88,9 +93,16 @@ func (e *encoding) isProtobuf() bool {
 }
 
 func (e *encoding) encode(object runtime.Object) []byte {
+	if custom, is := object.(*unstructured.Unstructured); is {
+		text, err := json.Marshal(custom.Object)
+		if err != nil {
+			panic(err) // our own object
+		}
+		return text
+	}
 	var out bytes.Buffer
 	encoder := scheme.Codecs.EncoderForVersion(e.serializer.Serializer,
-		corev1.SchemeGroupVersion)
+		e.kind.GroupVersion())
 	if err := encoder.Encode(object, &out); err != nil {
 		panic(err) // our own object
 	}
@@ -108,42 +120,53 @@ func (e *encoding) event(kind watch.EventType, object []byte) []byte {
 	return out.Bytes()
 }
 
-// newModel encodes a pod and what may surround it.
-func (e *encoding) newModel(pod *corev1.Pod) model {
-	m := model{bytes: e.encode(pod), events: map[watch.EventType]envelope{}}
-	m.find(versionDigits, func(_ int64, now *state) int64 { return now.version })
-	m.find(numberDigits, func(number int64, _ *state) int64 { return number })
-	m.find(stampDigits, func(_ int64, now *state) int64 { return now.written })
+// newModel encodes an object and what may surround it.
+func (e *encoding) newModel(object runtime.Object) model {
+	m := model{bytes: e.encode(object), events: map[watch.EventType]envelope{}}
+	m.find(versionMark, func(_ int64, now *state) int64 { return now.version })
+	m.find(numberMark, func(number int64, _ *state) int64 { return number })
+	m.find(stampMark, func(_ int64, now *state) int64 { return now.written })
 	for _, kind := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted} {
 		event := e.event(kind, m.bytes)
 		at := bytes.Index(event, m.bytes)
 		m.events[kind] = envelope{bytes.Clone(event[:at]), bytes.Clone(event[at+len(m.bytes):])}
 	}
-	m.item = len(kindOfPod)
-	if e.isProtobuf() {
-		raw, err := pod.Marshal()
-		if err != nil {
-			panic(err)
-		}
-		m.item = bytes.Index(m.bytes, raw)
-	}
+	m.item = e.itemOf(object, m.bytes)
 	return m
 }
 
-// How a pod's JSON begins, and an item's does not.
-const kindOfPod = `{"kind":"Pod","apiVersion":"v1",`
+// itemOf returns where that begins which an element of a list has too: elements
+// of built-in kinds do not repeat their kind.
+func (e *encoding) itemOf(object runtime.Object, encoded []byte) int {
+	if e.isProtobuf() {
+		raw, err := object.(interface{ Marshal() ([]byte, error) }).Marshal()
+		if err != nil {
+			panic(err)
+		}
+		return bytes.Index(encoded, raw)
+	}
+	kind := fmt.Sprintf(`{"kind":%q,"apiVersion":%q,`, e.kind.Kind, e.kind.GroupVersion())
+	if bytes.HasPrefix(encoded, []byte(kind)) {
+		return len(kind)
+	}
+	return len("{")
+}
 
 // newList opens a page of a list, to which items are appended.
-func (e *encoding) newList(meta metav1.ListMeta) []byte {
-	list := &corev1.PodList{ListMeta: meta, Items: []corev1.Pod{}}
-	if !e.isProtobuf() {
-		return bytes.TrimSuffix(e.encode(list), []byte("]}"))
+func (e *encoding) newList(about metav1.ListMeta) []byte {
+	if e.isProtobuf() { // field 1, then its length
+		raw, err := about.Marshal()
+		if err != nil {
+			panic(err)
+		}
+		return append(binary.AppendUvarint([]byte{1<<3 | 2}, uint64(len(raw))), raw...)
 	}
-	body, err := list.Marshal()
+	text, err := json.Marshal(about)
 	if err != nil {
 		panic(err)
 	}
-	return body
+	return fmt.Appendf(nil, `{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":[`,
+		e.kind.Kind, e.kind.GroupVersion(), text)
 }
 
 // appendItem appends an item that is not the `first`, or is.
@@ -163,8 +186,8 @@ func (e *encoding) closeList(list []byte) []byte {
 	if !e.isProtobuf() {
 		return append(list, "]}\n"...)
 	}
-	whole := runtime.Unknown{Raw: list,
-		TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+	whole := runtime.Unknown{Raw: list, TypeMeta: runtime.TypeMeta{
+		APIVersion: e.kind.GroupVersion().String(), Kind: e.kind.Kind + "List"}}
 	body, err := whole.Marshal()
 	if err != nil {
 		panic(err)
@@ -174,11 +197,18 @@ func (e *encoding) closeList(list []byte) []byte {
 
 // bookmark ends the initial events of a streaming list.
 func (e *encoding) bookmark(version int64) []byte {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		ResourceVersion: fmt.Sprint(version),
-		Annotations:     map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
-	pod.Kind, pod.APIVersion = "Pod", "v1"
-	return e.event(watch.Bookmark, e.encode(pod))
+	object, err := scheme.Scheme.New(e.kind)
+	if err != nil { // not a built-in kind
+		object = &unstructured.Unstructured{}
+	}
+	object.GetObjectKind().SetGroupVersionKind(e.kind)
+	about, err := meta.Accessor(object)
+	if err != nil {
+		panic(err)
+	}
+	about.SetResourceVersion(fmt.Sprint(version))
+	about.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	return e.event(watch.Bookmark, e.encode(object))
 }
 
 // expired is what a watch is told whose version was compacted away.
@@ -186,21 +216,23 @@ func (e *encoding) expired() []byte {
 	status := &metav1.Status{Status: metav1.StatusFailure, Code: 410,
 		Reason: metav1.StatusReasonExpired, Message: "too old resource version"}
 	status.Kind, status.APIVersion = "Status", "v1"
-	return e.event(watch.Error, e.encode(status))
+	core := encoding{kind: schema.GroupVersionKind{Version: "v1", Kind: "Status"},
+		serializer: e.serializer}
+	return e.event(watch.Error, core.encode(status))
 }
 
-func newEncoding(mediaType string, pods []*corev1.Pod) *encoding {
+func newEncoding(mediaType string, kind schema.GroupVersionKind, objects []runtime.Object) *encoding {
 	info, is := runtime.SerializerInfoForMediaType(
 		scheme.Codecs.SupportedMediaTypes(), mediaType)
 	if !is {
 		panic("no serializer for " + mediaType)
 	}
-	e := &encoding{mediaType: mediaType, watchType: mediaType, serializer: info}
+	e := &encoding{kind: kind, mediaType: mediaType, watchType: mediaType, serializer: info}
 	if e.isProtobuf() {
 		e.watchType += ";stream=watch"
 	}
-	for _, pod := range pods {
-		e.models = append(e.models, e.newModel(pod))
+	for _, object := range objects {
+		e.models = append(e.models, e.newModel(object))
 	}
 	return e
 }
