@@ -25,7 +25,9 @@ enum {
 typedef struct reading {
     kl__http_source *self;
     kl__item *item;
-    int64_t deadline_ms;
+    int64_t timeout_ms;
+    int64_t deadline_ms; /* of `timeout_ms`; set before the first read: most
+                            calls find a whole frame without one */
     kl__cancel *cancel;
 } reading;
 
@@ -335,11 +337,18 @@ static void explain_rubbish(const kl__http_source *self, kl_error *err)
     }
 }
 
+/* 0: do not wait; a deadline of now would cost a wait in the kernel. */
+static int64_t deadline_of(int64_t timeout_ms)
+{
+    return timeout_ms > 0 ? kl__clock_after(kl__clock_real(), timeout_ms)
+                          : timeout_ms;
+}
+
 /* Reads and cuts frames until there is an item. */
-static kl_code cut_frame(const reading *at, kl_error *err)
+static kl_code cut_frame(reading *at, kl_error *err)
 {
     kl__http_source *self = at->self;
-    bool is_over = false;
+    bool is_over = false, has_deadline = false;
 
     for (;;) {
         kl__frame frame;
@@ -354,9 +363,14 @@ static kl_code cut_frame(const reading *at, kl_error *err)
         if (code == KL_OK && is_over) {
             return take_end(at, err);
         }
-        if (code == KL_OK) {
-            code = read_bytes(at, &is_over, err);
+        if (code != KL_OK) {
+            return code;
         }
+        if (!has_deadline) {
+            at->deadline_ms = deadline_of(at->timeout_ms);
+            has_deadline = true;
+        }
+        code = read_bytes(at, &is_over, err);
         if (code != KL_OK) {
             return code;
         }
@@ -367,7 +381,10 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
                              int64_t timeout_ms, kl__cancel *cancel,
                              kl_error *err)
 {
-    reading at = {kl__http_source_of(source), item, -1, cancel};
+    reading at = {.self = kl__http_source_of(source),
+                  .item = item,
+                  .timeout_ms = timeout_ms,
+                  .cancel = cancel};
     kl_error local;
     kl_code code;
 
@@ -378,12 +395,6 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
     }
     if (kl__cancel_fired(cancel)) {
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
-    }
-    if (timeout_ms == 0) {
-        at.deadline_ms = 0; /* 0: do not wait; a deadline of now would cost a
-                               wait in the kernel */
-    } else if (timeout_ms > 0) {
-        at.deadline_ms = kl__clock_after(kl__clock_real(), timeout_ms);
     }
     code = cut_frame(&at, err);
     if (code != KL_OK) {

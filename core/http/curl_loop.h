@@ -52,9 +52,10 @@ enum {
 /*
  * A stream has two users, the loop and the reader. Under the mutex the loop
  * appends bytes to `arrived`, and the reader swaps `arrived` with its empty
- * `taken`; it reads `taken` without the mutex. The reader owns the stream until
- * close. Close hands it to the loop, which frees it; but if the loop has
- * stopped, or is finished with the stream (is_left), close frees it.
+ * `taken`; without the mutex, it reads `taken` and counts what it has read. The
+ * reader owns the stream until close. Close hands it to the loop, which frees
+ * it; but if the loop has stopped, or is finished with the stream (is_left),
+ * close frees it.
  */
 typedef struct kl__curl_stream {
     kl__stream base;
@@ -101,14 +102,12 @@ typedef struct kl__curl_stream {
     kl__mutex mutex;
     kl__cond cond; /* one of these fields has changed */
     kl__buf arrived;
-    size_t unread;        /* bytes in `arrived` and `taken` together */
     kl__stream_hook hook; /* called with `cond`; `wake` may be NULL */
     bool withdrawn;       /* the request must not be sent any more */
     bool was_late;        /* withdrawn because send_by_ms has passed */
     bool has_head;        /* `response` and `encoding` are set and final */
-    bool paused;   /* the transfer is paused: RESUME when there is room */
-    bool is_left;  /* the loop is finished with it: close frees it */
-    bool finished; /* `failure` is set and final; KL_OK: a clean end */
+    bool is_left;         /* the loop is finished with it: close frees it */
+    bool finished;        /* `failure` is set and final; KL_OK: a clean end */
     kl__response response;
     kl__encoding encoding;
     kl_error failure;
@@ -117,6 +116,24 @@ typedef struct kl__curl_stream {
     kl__buf taken;
     size_t taken_used;
     kl__inflate *inflate; /* made with the first byte of a gzip body */
+
+    /*
+     * Flow control. The reader counts what it reads without the mutex, so that
+     * it does not wait while the loop copies bytes with the mutex held.
+     *   1. The loop adds to `unread` with the mutex held; the reader subtracts
+     *      at any time.
+     *   2. The loop sets `paused` with the mutex held, and only if `unread` is
+     *      above 0. It adds nothing more until the reader has cleared `paused`,
+     *      with the mutex held, and has posted RESUME.
+     *   3. The reader looks at `paused` after each read, and once more with the
+     *      mutex held when `taken` is used up. So it misses no pause: if the
+     *      loop locked the mutex before that last look, the reader sees
+     *      `paused`. If the loop locks it later, the loop sees all that was
+     *      read; it pauses only if there are bytes left to read, and the reader
+     *      looks again after these.
+     */
+    _Atomic size_t unread; /* bytes in `arrived` and `taken` together */
+    atomic_bool paused;    /* the transfer waits for RESUME */
 
     /* Relaxed: no other data depends on it. */
     _Atomic int64_t last_byte_ms;
@@ -136,6 +153,27 @@ void *kl__curl_loop(void *arg);
 kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
                                      const kl__request *request);
 void kl__curl_stream_free(kl__curl_stream *stream);
+
+/* True if the transport was closed: bytes that arrived before are not read any
+ * more. Call with the mutex held. */
+static inline bool kl__curl_is_closed(const kl__curl_stream *stream)
+{
+    return stream->finished && stream->failure.code == KL_ECLOSED;
+}
+
+/* In curl_buffers.c, for the reader only. Swaps the empty `taken` with
+ * `arrived`; false: no bytes have arrived, or the transport was closed. The
+ * first locks the stream, and resumes a paused transfer; call it when `taken`
+ * is used up. */
+bool kl__curl_take_arrived(kl__curl_stream *stream);
+bool kl__curl_swap_arrived_locked(kl__curl_stream *stream);
+/* Counts bytes of `taken` as read. Resumes a paused transfer when at most half
+ * of the window is unread. */
+void kl__curl_note_read(kl__curl_stream *stream, size_t length);
+/* True if the buffers have more memory than an idle stream may keep. */
+bool kl__curl_has_much_memory(kl__curl_stream *stream);
+/* Frees the memory of empty buffers that have too much. */
+void kl__curl_trim_buffers(kl__curl_stream *stream);
 
 /* In curl_target.c. Sets `origin`, `secure`, `proxy` and `connect_to`, and
  * `*text` to the URL for curl; the caller frees that with curl_free, also after

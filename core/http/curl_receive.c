@@ -14,7 +14,8 @@ enum { SHORT_ANSWER = 64 * 1024 };
 static void call_hook_locked(kl__curl_stream *stream)
 {
     if (stream->hook.wake != NULL &&
-        (!stream->hook.at_end || stream->finished || stream->paused)) {
+        (!stream->hook.at_end || stream->finished ||
+         atomic_load(&stream->paused))) {
         stream->hook.wake(stream->hook.arg);
     }
 }
@@ -56,7 +57,8 @@ static kl__stream_hook take_end_locked(kl__curl_stream *stream)
 {
     kl__stream_hook hook = {0};
 
-    if (stream->hook.end != NULL && stream->unread <= SHORT_ANSWER) {
+    if (stream->hook.end != NULL &&
+        atomic_load(&stream->unread) <= SHORT_ANSWER) {
         hook = stream->hook;
         stream->hook.wake = NULL;
         hook.hold(hook.arg);
@@ -77,7 +79,7 @@ void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure)
     kl__list_remove(&stream->news_node);
     kl__list_remove(&stream->node);
     stream->is_left = true;
-    stream->paused = false; /* nothing is left to be resumed */
+    atomic_store(&stream->paused, false); /* nothing is left to be resumed */
     if (finish_locked(stream, failure)) {
         hook = take_end_locked(stream);
         /* With the mutex locked: after the unlock the reader may free the
@@ -134,7 +136,7 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
 {
     kl__curl_stream *stream = arg;
-    size_t taken = length;
+    size_t taken = length, unread;
     bool has_news = false;
 
     (void)one;
@@ -143,9 +145,9 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
     }
     note_byte(stream);
     kl__mutex_lock(&stream->mutex);
-    if (!stream->resuming && stream->unread > 0 &&
-        stream->unread + length > stream->window) {
-        stream->paused = true;
+    unread = atomic_load(&stream->unread); /* the reader may lower it now */
+    if (!stream->resuming && unread > 0 && unread + length > stream->window) {
+        atomic_store(&stream->paused, true);
         stream->held = true;
         has_news = true; /* a reader with at_end must now make room */
         taken = CURL_WRITEFUNC_PAUSE;
@@ -155,7 +157,7 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
             stream->arrived.failed = false;
             taken = 0; /* curl ends the transfer: CURLE_WRITE_ERROR */
         } else {
-            stream->unread += length;
+            atomic_fetch_add(&stream->unread, length);
             has_news = true;
         }
     }

@@ -13,8 +13,7 @@
 
 enum {
     DEFAULT_WINDOW = 256 * 1024,
-    SPARE_MEMORY = 64 * 1024, /* memory that an idle buffer may keep */
-    IDLE_MS = 100             /* idle: no byte for this long */
+    IDLE_MS = 100 /* idle: no byte for this long */
 };
 
 static const kl__stream_ops ops;
@@ -43,6 +42,8 @@ kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
     kl__list_init(&stream->waiting_node);
     kl__mutex_init(&stream->mutex, KL__RANK_STREAM);
     kl__cond_init(&stream->cond);
+    atomic_init(&stream->unread, 0);
+    atomic_init(&stream->paused, false);
     atomic_init(&stream->last_byte_ms, kl__clock_now(kl__clock_real()));
     return stream;
 }
@@ -115,11 +116,6 @@ static void stream_close(kl__stream *base)
 /* ---- waiting ---- */
 
 typedef bool (*condition)(const kl__curl_stream *stream);
-
-static bool is_closed(const kl__curl_stream *stream)
-{
-    return stream->finished && stream->failure.code == KL_ECLOSED;
-}
 
 static bool knows_head(const kl__curl_stream *stream)
 {
@@ -217,7 +213,7 @@ static kl_code stream_response(kl__stream *base, kl__response *response,
     if (code != KL_OK) {
         return code;
     }
-    if (stream->has_head && !is_closed(stream)) {
+    if (stream->has_head && !kl__curl_is_closed(stream)) {
         *response = stream->response;
     } else {
         code = copy_failure(stream, err);
@@ -227,32 +223,6 @@ static kl_code stream_response(kl__stream *base, kl__response *response,
 }
 
 /* ---- reading ---- */
-
-static void trim_buf(kl__buf *buf)
-{
-    if (buf->length == 0 && buf->capacity > SPARE_MEMORY) {
-        kl__buf_deinit(buf);
-    }
-}
-
-static bool has_much_memory(kl__curl_stream *stream)
-{
-    bool has_much;
-
-    kl__mutex_lock(&stream->mutex);
-    has_much = stream->taken.capacity > SPARE_MEMORY ||
-               stream->arrived.capacity > SPARE_MEMORY;
-    kl__mutex_unlock(&stream->mutex);
-    return has_much;
-}
-
-static void trim_buffers(kl__curl_stream *stream)
-{
-    kl__mutex_lock(&stream->mutex);
-    trim_buf(&stream->taken);
-    trim_buf(&stream->arrived);
-    kl__mutex_unlock(&stream->mutex);
-}
 
 static bool is_idle(const kl__curl_stream *stream)
 {
@@ -272,13 +242,13 @@ static kl_code wait_for_bytes(kl__curl_stream *stream,
     wait_limits brief = {idle_at, limits->cancel};
     kl_code code;
 
-    if (!has_much_memory(stream)) {
+    if (!kl__curl_has_much_memory(stream)) {
         return wait_for(stream, has_bytes, limits, err);
     }
     if (limits->deadline_ms >= 0 && limits->deadline_ms <= idle_at) {
         code = wait_for(stream, has_bytes, limits, err);
         if (code == KL_ETIMEOUT && is_idle(stream)) {
-            trim_buffers(stream); /* see stream_look_again_ms */
+            kl__curl_trim_buffers(stream); /* see stream_look_again_ms */
         }
         return code;
     }
@@ -286,7 +256,7 @@ static kl_code wait_for_bytes(kl__curl_stream *stream,
     if (code != KL_ETIMEOUT) {
         return code;
     }
-    trim_buffers(stream);
+    kl__curl_trim_buffers(stream);
     return wait_for(stream, has_bytes, limits, err);
 }
 
@@ -295,47 +265,30 @@ static kl_code wait_for_bytes(kl__curl_stream *stream,
 static kl_code take_arrived(kl__curl_stream *stream, const wait_limits *limits,
                             bool *ended, kl_error *err)
 {
-    kl__buf empty;
     kl_code code;
 
     if (stream->taken_used < stream->taken.length) {
         return KL_OK;
     }
+    code = kl__check_process(stream->transport->made_in, err);
+    if (code != KL_OK) {
+        return code;
+    }
     kl__buf_reset(&stream->taken);
     stream->taken_used = 0;
+    if (!kl__cancel_fired(limits->cancel) && kl__curl_take_arrived(stream)) {
+        return KL_OK;
+    }
     code = wait_for_bytes(stream, limits, err);
     if (code != KL_OK) {
         return code;
     }
-    if (stream->arrived.length > 0 && !is_closed(stream)) {
-        empty = stream->taken;
-        stream->taken = stream->arrived;
-        stream->arrived = empty;
-    } else {
+    if (!kl__curl_swap_arrived_locked(stream)) {
         *ended = true;
         code = copy_failure(stream, err);
     }
     kl__mutex_unlock(&stream->mutex);
     return code;
-}
-
-/* Counts bytes as read. Resumes a paused transfer when at most half of the
- * window is unread. */
-static void note_read(kl__curl_stream *stream, size_t length)
-{
-    bool resume;
-
-    stream->taken_used += length;
-    kl__mutex_lock(&stream->mutex);
-    stream->unread -= length;
-    resume = stream->paused && stream->unread <= stream->window / 2;
-    if (resume) {
-        stream->paused = false;
-    }
-    kl__mutex_unlock(&stream->mutex);
-    if (resume) {
-        kl__curl_post(stream, KL__CURL_RESUME);
-    }
 }
 
 static kl_code decode_bytes(kl__curl_stream *stream, kl__inflate_io *io,
@@ -357,7 +310,7 @@ static kl_code decode_bytes(kl__curl_stream *stream, kl__inflate_io *io,
         kl_error_prefix(err, "%s", stream->origin);
     }
     if (code == KL_OK && io->in_length < available) {
-        note_read(stream, available - io->in_length);
+        kl__curl_note_read(stream, available - io->in_length);
     }
     return code;
 }
@@ -370,7 +323,7 @@ static void copy_bytes(kl__curl_stream *stream, kl__inflate_io *io)
     memcpy(io->out, stream->taken.bytes + stream->taken_used, length);
     io->out += length;
     io->out_length -= length;
-    note_read(stream, length);
+    kl__curl_note_read(stream, length);
 }
 
 /* Moves bytes from `taken` to the reader's buffer; with gzip the result may be
@@ -457,7 +410,9 @@ static int64_t stream_look_again_ms(const kl__stream *base)
 {
     kl__curl_stream *stream = (kl__curl_stream *)base;
 
-    return has_much_memory(stream) ? stream_last_byte_ms(base) + IDLE_MS : -1;
+    return kl__curl_has_much_memory(stream)
+               ? stream_last_byte_ms(base) + IDLE_MS
+               : -1;
 }
 
 static kl_code stream_headers(kl__stream *base, const char **lines,
