@@ -31,15 +31,29 @@ void kl__transaction_apply_steps(const kl__transaction *transaction,
     }
 }
 
+/* How many keys the store gets in addition. */
+static size_t count_new_keys(const kl__transaction *transaction)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < transaction->count; i++) {
+        const kl__step *step = &transaction->steps[i];
+
+        count += step->before == NULL && step->after != NULL ? 1 : 0;
+    }
+    return count;
+}
+
 kl_code kl__transaction_plan_objects(kl__transaction *transaction)
 {
     const kl__table *objects = &transaction->indexer->objects;
+    size_t extra = count_new_keys(transaction);
 
     transaction->is_aside = transaction->count > MAX_STEPS_IN_PLACE;
-    if (!transaction->is_aside && kl__table_fits(objects, transaction->count)) {
+    if (!transaction->is_aside && kl__table_fits(objects, extra)) {
         return KL_OK;
     }
-    if (!kl__table_copy(objects, transaction->count, &transaction->objects)) {
+    if (!kl__table_copy(objects, extra, &transaction->objects)) {
         return KL_ENOMEM;
     }
     if (transaction->is_aside) {

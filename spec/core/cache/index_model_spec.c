@@ -323,12 +323,12 @@ static void count_bytes(void)
     kl_set_allocator(&counting);
 }
 
-static kl_object_list make_list(size_t count)
+static kl_object_list make_list(size_t count, int version)
 {
     kl_object_list list = {malloc(count * sizeof(kl_object *)), count};
 
     for (size_t i = 0; i < count; i++) {
-        list.items[i] = make_object((int)i, 1);
+        list.items[i] = make_object((int)i, version);
     }
     return list;
 }
@@ -362,9 +362,9 @@ static void a_relist_of_100000_unchanged_objects_keeps_no_memory(void **state)
     count_bytes();
     indexer = kl__indexer_new();
     add_values(indexer, "values");
-    list = make_list(MANY);
+    list = make_list(MANY, 1);
     replace_all(indexer, &list, MANY);
-    again = make_list(MANY);
+    again = make_list(MANY, 1);
     before = held;
     replace_all(indexer, &again, 0);
     assert_int_equal(held, before);
@@ -372,6 +372,34 @@ static void a_relist_of_100000_unchanged_objects_keeps_no_memory(void **state)
     assert_int_equal(held, before);
     drop_list(&list);
     drop_list(&again);
+    cache_end(indexer);
+    kl_set_allocator(NULL);
+}
+
+/* After a list the tables are exactly as large as they must be. Updates add no
+ * key, so they need no larger ones. */
+static void updates_leave_the_tables_as_large_as_they_are(void **state)
+{
+    enum { MANY = 4000 };
+    kl__indexer *indexer;
+    kl_object_list first, second;
+    size_t before;
+
+    (void)state;
+    count_bytes();
+    first = make_list(MANY, 1);
+    second = make_list(MANY, 1 + 4 * VALUES); /* has the same values */
+    indexer = kl__indexer_new();
+    add_values(indexer, "values");
+    replace_all(indexer, &first, MANY);
+    before = held;
+    for (size_t i = 0; i < MANY; i += 7) {
+        cache_apply_one(indexer, KL__DELTA_UPDATED,
+                        kl_object_ref(second.items[i]));
+    }
+    assert_int_equal(held, before);
+    drop_list(&first);
+    drop_list(&second);
     cache_end(indexer);
     kl_set_allocator(NULL);
 }
@@ -386,7 +414,7 @@ static void keys_and_namespaces_take_at_most_80_bytes_an_object(void **state)
 
     (void)state;
     count_bytes();
-    list = make_list(MANY);
+    list = make_list(MANY, 1);
     before = held;
     indexer = kl__indexer_new();
     for (size_t i = 0; i < MANY; i += STEP) {
@@ -419,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_late_index_of_many_values_is_as_an_early_one),
         cmocka_unit_test(without_memory_an_index_is_as_before),
         cmocka_unit_test(a_relist_of_100000_unchanged_objects_keeps_no_memory),
+        cmocka_unit_test(updates_leave_the_tables_as_large_as_they_are),
         cmocka_unit_test(keys_and_namespaces_take_at_most_80_bytes_an_object),
     };
 
