@@ -12,9 +12,6 @@ option(KUBELUA_WERROR "A warning of the compiler is an error: for CI" OFF)
 option(KUBELUA_LUA "Build the Lua modules" ON)
 option(KUBELUA_EXAMPLES "Build the C examples" ON)
 option(KUBELUA_FUZZ "Build the fuzz targets: clang, for spec/fuzz/run" OFF)
-option(KUBELUA_RETRAIN
-    "For tests: any objects rest compressed, with new dictionaries all the time"
-    OFF)
 option(KUBELUA_ASSERTS "Keep assertions and lock ranks in every build" OFF)
 set(KUBELUA_SANITIZE "" CACHE STRING
     "Sanitizers to build with: address,undefined or thread")
@@ -31,9 +28,6 @@ add_compile_options(-Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
                     -Wmissing-prototypes)
 if(KUBELUA_WERROR)
     add_compile_options(-Werror)
-endif()
-if(KUBELUA_RETRAIN)
-    add_compile_definitions(KUBELUA_RETRAIN)
 endif()
 if(KUBELUA_ASSERTS)
     foreach(config RELEASE RELWITHDEBINFO MINSIZEREL)

@@ -10,16 +10,27 @@
 #include "object/object.h"
 #include "object/pack_context.h"
 
+#include <stdlib.h>
+
 /* A frame buffer of up to this size is kept for the next object; a longer one
  * is freed. */
 enum { FRAME_KEPT = 64 * 1024 };
 
-#ifdef KUBELUA_RETRAIN
-static const kl__pack_limits limits = KL__PACK_EAGER(true);
-#else
-static const kl__pack_limits limits = KL__PACK_USUAL;
+static const kl__pack_limits usual_limits = KL__PACK_USUAL;
+const kl__pack_limits *kl__pack_limits_chosen = &usual_limits;
+
+#ifndef NDEBUG
+/* With KUBELUA_RETRAIN=1 in the environment, the specs of any build with
+ * assertions have new dictionaries all the time. */
+__attribute__((constructor)) static void choose_limits(void)
+{
+    static const kl__pack_limits always = KL__PACK_EAGER(true);
+
+    if (getenv("KUBELUA_RETRAIN") != NULL) {
+        kl__pack_limits_chosen = &always;
+    }
+}
 #endif
-const kl__pack_limits *kl__pack_limits_chosen = &limits;
 
 kl__packer *kl__packer_new(void)
 {

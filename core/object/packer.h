@@ -36,9 +36,8 @@ typedef struct kl__pack_limits {
         .content_share = 1, .window = (always) ? 1 : 8, .retrains = (always) \
     }
 
-/* The limits of packers that are made from now on: KL__PACK_USUAL, but in a
- * build with KUBELUA_RETRAIN. A test may change them while there is no packer;
- * a packer borrows them. */
+/* The limits of packers that are made from now on: KL__PACK_USUAL. A test may
+ * change them while there is no packer; a packer borrows them. */
 extern const kl__pack_limits *kl__pack_limits_chosen;
 
 enum {

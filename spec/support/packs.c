@@ -4,6 +4,7 @@
 #include "packs.h"
 
 #include "base/buf.h"
+#include "object/packer.h"
 #include "pods.h"
 
 #include <setjmp.h>
@@ -89,6 +90,15 @@ void pack_expect_same(kl_object *object, kl_object *plain)
     kl_object_close(object);
     kl_object_close_json(plain);
     kl_object_close_json(object);
+}
+
+int pack_choose_usual_limits(void **state)
+{
+    static const kl__pack_limits usual = KL__PACK_USUAL;
+
+    (void)state;
+    kl__pack_limits_chosen = &usual;
+    return 0;
 }
 
 kl__packer *pack_trained(void)

@@ -23,6 +23,10 @@ kl_object *pack_random(void);
 /* Object number `i` of the family "shop", packed by the packer. */
 kl_object *pack_one(kl__packer *packer, unsigned i);
 
+/* A group setup: packers of this program have the usual limits, with
+ * KUBELUA_RETRAIN in the environment too. */
+int pack_choose_usual_limits(void **state);
+
 /* A packer that has a dictionary for the family "shop". */
 kl__packer *pack_trained(void);
 

@@ -257,7 +257,7 @@ static void objects_of_5_mb_are_objects(void **state)
     kube_told(k, "*a@1 synced +b@11");
     object = kl_informer_get(k->informer, "b");
     assert_non_null(object);
-    assert_in_range(kl_object_bytes(object), 5 * MB, 6 * MB);
+    assert_in_range(kl_object_json_length(object), 5 * MB, 6 * MB);
     kl_object_unref(object);
 }
 

@@ -333,5 +333,5 @@ int main(void)
         PACK_TEST(a_forked_child_reads_what_was_packed_before),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, pack_choose_usual_limits, NULL);
 }

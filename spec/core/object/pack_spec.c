@@ -273,16 +273,6 @@ static void with_limits_for_tests_a_few_objects_have_dictionaries(void **state)
     assert_in_range(pack_few(&always), 5, 30);
 }
 
-/* Also in a build with KUBELUA_RETRAIN. */
-static int choose_usual_limits(void **state)
-{
-    static const kl__pack_limits usual = KL__PACK_USUAL;
-
-    (void)state;
-    kl__pack_limits_chosen = &usual;
-    return 0;
-}
-
 static int expect_nothing_lives(void **state)
 {
     (void)state;
@@ -309,5 +299,5 @@ int main(void)
         PACK_TEST(with_limits_for_tests_a_few_objects_have_dictionaries),
     };
 
-    return cmocka_run_group_tests(tests, choose_usual_limits, NULL);
+    return cmocka_run_group_tests(tests, pack_choose_usual_limits, NULL);
 }
