@@ -133,9 +133,10 @@ void kl__pack_context_give(ZSTD_CCtx *context)
     }
 }
 
-static _Noreturn void die_of_damage(const char *why)
+static _Noreturn void die_of_damage(const char *why, char *text)
 {
     /* There is no error to return: the callers were promised the text. */
+    kl__free(text); /* spec/fuzz goes on after the abort */
     fprintf(stderr,
             "kubelua: a compressed object, or its dictionary, was damaged in "
             "memory (%s)\n",
@@ -168,10 +169,10 @@ char *kl__unpack(const kl__packed *packed)
         return NULL;
     }
     if (ZSTD_isError(length)) {
-        die_of_damage(ZSTD_getErrorName(length));
+        die_of_damage(ZSTD_getErrorName(length), text);
     }
     if (length != packed->text_length) {
-        die_of_damage("its length is another");
+        die_of_damage("its length is another", text);
     }
     memset(text + length, 0, PADDING);
     return text;

@@ -22,6 +22,7 @@
     X(fields)           \
     X(http)             \
     X(gzip)             \
+    X(pack)             \
     X(shared)           \
     X(sim)              \
     X(listen)           \
