@@ -106,6 +106,7 @@ func versions() map[string]string {
 	all["@kubernetes/client-node"] = strings.TrimRight(
 		after("javascript/package.json", `^\s*"@kubernetes/client-node":`), `",`)
 	all["Python"] = strings.TrimPrefix(says("python3", "--version"), "Python ")
+	all["kopf"] = after("python/requirements.txt", `^kopf==`)
 	all["kubernetes (Python)"] = after("python/requirements.txt", `^kubernetes==`)
 	if rustc := strings.Fields(says("rustc", "--version")); len(rustc) > 1 {
 		all["rustc"] = rustc[1]

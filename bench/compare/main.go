@@ -24,7 +24,7 @@ type options struct {
 }
 
 // What can be measured: see README.md.
-const allParts = "classic"
+const allParts = "classic,varied,scale,starts"
 
 // race is all contenders, and what they did so far.
 type race struct {
@@ -52,6 +52,9 @@ func (o *options) settings() settings {
 		with.Updates = o.updates
 	}
 	with.Parts = strings.Split(o.parts, ",")
+	if o.recording != "" {
+		with.Parts = []string{"classic"}
+	}
 	return with
 }
 
@@ -90,7 +93,14 @@ func (r *race) keep(name, part string, got figures) {
 func (r *race) drop(name, part string, err error) {
 	fmt.Fprintf(os.Stderr, "%s: %s: %s\n", part, name, err)
 	r.notes = append(r.notes, fmt.Sprintf("%s, %s: failed: %s", name, part, err))
+	r.keep(name, part, nil)
 	r.rounds[name][part] = nil
+}
+
+// broken tells whether a part of a contender went wrong before.
+func (r *race) broken(name, part string) bool {
+	rounds, is := r.rounds[name][part]
+	return is && rounds == nil
 }
 
 // classic has every contender take its turn, round by round.
@@ -177,11 +187,25 @@ func run(o *options) error {
 	if err := r.serve(); err != nil {
 		return err
 	}
-	r.classic()
+	var begun []outcome
+	for _, part := range r.with.Parts {
+		switch part {
+		case "classic":
+			r.classic()
+		case "varied":
+			r.varied()
+		case "scale":
+			r.scale()
+		case "starts":
+			begun = r.starts()
+		default:
+			return fmt.Errorf("-parts: %q is none of %s", part, allParts)
+		}
+	}
 	at.busy(since)
 	all := results{Date: begin.Format("2006-01-02 15:04"), Commit: commit(),
 		Minutes: time.Since(begin).Minutes(), Machine: at, Versions: versions(),
-		Settings: r.with, Contenders: r.outcomes(), Notes: r.notes}
+		Settings: r.with, Contenders: r.outcomes(), Starts: begun, Notes: r.notes}
 	all.Complete = !o.quick && o.pods+o.updates == 0 && o.only+o.under+o.recording == "" &&
 		o.parts == allParts
 	return writeJSON(o.out, all)
@@ -194,7 +218,7 @@ func main() {
 	flag.IntVar(&o.pods, "pods", 0, "objects in the cache (default 10000)")
 	flag.IntVar(&o.updates, "updates", 0, "changes that are delivered (default 100000)")
 	flag.StringVar(&o.only, "only", "", "those whose name holds this")
-	flag.StringVar(&o.parts, "parts", allParts, "what to measure")
+	flag.StringVar(&o.parts, "parts", allParts, "what to measure, with commas")
 	flag.StringVar(&o.recording, "recording", "",
 		"a file to serve: what kubectl get -o json or kubelua record printed")
 	flag.StringVar(&o.under, "under", "", "a profiler's command line")

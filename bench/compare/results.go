@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
+
+	"kubelua/bench/replay"
 )
 
 // changes come in bursts, with a pause before each.
@@ -32,21 +34,35 @@ type settings struct {
 	Bursts        changes     `json:"bursts"`
 	Sizes         []cacheSize `json:"sizes"`
 	Parts         []string    `json:"parts"`
-	Recording     string      `json:"recording,omitempty"` // what was served
+
+	Varied      replay.Cluster `json:"varied"`
+	VariedKinds []kindSize     `json:"varied_kinds"`
+	Many        int            `json:"many"` // pods of the largest cache
+	ManyUpdates int            `json:"many_updates"`
+	Starts      int            `json:"starts"`
+	StartPods   int            `json:"start_pods"`
+
+	Recording string `json:"recording,omitempty"` // what was served
 }
 
 func fullSettings() settings {
 	return settings{Pods: 10000, Updates: 100000, SlowUpdates: 10000,
 		FewPods: 2000, FewUpdates: 2000,
 		Steady: changes{1000, 1, 5}, Bursts: changes{2000, 100, 100},
-		Sizes: []cacheSize{{1000, 40000}, {100000, 60000}}}
+		Sizes: []cacheSize{{1000, 40000}, {100000, 60000}},
+		Varied: replay.Cluster{Pods: 10000, EndpointSlices: 1500, Secrets: 3000, Nodes: 500,
+			Custom: 2000},
+		Many: 1000000, ManyUpdates: 100000, Starts: 10, StartPods: 100}
 }
 
 func quickSettings() settings {
 	return settings{Pods: 1000, Updates: 10000, SlowUpdates: 1000,
 		FewPods: 300, FewUpdates: 300,
 		Steady: changes{200, 1, 5}, Bursts: changes{500, 100, 100},
-		Sizes: []cacheSize{{100, 5000}, {5000, 5000}}}
+		Sizes: []cacheSize{{100, 5000}, {5000, 5000}},
+		Varied: replay.Cluster{Pods: 1000, EndpointSlices: 150, Secrets: 300, Nodes: 50,
+			Custom: 200},
+		Many: 50000, ManyUpdates: 20000, Starts: 3, StartPods: 100}
 }
 
 // figure is what all rounds say of one thing.
@@ -75,7 +91,8 @@ type results struct {
 	Versions   map[string]string `json:"versions"`
 	Settings   settings          `json:"settings"`
 	Contenders []outcome         `json:"contenders"`
-	Notes      []string          `json:"notes,omitempty"` // what went wrong
+	Starts     []outcome         `json:"starts,omitempty"` // of a process to its first event
+	Notes      []string          `json:"notes,omitempty"`  // what went wrong
 }
 
 // summarize makes figures of all rounds of a contender.

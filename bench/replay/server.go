@@ -204,11 +204,15 @@ func (c *collection) list(w http.ResponseWriter, e *encoding, query url.Values) 
 	w.Write(e.closeList(body))
 }
 
+// What can be done with what is served.
+var watched = metav1.Verbs{"get", "list", "watch"}
+
 // discover answers what a client may ask before it lists anything.
 func (s *Server) discover(w http.ResponseWriter, r *http.Request) {
 	groups := metav1.APIGroupList{Groups: []metav1.APIGroup{}}
 	groups.Kind, groups.APIVersion = "APIGroupList", "v1"
-	core := metav1.APIResourceList{GroupVersion: "v1", APIResources: []metav1.APIResource{}}
+	core := metav1.APIResourceList{GroupVersion: "v1", APIResources: []metav1.APIResource{{
+		Name: "namespaces", SingularName: "namespace", Kind: "Namespace", Verbs: watched}}}
 	answers := map[string]any{
 		"/version": map[string]string{"major": "1", "minor": "37", "gitVersion": "v1.37.2"},
 		"/api":     map[string]any{"kind": "APIVersions", "versions": []string{"v1"}},
@@ -229,7 +233,7 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request) {
 		lists.Kind = "APIResourceList"
 		lists.APIResources = append(lists.APIResources, metav1.APIResource{
 			Name: c.Resource.Resource, SingularName: strings.ToLower(c.Kind.Kind),
-			Namespaced: c.namespaced, Kind: c.Kind.Kind, Verbs: metav1.Verbs{"get", "list", "watch"}})
+			Namespaced: c.namespaced, Kind: c.Kind.Kind, Verbs: watched})
 	}
 	core.Kind, answers["/apis"] = "APIResourceList", groups
 	answer, is := answers[r.URL.Path]

@@ -1,55 +1,13 @@
 -- Makes Markdown of the measurements: all tables for bench/RESULTS.md, one for README.md.
 local asked = require "asked"
+local columns = require "columns"
 local figures = require "figures"
+local parts = require "parts"
 
 local tables = {}
 
--- A table of columns { title, function(contender) }, a row each contender.
-local function markdown(contenders, columns)
-    local head, line, rows = { "" }, { "---" }, {}
-    for _, column in ipairs(columns) do
-        head[#head + 1], line[#line + 1] = column[1], "---"
-    end
-    for _, contender in ipairs(contenders) do
-        local row = { contender.name }
-        for _, column in ipairs(columns) do
-            row[#row + 1] = column[2](contender)
-        end
-        rows[#rows + 1] = "| " .. table.concat(row, " | ") .. " |"
-    end
-    return ("| %s |\n|%s|\n%s\n"):format(table.concat(head, " | "), table.concat(line, "|"),
-        table.concat(rows, "\n"))
-end
-
-local function us(name)
-    return function(contender)
-        return figures.write(contender, name, "us")
-    end
-end
-
-local function ms(name)
-    return function(contender)
-        return figures.write(contender, name, "ms", 1000)
-    end
-end
-
-local function kb(name)
-    return function(contender)
-        return figures.write(contender, name, "KB", 1024)
-    end
-end
-
-local function plain(name)
-    return function(contender)
-        return figures.write(contender, name)
-    end
-end
-
-local function relative(results, name, inverse)
-    return function(contender)
-        return figures.write_range(figures.ratio(results, contender, name, inverse))
-    end
-end
+local markdown, us, ms, kb = columns.markdown, columns.us, columns.ms, columns.kb
+local plain, relative = columns.plain, columns.relative
 
 local function per_second(name)
     return function(contender)
@@ -71,29 +29,29 @@ local function sync(results, there)
 end
 
 local function update(results, there)
-    local columns = {
+    local wanted = {
         { "CPU an update", us "update_cpu" },
         { "updates per CPU, relative", relative(results, "update_cpu", true) },
         { "updates a second", per_second "update_wall" },
     }
     for _, size in ipairs(figures.sizes(results)) do
-        columns[#columns + 1] = { "CPU with " .. size .. " pods", us("update_cpu_" .. size) }
+        wanted[#wanted + 1] = { "CPU with " .. size .. " pods", us("update_cpu_" .. size) }
     end
     for _, size in ipairs(results.settings.sizes) do
-        columns[#columns + 1] = { "resident a pod of " .. size.pods,
+        wanted[#wanted + 1] = { "resident a pod of " .. size.pods,
             kb("rest_bytes_" .. size.pods) }
     end
-    return markdown(there, columns)
+    return markdown(there, wanted)
 end
 
 local function delays(_, there)
-    local columns = {}
+    local wanted = {}
     for _, kind in ipairs { "steady", "burst" } do
         for _, rank in ipairs { "p50", "p99", "max" } do
-            columns[#columns + 1] = { kind .. " " .. rank, ms(kind .. "_" .. rank) }
+            wanted[#wanted + 1] = { kind .. " " .. rank, ms(kind .. "_" .. rank) }
         end
     end
-    return markdown(there, columns)
+    return markdown(there, wanted)
 end
 
 local function relist(results, there)
@@ -149,20 +107,32 @@ local function preface(results, absent)
     return table.concat(lines, "\n\n") .. "\n"
 end
 
--- All tables, for bench/RESULTS.md.
-function tables.all(results)
-    local there, absent = figures.measured(results)
+-- The tables of the classic part.
+local function classic(results, there)
     local steady, bursts = results.settings.steady, results.settings.bursts
     return table.concat({
-        preface(results, absent),
         "### The first list, and what stays\n", sync(results, there),
         "### Updates, and the size of the cache\n", update(results, there),
         ("### From the write to the handler\n\nSteady: %d changes, one every %d ms. Burst: %d, %d "
             .. "at once every %d ms.\n"):format(steady.count, steady.pause_ms, bursts.count,
             bursts.burst, bursts.pause_ms), delays(results, there),
         "### A list of which nothing is new, after 410 Gone\n", relist(results, there),
-        "### Against what was asked\n", asked.table(results, there),
     }, "\n")
+end
+
+-- All tables, for bench/RESULTS.md: of the parts that were measured.
+function tables.all(results)
+    local there, absent = figures.measured(results)
+    local measured = figures.having(results, "update_cpu")
+    local all = {
+        preface(results, absent), #measured > 0 and classic(results, measured) or nil,
+    }
+    for _, part in ipairs { parts.varied, parts.scale, parts.starts } do
+        all[#all + 1] = part(results)
+    end
+    all[#all + 1] = "### Against what was asked\n"
+    all[#all + 1] = asked.table(results, there)
+    return table.concat(all, "\n")
 end
 
 -- The table of README.md.
