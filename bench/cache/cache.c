@@ -139,7 +139,8 @@ static timing apply_objects(kl__indexer *indexer, const kl_object_list *list)
     double from = now_ns();
 
     for (size_t i = 0; i < list->count; i += BATCH) {
-        kl__delta_batch batch = {deltas, 0, BATCH};
+        kl__delta_batch batch = {
+            .items = deltas, .count = 0, .capacity = BATCH};
 
         while (batch.count < BATCH && i + batch.count < list->count) {
             deltas[batch.count] =

@@ -20,5 +20,8 @@ void kl__delta_batch_clear(kl__delta_batch *batch)
         kl__delta_clear(&batch->items[i]);
     }
     kl__free(batch->items);
+    if (batch->turn != NULL) {
+        kl__delta_fifo_end_turn(batch->turn);
+    }
     *batch = (kl__delta_batch){0};
 }

@@ -15,7 +15,10 @@ enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16, GATHER_MAX = 64 };
 struct kl__delta_fifo {
     /* Guards everything below but clock and bound; rank FIFO. */
     kl__mutex mutex;
-    kl__cond changed; /* a delta was added or popped; closed; cancelled */
+    /* Two conditions, so that a pop by the reflector thread does not wake the
+     * informer thread for nothing. */
+    kl__cond filled;  /* there may be something to pop; closed */
+    kl__cond drained; /* there may be room; closed; cancelled */
     kl__clock *clock;
     size_t bound;
 
@@ -23,22 +26,30 @@ struct kl__delta_fifo {
     size_t capacity; /* 0 or a power of two */
     size_t head;
     size_t count;
-    size_t bounded; /* how many of `count` count towards the bound */
-    bool gathers;   /* see kl__delta_fifo_gather */
-    bool has_news;  /* unlock_and_tell broadcasts `changed` */
+    size_t bounded;           /* how many of `count` count towards the bound */
+    bool gathers;             /* see kl__delta_fifo_gather */
+    bool is_taken;            /* a batch has the turn */
+    kl__delta_batch returned; /* given back: goes before the ring; does not
+                                 count towards the bound */
+    bool has_news;            /* unlock_and_tell broadcasts `filled` */
+    bool has_room;            /* unlock_and_tell broadcasts `drained` */
     bool closed;
 };
 
-/* Unlocks the mutex, then broadcasts `changed` if there is news: a thread that
+/* Unlocks the mutex, then wakes the threads that have to know: a thread that
  * wakes while the mutex is held would only wait again. */
 static void unlock_and_tell(kl__delta_fifo *fifo)
 {
     bool has_news = fifo->has_news;
+    bool has_room = fifo->has_room;
 
-    fifo->has_news = false;
+    fifo->has_news = fifo->has_room = false;
     kl__mutex_unlock(&fifo->mutex);
     if (has_news) {
-        kl__cond_broadcast(&fifo->changed);
+        kl__cond_broadcast(&fifo->filled);
+    }
+    if (has_room) {
+        kl__cond_broadcast(&fifo->drained);
     }
 }
 
@@ -62,7 +73,8 @@ kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock)
         return NULL;
     }
     kl__mutex_init(&fifo->mutex, KL__RANK_FIFO);
-    kl__cond_init(&fifo->changed);
+    kl__cond_init(&fifo->filled);
+    kl__cond_init(&fifo->drained);
     fifo->clock = clock != NULL ? clock : kl__clock_real();
     fifo->bound = bound != 0 ? bound : DEFAULT_BOUND;
     return fifo;
@@ -77,7 +89,9 @@ void kl__delta_fifo_free(kl__delta_fifo *fifo)
         kl__delta_clear(delta_at(fifo, i));
     }
     kl__free(fifo->ring);
-    kl__cond_deinit(&fifo->changed);
+    kl__delta_batch_clear(&fifo->returned);
+    kl__cond_deinit(&fifo->drained);
+    kl__cond_deinit(&fifo->filled);
     kl__mutex_deinit(&fifo->mutex);
     kl__free(fifo);
 }
@@ -126,11 +140,16 @@ static kl_code append_locked(kl__delta_fifo *fifo, const kl__delta *delta)
     return KL_OK;
 }
 
+static bool is_empty_locked(const kl__delta_fifo *fifo)
+{
+    return fifo->count == 0 && fifo->returned.count == 0;
+}
+
 void kl__delta_fifo_gather(kl__delta_fifo *fifo, bool gathers)
 {
     kl__mutex_lock(&fifo->mutex);
     fifo->gathers = gathers;
-    if (!gathers && fifo->count > 0) {
+    if (!gathers && !is_empty_locked(fifo)) {
         fifo->has_news = true;
     }
     unlock_and_tell(fifo);
@@ -142,7 +161,7 @@ static void wake_waiters(void *arg)
     kl__delta_fifo *fifo = arg;
 
     kl__mutex_lock(&fifo->mutex);
-    kl__cond_broadcast(&fifo->changed);
+    kl__cond_broadcast(&fifo->drained);
     kl__mutex_unlock(&fifo->mutex);
 }
 
@@ -167,9 +186,9 @@ static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
         }
         /* While the producer gathers, the consumer may sleep although the queue
          * is full. */
-        kl__cond_broadcast(&fifo->changed);
+        kl__cond_broadcast(&fifo->filled);
         in_time =
-            kl__clock_wait(fifo->clock, &fifo->changed, &fifo->mutex, deadline);
+            kl__clock_wait(fifo->clock, &fifo->drained, &fifo->mutex, deadline);
     }
 }
 
@@ -316,11 +335,20 @@ static size_t batch_size_locked(const kl__delta_fifo *fifo, size_t max)
     return size != 0 ? size : 1;
 }
 
+/* Begins a turn with what was given back, or with the front of the ring. */
 static kl_code take_locked(kl__delta_fifo *fifo, kl__delta_batch *batch,
                            size_t max)
 {
-    size_t size = batch_size_locked(fifo, max);
+    size_t size;
 
+    if (fifo->returned.count > 0) {
+        *batch = fifo->returned;
+        fifo->returned = (kl__delta_batch){0};
+        batch->turn = fifo;
+        fifo->is_taken = true;
+        return KL_OK;
+    }
+    size = batch_size_locked(fifo, max);
     batch->items = kl__malloc(size * sizeof(*batch->items));
     if (batch->items == NULL) {
         return KL_ENOMEM;
@@ -333,29 +361,93 @@ static kl_code take_locked(kl__delta_fifo *fifo, kl__delta_batch *batch,
     }
     fifo->head = (fifo->head + size) & (fifo->capacity - 1);
     fifo->count -= size;
-    fifo->has_news = true;
+    fifo->has_room = true;
+    batch->turn = fifo;
+    fifo->is_taken = true;
     return KL_OK;
+}
+
+/* Waits until a turn can begin. A closed queue ends the wait only when it is
+ * empty and no turn is left that could give a batch back. */
+static kl_code wait_turn_locked(kl__delta_fifo *fifo, int64_t timeout_ms)
+{
+    int64_t deadline = kl__clock_after(fifo->clock, timeout_ms);
+    bool in_time = true;
+
+    while (fifo->is_taken || is_empty_locked(fifo)) {
+        if (fifo->closed && !fifo->is_taken) {
+            return KL_ECLOSED;
+        }
+        if (!in_time) {
+            return KL_ETIMEOUT;
+        }
+        in_time =
+            kl__clock_wait(fifo->clock, &fifo->filled, &fifo->mutex, deadline);
+    }
+    return KL_OK;
+}
+
+kl_code kl__delta_fifo_wait(kl__delta_fifo *fifo, int64_t timeout_ms)
+{
+    kl_code code;
+
+    kl__mutex_lock(&fifo->mutex);
+    code = wait_turn_locked(fifo, timeout_ms);
+    kl__mutex_unlock(&fifo->mutex);
+    return code;
 }
 
 kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
                            size_t max, int64_t timeout_ms)
 {
-    int64_t deadline = kl__clock_after(fifo->clock, timeout_ms);
-    bool in_time = true;
     kl_code code;
 
     kl__mutex_lock(&fifo->mutex);
-    while (fifo->count == 0 && !fifo->closed && in_time) {
-        in_time =
-            kl__clock_wait(fifo->clock, &fifo->changed, &fifo->mutex, deadline);
-    }
-    if (fifo->count > 0) {
+    code = wait_turn_locked(fifo, timeout_ms);
+    if (code == KL_OK) {
         code = take_locked(fifo, batch, max);
-    } else {
-        code = fifo->closed ? KL_ECLOSED : KL_ETIMEOUT;
     }
     unlock_and_tell(fifo);
     return code;
+}
+
+kl_code kl__delta_fifo_pop_objects(kl__delta_fifo *fifo, kl__delta_batch *batch,
+                                   size_t max)
+{
+    kl_code code = KL_ETIMEOUT;
+
+    kl__mutex_lock(&fifo->mutex);
+    if (!fifo->is_taken && fifo->returned.count == 0 && fifo->count > 0 &&
+        !is_alone(delta_at(fifo, 0))) {
+        code = take_locked(fifo, batch, max);
+    }
+    unlock_and_tell(fifo);
+    return code;
+}
+
+/* A thread that waits for its turn may have been woken in vain while the turn
+ * lasted, so it is woken now for all that is left. */
+static void end_turn_locked(kl__delta_fifo *fifo)
+{
+    fifo->is_taken = false;
+    fifo->has_news = !is_empty_locked(fifo) || fifo->closed;
+}
+
+void kl__delta_fifo_end_turn(kl__delta_fifo *fifo)
+{
+    kl__mutex_lock(&fifo->mutex);
+    end_turn_locked(fifo);
+    unlock_and_tell(fifo);
+}
+
+void kl__delta_fifo_give_back(kl__delta_fifo *fifo, kl__delta_batch *batch)
+{
+    kl__mutex_lock(&fifo->mutex);
+    fifo->returned = *batch;
+    fifo->returned.turn = NULL;
+    end_turn_locked(fifo);
+    unlock_and_tell(fifo);
+    *batch = (kl__delta_batch){0};
 }
 
 size_t kl__delta_fifo_length(kl__delta_fifo *fifo)
@@ -363,7 +455,7 @@ size_t kl__delta_fifo_length(kl__delta_fifo *fifo)
     size_t count;
 
     kl__mutex_lock(&fifo->mutex);
-    count = fifo->count;
+    count = fifo->count + fifo->returned.count;
     kl__mutex_unlock(&fifo->mutex);
     return count;
 }
@@ -372,6 +464,7 @@ void kl__delta_fifo_close(kl__delta_fifo *fifo)
 {
     kl__mutex_lock(&fifo->mutex);
     fifo->closed = true;
-    kl__cond_broadcast(&fifo->changed);
+    kl__cond_broadcast(&fifo->filled);
+    kl__cond_broadcast(&fifo->drained);
     kl__mutex_unlock(&fifo->mutex);
 }

@@ -1,10 +1,10 @@
 /*
  * delta_fifo.h - the ordered, bounded queue from the reflector thread, which
- * reads the stream, to the informer thread, which applies the deltas to the
- * indexer. Deltas keep the order of the stream, also across keys. A whole
- * relist is one Replaced delta, a resync is one Sync delta, and bookmarks and
- * errors keep their place. Objects are never merged. client-go's queues:
- * docs/KUBERNETES.md#delta-queue.
+ * reads the stream, to the thread that applies the deltas to the indexer: the
+ * informer thread, or the reflector thread itself. Deltas keep the order of the
+ * stream, also across keys. A whole relist is one Replaced delta, a resync is
+ * one Sync delta, and bookmarks and errors keep their place. Objects are never
+ * merged. client-go's queues: docs/KUBERNETES.md#delta-queue.
  */
 #ifndef KL_CACHE_DELTA_FIFO_H
 #define KL_CACHE_DELTA_FIFO_H
@@ -40,15 +40,18 @@ typedef struct kl__delta {
 
 void kl__delta_clear(kl__delta *delta);
 
+typedef struct kl__delta_fifo kl__delta_fifo;
+
 typedef struct kl__delta_batch {
     kl__delta *items;
     size_t count;
     size_t capacity;
+    kl__delta_fifo *turn; /* the queue that it was popped from; NULL: none */
 } kl__delta_batch;
 
+/* Drops the deltas. If the batch was popped, its turn ends: another one can be
+ * popped. */
 void kl__delta_batch_clear(kl__delta_batch *batch);
-
-typedef struct kl__delta_fifo kl__delta_fifo;
 
 /* `bound`: the maximum number of waiting deltas (0: 2,000, which is twice
  * client-go's batch size); a Replaced counts as one. Timeouts are on `clock`
@@ -93,16 +96,32 @@ bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
                               kl__cancel *cancel);
 
 /*
- * Moves up to `max` deltas from the front to `batch`, which is empty before. A
- * Replaced, a Sync or an error is always a batch of one. Blocks while the queue
- * is empty. KL_ETIMEOUT; KL_ECLOSED once the queue is closed and empty;
- * KL_ENOMEM, and nothing was moved. Only one consumer; it applies the batch
- * without the queue's lock.
+ * The consumers' calls. They take turns: a turn begins with a pop and ends when
+ * the batch is cleared or given back, and there is one turn at a time. So
+ * batches are applied one after the other, in the order of the queue, by
+ * whichever thread popped them, without the queue's lock.
+ *
+ * Pop moves up to `max` deltas from the front to `batch`, which is empty
+ * before. A Replaced, a Sync or an error is always a batch of one. Blocks while
+ * the queue is empty or another batch has the turn. KL_ETIMEOUT; KL_ECLOSED
+ * once the queue is closed and empty; KL_ENOMEM, and nothing was moved.
  */
 kl_code kl__delta_fifo_pop(kl__delta_fifo *fifo, kl__delta_batch *batch,
                            size_t max, int64_t timeout_ms);
+/* Blocks until there is something to pop, and pops nothing. KL_OK, or as
+ * pop. */
+kl_code kl__delta_fifo_wait(kl__delta_fifo *fifo, int64_t timeout_ms);
+/* Pops only objects and bookmarks, and never blocks. KL_ETIMEOUT: the queue is
+ * empty, something else is at its front, or another batch has the turn. */
+kl_code kl__delta_fifo_pop_objects(kl__delta_fifo *fifo, kl__delta_batch *batch,
+                                   size_t max);
+/* Takes a popped batch that could not be applied, and ends its turn. The next
+ * pop returns it, so no delta is lost or overtaken. Cannot fail. */
+void kl__delta_fifo_give_back(kl__delta_fifo *fifo, kl__delta_batch *batch);
+/* For kl__delta_batch_clear. */
+void kl__delta_fifo_end_turn(kl__delta_fifo *fifo);
 
-/* The number of queued deltas. */
+/* The number of queued deltas, without a batch that is being applied. */
 size_t kl__delta_fifo_length(kl__delta_fifo *fifo);
 
 /* Closes the queue and wakes all waiting threads. Queued deltas can still be

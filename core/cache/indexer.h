@@ -1,10 +1,10 @@
 /*
  * indexer.h - the cache of an informer: objects by key, and by the values of
- * any number of indexes. One writer (the informer thread), many readers. A
- * reader sees the state before or after a transaction, never between. The
- * writer never holds the lock for a time that grows with the cache: a relist is
- * prepared without the lock and swapped in. A reader holds the lock
- * while it adds a reference to each object that it returns.
+ * any number of indexes. One writer at a time (the turn of the delta_fifo),
+ * many readers. A reader sees the state before or after a transaction, never
+ * between. The writer never holds the lock for a time that grows with the
+ * cache: a relist is prepared without the lock and swapped in. A reader holds
+ * the lock while it adds a reference to each object that it returns.
  */
 #ifndef KL_CACHE_INDEXER_H
 #define KL_CACHE_INDEXER_H

@@ -1,7 +1,7 @@
 /*
  * listener.h - the events that wait for one handler, in order and bounded. The
- * informer thread pushes changes; the handler's thread, or the user's, pulls
- * events.
+ * thread that changes the cache pushes changes; the handler's thread, or the
+ * user's, pulls events.
  */
 #ifndef KL_INFORMER_LISTENER_H
 #define KL_INFORMER_LISTENER_H
@@ -41,7 +41,8 @@ typedef struct kl__listener {
     bool is_closed;
     bool has_merged; /* it has merged a change at least once */
 
-    /* The informer thread's: empty notes, reserved for the next push. */
+    /* Empty notes, reserved for the next push; the processor's distribute lock
+     * guards them. */
     kl__list spares;
     size_t spare_count;
 } kl__listener;
@@ -53,7 +54,8 @@ void kl__listener_init(kl__listener *listener,
 void kl__listener_deinit(kl__listener *listener);
 
 /*
- * The informer thread calls these. Reserve makes sure that `count` changes, and
+ * The thread that changes the cache calls these, with the processor's
+ * distribute lock held. Reserve makes sure that `count` changes, and
  * synced, can be pushed without further memory; false: out of memory.
  * free_spares frees the notes that were not used.
  */

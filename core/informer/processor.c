@@ -329,6 +329,16 @@ static void warn_locked(kl__processor *processor,
     kl__mutex_lock(&processor->listeners);
 }
 
+bool kl__processor_has_room(kl__processor *processor)
+{
+    bool has_room;
+
+    kl__mutex_lock(&processor->listeners);
+    has_room = find_full_locked(processor) == NULL;
+    kl__mutex_unlock(&processor->listeners);
+    return has_room;
+}
+
 static void wake_waiter(void *arg)
 {
     kl__processor_made_room(arg);

@@ -1,7 +1,8 @@
 /*
- * processor.h - the registrations of an informer. The informer thread changes
- * the cache through it: the change, and the push of its events to every
- * listener, are one step under the distribute lock.
+ * processor.h - the registrations of an informer. The informer thread, or the
+ * reflector thread in its place, changes the cache through it: the change, and
+ * the push of its events to every listener, are one step under the distribute
+ * lock.
  */
 #ifndef KL_INFORMER_PROCESSOR_H
 #define KL_INFORMER_PROCESSOR_H
@@ -24,7 +25,8 @@ kl__processor *kl__processor_new(kl__indexer *indexer, kl__health *health,
 void kl__processor_free(kl__processor *processor);
 
 /*
- * The informer thread calls these. Each changes the indexer and pushes to every
+ * The thread that has the turn of the delta_fifo calls these. Each changes the
+ * indexer and pushes to every
  * listener as one step (rank DISTRIBUTE): a registration that is added
  * meanwhile has the change in its snapshot or gets it as an event, never both,
  * never neither. KL_ENOMEM: neither the indexer nor a listener has changed; the
@@ -58,6 +60,8 @@ int64_t kl__processor_next_resync(kl__processor *processor);
 /* Blocks while a listener with every_change is full. After a second, and then
  * once a minute, the log names that handler. KL_ECANCELED, KL_ECLOSED. */
 kl_code kl__processor_wait_room(kl__processor *processor, kl__cancel *cancel);
+/* True if kl__processor_wait_room would not block. */
+bool kl__processor_has_room(kl__processor *processor);
 
 /* Arguments of kl__processor_add, which any thread may call: those of
  * kl_informer_add_handler (handler set) or kl_informer_subscribe (queue set).

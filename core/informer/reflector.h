@@ -26,6 +26,11 @@ typedef struct kl__reflector_options {
                          closed must fire it, too */
     kl__clock *clock; /* borrowed; NULL: the real one */
     const char *name; /* for logs; copied; required */
+    /* Called on the reflector's thread when it has queued all events that have
+     * come, and is about to wait for more. It may apply them itself; what it
+     * leaves in the queue is for the informer thread. NULL: leave all. */
+    void (*apply_queued)(void *context);
+    void *context;           /* its argument; borrowed */
     int64_t idle_timeout_ms; /* 0: 90 s; < 0: never */
     int64_t stall_ms; /* how long the queue may be full before the watch is
                          closed, to be resumed later; 0: 15 s */

@@ -216,11 +216,14 @@ static int64_t item_timeout(const kl__reflector *self, const attempt *now)
     return wait_ms;
 }
 
-/* Makes the queue gather the items of a burst, or hand them over. */
+/* Makes the queue gather the items of a burst, or apply them. */
 static void set_gathering(kl__reflector *self, attempt *now, bool gathers)
 {
     if (now->gathers != gathers) {
         now->gathers = gathers;
+        if (!gathers && self->options.apply_queued != NULL) {
+            self->options.apply_queued(self->options.context);
+        }
         kl__delta_fifo_gather(self->options.fifo, gathers);
     }
 }

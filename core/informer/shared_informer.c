@@ -1,6 +1,6 @@
 /*
  * shared_informer.c - starts and stops the reflector's thread and the informer
- * thread, and runs the latter: queue -> cache -> listeners; see
+ * thread, and applies the queue on both: queue -> cache -> listeners; see
  * shared_informer.h.
  */
 #include "informer/shared_informer.h"
@@ -36,9 +36,12 @@ struct kl__shared_informer {
     kl__thread informing;
     kl__health health;
 
+    /* Only the reflector's thread uses this: it was detached, and frees all at
+     * its end. */
+    bool reflector_frees;
     /* Only the informer thread uses these. */
-    bool starves;  /* it waits for memory */
-    bool orphaned; /* the thread was detached: it frees all at its end */
+    bool starves;        /* it waits for memory */
+    bool informer_frees; /* as reflector_frees, for this thread */
 
     /* The informer thread sleeps on these while it waits for memory; they guard
      * no field. Rank REFLECTOR; never held with the reflector's mutex. */
@@ -139,6 +142,28 @@ static bool process_batch(kl__shared_informer *self, kl__delta_batch *batch)
     return true;
 }
 
+/*
+ * Applies the objects that wait in the queue, on the reflector's thread, which
+ * has just queued them: the informer thread then sleeps on. It never waits: the
+ * informer thread gets what has to wait for memory or for room in a listener,
+ * and lists, errors and resyncs. While that thread applies a batch it has the
+ * turn, and this does nothing.
+ */
+static void apply_queued(void *arg)
+{
+    kl__shared_informer *self = arg;
+    kl__delta_batch batch = {0};
+
+    while (kl__processor_has_room(self->processor) &&
+           kl__delta_fifo_pop_objects(self->fifo, &batch, BATCH_MAX) == KL_OK) {
+        if (kl__processor_apply(self->processor, &batch) != KL_OK) {
+            kl__delta_fifo_give_back(self->fifo, &batch);
+            return;
+        }
+        kl__delta_batch_clear(&batch);
+    }
+}
+
 /* The time to wait for the queue: until the next resync. */
 static int64_t until_resync(const kl__shared_informer *self)
 {
@@ -172,10 +197,15 @@ static bool run_once(kl__shared_informer *self)
     if (wait_ms == 0 && kl__processor_resync(self->processor) == KL_ENOMEM) {
         log_starving(self);
     }
-    if (kl__processor_wait_room(self->processor, &self->stop.token) != KL_OK) {
-        return false;
+    code = kl__delta_fifo_wait(self->fifo, wait_ms);
+    if (code == KL_OK) {
+        /* Without the turn: the wait may take long. */
+        if (kl__processor_wait_room(self->processor, &self->stop.token) !=
+            KL_OK) {
+            return false;
+        }
+        code = kl__delta_fifo_pop(self->fifo, &batch, BATCH_MAX, 0);
     }
-    code = kl__delta_fifo_pop(self->fifo, &batch, BATCH_MAX, wait_ms);
     switch (code) {
     case KL_OK:
         is_long = is_long_list(&batch);
@@ -194,9 +224,23 @@ static bool run_once(kl__shared_informer *self)
     }
 }
 
+/* The reflector's thread. It uses the reflector, the queue, and, while it has
+ * the queue's turn, the indexer and the processor. */
+static void *run_reflector(void *arg)
+{
+    kl__shared_informer *self = arg;
+
+    kl__reflector_run(self->reflector);
+    if (self->reflector_frees) {
+        kl__thread_join(&self->informing);
+        destroy_informer(self);
+    }
+    return NULL;
+}
+
 /*
- * The informer thread, the only writer of the indexer. It uses the queue, the
- * indexer and the processor. It ends when the queue is closed and empty, or at
+ * The informer thread. It uses the queue, the processor, and, while it has the
+ * queue's turn, the indexer. It ends when the queue is closed and empty, or at
  * once when it is stopped or its client is closed.
  */
 static void *run_informer(void *arg)
@@ -207,7 +251,7 @@ static void *run_informer(void *arg)
     }
     kl__processor_close(self->processor);
     kl__health_end(&self->health);
-    if (self->orphaned) {
+    if (self->informer_frees) {
         kl__thread_join(&self->reflecting);
         destroy_informer(self);
     }
@@ -248,6 +292,8 @@ static bool make_parts(kl__shared_informer *self,
         .stop = &self->stop.token,
         .clock = self->clock,
         .name = self->name,
+        .apply_queued = apply_queued,
+        .context = self,
         .idle_timeout_ms = options->idle_timeout_ms,
         .page_size = options->page_size,
         .no_streaming_list = options->no_streaming_list,
@@ -288,8 +334,8 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
                          err) != KL_OK) {
         goto fail;
     }
-    if (kl__thread_start(&self->reflecting, "kl-reflector", kl__reflector_run,
-                         self->reflector, err) != KL_OK) {
+    if (kl__thread_start(&self->reflecting, "kl-reflector", run_reflector, self,
+                         err) != KL_OK) {
         kl__cancel_fire(&self->stop.token);
         kl__delta_fifo_close(self->fifo);
         kl__thread_join(&self->informing);
@@ -305,8 +351,14 @@ fail:
 void kl__shared_informer_stop(kl__shared_informer *self)
 {
     if (kl__thread_is_self(&self->informing)) {
-        self->orphaned = true;
+        self->informer_frees = true;
         kl__thread_detach(&self->informing);
+        kl__cancel_fire(&self->stop.token);
+        return;
+    }
+    if (kl__thread_is_self(&self->reflecting)) {
+        self->reflector_frees = true;
+        kl__thread_detach(&self->reflecting);
         kl__cancel_fire(&self->stop.token);
         return;
     }

@@ -18,8 +18,12 @@
  * Stop, in the reverse order of start: fire the token; the reflector returns,
  * closes the queue, and is joined; the informer thread returns, closes the
  * processor, and is joined; then all is freed. If the last user is removed on
- * the informer thread (inside an index function), that thread cannot join
+ * one of the two threads (inside an index function), that thread cannot join
  * itself: it does the rest at its end.
+ *
+ * The thread that has the turn of the delta_fifo is the indexer's only writer:
+ * the informer thread, or, for the few objects that it queued before it waits
+ * for more, the reflector's thread.
  */
 #ifndef KL_INFORMER_SHARED_INFORMER_H
 #define KL_INFORMER_SHARED_INFORMER_H

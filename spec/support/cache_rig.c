@@ -76,7 +76,7 @@ static void describe(char *text, size_t size, const kl__change_list *changes)
 const char *cache_apply(kl__indexer *indexer, kl__delta *items, size_t count)
 {
     static char text[1024];
-    kl__delta_batch batch = {items, count, count};
+    kl__delta_batch batch = {.items = items, .count = count, .capacity = count};
     kl__change_list changes = {0};
 
     assert_int_equal(cache_transact_batch(indexer, &batch, &changes), KL_OK);

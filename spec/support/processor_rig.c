@@ -104,7 +104,7 @@ void rig_replace(processor_rig *rig, kl_object_list list, const char *version)
 void rig_apply(processor_rig *rig, kl__delta_type type, kl_object *object)
 {
     kl__delta delta = {.type = type, .object = object};
-    kl__delta_batch batch = {&delta, 1, 1};
+    kl__delta_batch batch = {.items = &delta, .count = 1, .capacity = 1};
 
     assert_int_equal(kl__processor_apply(rig->processor, &batch), KL_OK);
     kl__delta_clear(&delta);

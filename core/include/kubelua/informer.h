@@ -186,10 +186,10 @@ typedef struct kl_index_sink kl_index_sink;
 KL_API kl_code kl_index_emit(kl_index_sink *sink, const char *value,
                              size_t length);
 
-/* Emits the index values of `object`, parsed as `root`. Runs on the informer
- * thread, and for the objects in the cache on the thread that calls
- * kl_informer_add_index; no lock is held. If it fails, the object is left out
- * of the index, and the error is logged. */
+/* Emits the index values of `object`, parsed as `root`. Runs on one of the
+ * informer's threads at a time, and for the objects in the cache on the thread
+ * that calls kl_informer_add_index; no lock is held. If it fails, the object is
+ * left out of the index, and the error is logged. */
 typedef kl_code (*kl_index_fn)(void *context, const kl_object *object,
                                const kl_value *root, kl_index_sink *sink);
 

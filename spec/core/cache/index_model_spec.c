@@ -149,7 +149,7 @@ static void apply_some(kl__indexer *indexer, int *version, size_t count,
                        uint32_t deletes)
 {
     kl__delta deltas[64];
-    kl__delta_batch batch = {deltas, 0, 64};
+    kl__delta_batch batch = {.items = deltas, .count = 0, .capacity = 64};
     kl__change_list changes = {0};
 
     for (; batch.count < count; batch.count++) {
@@ -245,7 +245,7 @@ static kl_code change_without_memory(void *context)
 {
     kl__indexer *indexer = context;
     kl__delta deltas[24];
-    kl__delta_batch batch = {deltas, 24, 24};
+    kl__delta_batch batch = {.items = deltas, .count = 24, .capacity = 24};
     kl__change_list changes = {0};
     kl_code code = KL_OK;
 
@@ -421,7 +421,8 @@ static void keys_and_namespaces_take_at_most_80_bytes_an_object(void **state)
     indexer = kl__indexer_new();
     for (size_t i = 0; i < MANY; i += STEP) {
         kl__delta deltas[STEP];
-        kl__delta_batch batch = {deltas, STEP, STEP};
+        kl__delta_batch batch = {
+            .items = deltas, .count = STEP, .capacity = STEP};
         kl__change_list changes;
 
         for (size_t k = 0; k < STEP; k++) {

@@ -432,7 +432,7 @@ static void an_index_that_comes_between_prepare_and_commit_is_kept(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl__delta item = cache_delta(KL__DELTA_ADDED, pod_on("web", "a", "n1", 1));
-    kl__delta_batch batch = {&item, 1, 1};
+    kl__delta_batch batch = {.items = &item, .count = 1, .capacity = 1};
     kl__transaction *transaction = kl__indexer_prepare(indexer, &batch);
 
     (void)state;

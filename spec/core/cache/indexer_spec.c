@@ -255,7 +255,7 @@ static void a_transaction_without_commit_changes_nothing(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
     kl__delta item = cache_delta(KL__DELTA_ADDED, pod_on("web", "a", "n1", 1));
-    kl__delta_batch batch = {&item, 1, 1};
+    kl__delta_batch batch = {.items = &item, .count = 1, .capacity = 1};
 
     (void)state;
     cache_add_path(indexer, "node", "spec.nodeName");
@@ -279,7 +279,7 @@ static kl_code live(void *context)
     kl__indexer *indexer = kl__indexer_new();
     kl__index_options options = {.name = "node"};
     kl__delta items[3];
-    kl__delta_batch batch = {items, 3, 3};
+    kl__delta_batch batch = {.items = items, .count = 3, .capacity = 3};
     kl__change_list changes = {0};
     kl_object_list list = {0};
     kl_string_list values = {0};

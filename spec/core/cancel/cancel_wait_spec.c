@@ -118,42 +118,43 @@ static void block_replace(void *scene_)
 static void block_room(void *scene_)
 {
     scene *self = scene_;
-
     (void)kl__delta_fifo_wait_room(self->fifo, -1, &self->cancel);
 }
 
 static void block_pop(void *scene_)
 {
-    scene *self = scene_;
     kl__delta_batch batch = {0};
 
-    (void)kl__delta_fifo_pop(self->fifo, &batch, 10, -1);
+    (void)kl__delta_fifo_pop(((scene *)scene_)->fifo, &batch, 10, -1);
     kl__delta_batch_clear(&batch);
 }
 
-#define FIFO(name, block_, cancel_)                                  \
-    {                                                                \
-        .call = (name), .against = "a full queue", .set_up = set_up, \
-        .begin = begin_full, .block = (block_), .cancel = (cancel_), \
-        .end = end_fifo, .tear_down = free                           \
+static void block_wait(void *scene_)
+{
+    (void)kl__delta_fifo_wait(((scene *)scene_)->fifo, -1);
+}
+
+#define FIFO(name, against_, begin_, block_, cancel_)              \
+    {                                                              \
+        .call = (name), .against = (against_), .set_up = set_up,   \
+        .begin = (begin_), .block = (block_), .cancel = (cancel_), \
+        .end = end_fifo, .tear_down = free                         \
     }
+#define FULL(name, block_, cancel_) \
+    FIFO(name, "a full queue", begin_full, block_, cancel_)
+#define EMPTY(name, block_) \
+    FIFO(name, "an empty queue", begin_empty, block_, close_fifo)
 
 static void the_queue_of_deltas(void **state)
 {
     static const trial trials[] = {
-        FIFO("kl__delta_fifo_push", block_push, fire),
-        FIFO("kl__delta_fifo_replace", block_replace, fire),
-        FIFO("kl__delta_fifo_wait_room", block_room, fire),
-        FIFO("kl__delta_fifo_push", block_push, close_fifo),
-        FIFO("kl__delta_fifo_wait_room", block_room, close_fifo),
-        {.call = "kl__delta_fifo_pop",
-         .against = "an empty queue",
-         .set_up = set_up,
-         .begin = begin_empty,
-         .block = block_pop,
-         .cancel = close_fifo,
-         .end = end_fifo,
-         .tear_down = free},
+        FULL("kl__delta_fifo_push", block_push, fire),
+        FULL("kl__delta_fifo_replace", block_replace, fire),
+        FULL("kl__delta_fifo_wait_room", block_room, fire),
+        FULL("kl__delta_fifo_push", block_push, close_fifo),
+        FULL("kl__delta_fifo_wait_room", block_room, close_fifo),
+        EMPTY("kl__delta_fifo_pop", block_pop),
+        EMPTY("kl__delta_fifo_wait", block_wait),
     };
 
     (void)state;

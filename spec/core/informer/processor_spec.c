@@ -315,7 +315,7 @@ static void an_event_that_was_pulled_outlives_its_registration(void **state)
 static kl_code change(kl__processor *processor, kl__indexer *indexer,
                       kl_registration *handler, kl__delta *delta)
 {
-    kl__delta_batch batch = {delta, 1, 1};
+    kl__delta_batch batch = {.items = delta, .count = 1, .capacity = 1};
     size_t before = kl__indexer_count(indexer);
     kl_code code = kl__processor_apply(processor, &batch);
     kl_event event;

@@ -55,7 +55,7 @@ static kl_object *twin(const char *name, int version)
 static void change_some(stage *self)
 {
     kl__delta items[6];
-    kl__delta_batch batch = {items, 0, 6};
+    kl__delta_batch batch = {.items = items, .count = 0, .capacity = 6};
     size_t count = 1 + draw(&self->seed, 4);
 
     while (batch.count < count) {
