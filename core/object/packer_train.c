@@ -11,7 +11,10 @@
 #include <string.h>
 #include <zdict.h>
 
-enum { HEAD = 1024 /* bytes of the dictionary's statistics */ };
+enum {
+    HEAD = 1024,      /* bytes of the dictionary's statistics */
+    ROOM = 512 * 1024 /* more than the tables of a ZSTD_CDict at level 1 */
+};
 
 void kl__packer_forget_samples(kl__packer *self)
 {
@@ -46,11 +49,24 @@ static size_t choose_content(const kl__packer *self, char *content, size_t room)
     return used;
 }
 
+/* True if there is memory for a ZSTD_CDict. Without it, ZSTD_createCDict of
+ * zstd 1.5.4 follows a NULL pointer. This asks for more than zstd will, just
+ * before; if another thread takes that memory meanwhile, zstd still crashes. */
+static bool has_room(size_t length)
+{
+    void *room = kl__malloc(length + ROOM);
+
+    kl__free(room);
+    return room != NULL;
+}
+
 /* Makes the two forms of a dictionary, for reading and for writing. */
 static bool adopt_dictionary(kl__packer *self, const char *bytes, size_t length)
 {
     kl__dictionary *reads = kl__dictionary_new(bytes, length, self->sample);
-    ZSTD_CDict *writes = ZSTD_createCDict(bytes, length, KL__PACK_LEVEL);
+    ZSTD_CDict *writes = has_room(length)
+                             ? ZSTD_createCDict(bytes, length, KL__PACK_LEVEL)
+                             : NULL;
 
     if (reads == NULL || writes == NULL) {
         kl__dictionary_unref(reads);

@@ -25,6 +25,7 @@
 /* zstd takes its memory from malloc: these stand before its own, and fail where
  * a test says so. */
 static bool zstd_fails;
+static unsigned dictionaries_asked_for;
 
 ZSTD_DCtx *ZSTD_createDCtx(void)
 {
@@ -46,6 +47,7 @@ ZSTD_CDict *ZSTD_createCDict(const void *bytes, size_t length, int level)
 {
     ZSTD_CDict *(*next)(const void *, size_t, int);
 
+    dictionaries_asked_for++;
     *(void **)&next = dlsym(RTLD_NEXT, "ZSTD_createCDict");
     return zstd_fails ? NULL : next(bytes, length, level);
 }
@@ -79,6 +81,32 @@ static void without_memory_for_zstd_an_object_stays_plain(void **state)
     kl_object_close(object);
     kl_object_unref(object);
     kl__packer_free(packer);
+}
+
+static void *refuse_large(size_t size)
+{
+    return size < 400000 ? malloc(size) : NULL;
+}
+
+/* zstd 1.5.4 crashes there. */
+static void zstd_is_not_asked_for_a_dictionary_without_memory(void **state)
+{
+    const kl_allocator small = {refuse_large, realloc, free};
+    unsigned before = dictionaries_asked_for;
+    kl__packer *packer;
+
+    (void)state;
+    kl_set_allocator(&small);
+    packer = kl__packer_new();
+    for (unsigned i = 0; i < 1000; i++) {
+        kl_object *object = pack_one(packer, i);
+
+        assert_false(kl__object_is_packed(object));
+        kl_object_unref(object);
+    }
+    kl__packer_free(packer);
+    kl_set_allocator(NULL);
+    assert_int_equal(dictionaries_asked_for, before);
 }
 
 static kl_code pack_and_read(void *context)
@@ -324,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PACK_TEST(without_memory_for_zstd_an_object_stays_plain),
+        PACK_TEST(zstd_is_not_asked_for_a_dictionary_without_memory),
         PACK_TEST(without_memory_nothing_is_lost),
         PACK_TEST(a_damaged_frame_aborts_with_a_message),
         PACK_TEST(a_frame_that_was_cut_aborts_with_a_message),
