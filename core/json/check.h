@@ -32,15 +32,12 @@ typedef struct kl__outline {
  * stands for bit 0 of the next block: 1 if the last byte of this block was what
  * the comment says. */
 typedef struct kl__check {
-    uint64_t brace;  /* { */
-    uint64_t list;   /* [ */
-    uint64_t member; /* a comma in an object */
-    uint64_t value;  /* a colon, or a comma in an array */
-    uint64_t key;    /* the closing quote of a member's name */
-    uint64_t done;   /* the end of a string, array or object */
+    uint64_t start;  /* a bracket that opens, a colon or a comma */
+    uint64_t open;   /* a bracket that opens */
+    uint64_t member; /* an opening brace, or a comma in an object */
+    uint64_t key;    /* part of a member's name, such as its closing quote */
     uint64_t scalar; /* a byte of a number, or of true, false or null */
     size_t scalar_length;
-    uint64_t in_key;    /* in a string that is a member's name */
     uint64_t hex;       /* bits at which \u needs its four digits */
     uint64_t first_hex; /* the first of the four */
 } kl__check;

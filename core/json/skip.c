@@ -1,8 +1,8 @@
 /*
- * skip.c - see skip.h. Reads 64 bytes at a time with SSE2 or AVX2
- * (skip_blocks.c), else eight at a time in strings, where most bytes are, and
- * one by one outside of them. With an outline, check_rules.h checks the same 64
- * bytes.
+ * skip.c - see skip.h. Reads 64 bytes at a time with SSE2, AVX2 or
+ * AVX-512 (skip_blocks.c), else eight at a time in strings, where most bytes
+ * are, and one by one outside of them. With an outline, check_rules.h checks
+ * the same 64 bytes.
  */
 #include "json/skip.h"
 
@@ -16,6 +16,8 @@ bool kl__skip_begin(kl__skip *skip, char first)
 {
     skip->depth = 0;
     skip->spaces = 0;
+    skip->top = 0;
+    skip->way = KL__SKIP_BEST;
     skip->in_string = false;
     skip->is_escaped = false;
     skip->is_scalar = false;
@@ -33,8 +35,9 @@ void kl__skip_outline(kl__skip *skip, kl__outline *outline)
     outline->is_sure = false;
     outline->count = 0;
     skip->outline = outline;
-    skip->taken = 1;                       /* the opening brace */
-    skip->check = (kl__check){.brace = 1}; /* the last byte was a brace */
+    skip->taken = 1; /* the opening brace */
+    /* The last byte was a brace. */
+    skip->check = (kl__check){.start = 1, .open = 1, .member = 1};
 }
 
 static unsigned char class_of(char byte)

@@ -20,6 +20,14 @@ typedef enum kl__skip_result {
     KL__SKIP_TOO_DEEP  /* *at opens a bracket deeper than KL_MAX_DEPTH */
 } kl__skip_result;
 
+/* The instructions that read blocks of 64 bytes. All find the same. */
+typedef enum kl__skip_way {
+    KL__SKIP_BEST, /* the fastest that the machine has */
+    KL__SKIP_SSE2,
+    KL__SKIP_AVX2,
+    KL__SKIP_AVX512
+} kl__skip_way;
+
 typedef struct kl__skip {
     size_t depth;  /* open brackets */
     size_t spaces; /* bytes of whitespace outside of strings */
@@ -27,7 +35,11 @@ typedef struct kl__skip {
     bool is_escaped;  /* the last byte was a backslash that escapes the next */
     bool is_scalar;   /* a number or word: no byte marks its end */
     bool in_metadata; /* bracket 1 is the value of the member "metadata" */
-    uint64_t braces[KL_MAX_DEPTH / 64]; /* bit i: bracket i is a brace */
+    /* The kinds of the open brackets, 1: brace. Bit 0 of `top` is the innermost
+     * one; `below` has those that are further out than 64. */
+    uint64_t top;
+    uint64_t below[KL_MAX_DEPTH / 64 - 1];
+    kl__skip_way way; /* KL__SKIP_BEST; specs set another one */
 
     kl__outline *outline; /* to fill; NULL: none, or the check gave up */
     kl__check check;
@@ -43,6 +55,9 @@ bool kl__skip_begin(kl__skip *skip, char first);
  * of the value so far must stay in memory right before *at. Borrows `outline`
  * until the value ends. */
 void kl__skip_outline(kl__skip *skip, kl__outline *outline);
+
+/* True if the machine has these instructions; false for KL__SKIP_BEST. */
+bool kl__skip_has(kl__skip_way way);
 
 /* Consumes bytes from *at up to `end` at most, and moves *at. */
 kl__skip_result kl__skip_run(kl__skip *skip, const char **at, const char *end);

@@ -2,7 +2,8 @@
  * skip_blocks.c - see skip_blocks.h. For each block: (1) block.h finds strings
  * and brackets; (2) a walk over the brackets finds the end of the value, and
  * which bytes are in an object; (3) with an outline, check_rules.h checks that
- * the block is JSON.
+ * the block is JSON. A pod of 7.6 KB takes 2.4 us with AVX-512, 3.0 us with
+ * AVX2 (2.7 GHz).
  */
 #include "json/skip_blocks.h"
 
@@ -109,6 +110,32 @@ static void walk_brackets(kl__skip *skip, const kl__block *block,
     }
 }
 
+/* Counts the brackets of a block with braces only, in objects only, instead of
+ * walking over them: most of managedFields is such. False, with `skip`
+ * unchanged: this is no such block; or the value may end in it; or it may have
+ * names for the outline. */
+static bool count_braces(kl__skip *skip, const kl__block *block, walk *found)
+{
+    const uint64_t all = ~UINT64_C(0);
+    unsigned opens = (unsigned)__builtin_popcountll(block->opens);
+    unsigned closes = (unsigned)__builtin_popcountll(block->closes);
+    /* How many of the innermost open brackets are braces: 63 at most. */
+    unsigned braces = (unsigned)__builtin_ctzll(~(skip->top & all >> 1));
+
+    if (closes >= braces ||
+        ((block->opens | block->closes) & ~block->braces) != 0 ||
+        skip->depth < 2 + (size_t)skip->in_metadata + closes ||
+        skip->depth + opens >= KL__BLOCK_SIZE) {
+        return false;
+    }
+    *found =
+        (walk){.result = KL__SKIP_MORE, .end = KL__BLOCK_SIZE, .objects = all};
+    skip->top = ~(~(skip->top >> closes) << opens);
+    skip->depth += opens;
+    skip->depth -= closes;
+    return true;
+}
+
 /* Adds the names of the outermost members, and of the members of metadata, to
  * the outline. False: too many. */
 static bool note_keys(kl__skip *skip, const walk *found, uint64_t keys)
@@ -154,57 +181,87 @@ static int take_block(kl__skip *skip, const kl__block *block, const char *bytes,
     if (skip->outline != NULL) {
         outline_block(skip, block, bytes, found);
     }
-    skip->spaces += count_bits(block->spaces & up_to(found->end));
-    skip->in_string = block->ends_in_string;
-    skip->is_escaped = block->ends_escaped;
+    if (block->spaces != 0) { /* counting may be a function call */
+        skip->spaces += count_bits(block->spaces & up_to(found->end));
+    }
     skip->taken += (size_t)found->end;
     return found->end;
 }
 
+static kl__border border_of(const kl__skip *skip)
+{
+    return (kl__border){.string = skip->in_string ? ~UINT64_C(0) : 0,
+                        .escape = skip->is_escaped ? 1 : 0};
+}
+
+static void store_border(kl__skip *skip, const kl__border *border)
+{
+    skip->in_string = border->string != 0;
+    skip->is_escaped = border->escape != 0;
+}
+
 typedef void (*look_fn)(kl__marks *all, const char *bytes);
 
-/* Consumes whole blocks; stops at a backslash outside of strings. */
-static inline kl__skip_result run_with(look_fn look, kl__skip *skip,
-                                       const char **at, const char *end)
+/* Consumes whole blocks; stops at a backslash outside of strings. Works on a
+ * copy of the state, which the compiler keeps in registers where it can. */
+static inline kl__skip_result run_with(look_fn look, kl__between_fn between,
+                                       kl__skip *skip, const char **at,
+                                       const char *end)
 {
     walk found = {.result = KL__SKIP_MORE};
+    kl__skip now = *skip;
+    kl__border border = border_of(skip);
+    const char *bytes = *at;
 
-    while (found.result == KL__SKIP_MORE && end - *at >= KL__BLOCK_SIZE) {
+    while (found.result == KL__SKIP_MORE && end - bytes >= KL__BLOCK_SIZE) {
+        kl__border behind = border;
         kl__block block;
         kl__marks all;
 
-        look(&all, *at);
-        if (!kl__block_read(&block, &all, *at, skip->in_string,
-                            skip->is_escaped)) {
-            skip->outline = NULL;
+        look(&all, bytes);
+        if (!kl__block_read(&block, &all, bytes, &behind, between)) {
+            now.outline = NULL;
             break;
         }
-        walk_brackets(skip, &block, *at, &found);
-        *at += take_block(skip, &block, *at, &found);
+        border = behind;
+        if (!count_braces(&now, &block, &found)) {
+            walk_brackets(&now, &block, bytes, &found);
+        }
+        bytes += take_block(&now, &block, bytes, &found);
     }
+    *at = bytes;
+    *skip = now;
+    store_border(skip, &border);
     return found.result;
 }
 
-/* `flatten` inlines everything above into one loop without calls. It is
- * compiled twice: with AVX2, and with SSE2 only. */
-static __attribute__((flatten)) KL__WIDE kl__skip_result
-run_wide(kl__skip *skip, const char **at, const char *end)
+/* `flatten` inlines everything above into one loop without calls. SSE2, for
+ * machines from before 2013, and `cold` are for the size of the library. */
+static __attribute__((flatten)) KL__AVX512 kl__skip_result
+run_avx512(kl__skip *skip, const char **at, const char *end)
 {
-    return run_with(kl__look_wide, skip, at, end);
+    return run_with(kl__look_avx512, kl__between_clmul, skip, at, end);
 }
 
-static __attribute__((flatten)) kl__skip_result
-run_narrow(kl__skip *skip, const char **at, const char *end)
+static __attribute__((flatten)) KL__AVX2 kl__skip_result
+run_avx2(kl__skip *skip, const char **at, const char *end)
 {
-    return run_with(kl__look, skip, at, end);
+    return run_with(kl__look_avx2, kl__between_clmul, skip, at, end);
+}
+
+static kl__skip_result run_sse2(kl__skip *skip, const char **at,
+                                const char *end)
+{
+    return run_with(kl__look, kl__between, skip, at, end);
 }
 
 /* Reads an incomplete block, padded with blanks. Consumes it if the value ends
  * in it; else restores the state and leaves it. */
-static kl__skip_result run_tail(kl__skip *skip, const char **at,
-                                const char *end)
+static __attribute__((cold)) kl__skip_result
+run_tail(kl__skip *skip, const char **at, const char *end)
 {
     const kl__skip before = *skip;
+    kl__border border = border_of(skip);
     char padded[KL__BLOCK_SIZE];
     kl__block block;
     kl__marks all;
@@ -213,8 +270,7 @@ static kl__skip_result run_tail(kl__skip *skip, const char **at,
     memset(padded, ' ', sizeof(padded));
     memcpy(padded, *at, (size_t)(end - *at));
     kl__look(&all, padded);
-    if (!kl__block_read(&block, &all, padded, skip->in_string,
-                        skip->is_escaped)) {
+    if (!kl__block_read(&block, &all, padded, &border, kl__between)) {
         skip->outline = NULL;
         return KL__SKIP_MORE;
     }
@@ -223,16 +279,42 @@ static kl__skip_result run_tail(kl__skip *skip, const char **at,
         *skip = before;
     } else {
         *at += take_block(skip, &block, *at, &found);
+        store_border(skip, &border);
     }
     return found.result;
+}
+
+/* AVX-512 is used from Ice Lake and Zen 4 on, which have VBMI2: machines before
+ * them lower their clock when they use it. */
+bool kl__skip_has(kl__skip_way way)
+{
+    bool has_avx2 =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+        __builtin_cpu_supports("pclmul");
+
+    if (way == KL__SKIP_AVX512) {
+        return has_avx2 && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vbmi2");
+    }
+    return way == KL__SKIP_AVX2 ? has_avx2 : way == KL__SKIP_SSE2;
+}
+
+static kl__skip_way best_way(void)
+{
+    if (kl__skip_has(KL__SKIP_AVX512)) {
+        return KL__SKIP_AVX512;
+    }
+    return kl__skip_has(KL__SKIP_AVX2) ? KL__SKIP_AVX2 : KL__SKIP_SSE2;
 }
 
 kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,
                                 const char *end)
 {
-    kl__skip_result result = __builtin_cpu_supports("avx2")
-                                 ? run_wide(skip, at, end)
-                                 : run_narrow(skip, at, end);
+    kl__skip_way way = skip->way != KL__SKIP_BEST ? skip->way : best_way();
+    kl__skip_result result = way == KL__SKIP_AVX512 ? run_avx512(skip, at, end)
+                             : way == KL__SKIP_AVX2 ? run_avx2(skip, at, end)
+                                                    : run_sse2(skip, at, end);
 
     return result == KL__SKIP_MORE && skip->outline != NULL && *at < end
                ? run_tail(skip, at, end)
@@ -240,6 +322,12 @@ kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,
 }
 
 #else
+
+bool kl__skip_has(kl__skip_way way)
+{
+    (void)way;
+    return false;
+}
 
 /* Without SSE2, skip.c reads every byte by itself. */
 kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,

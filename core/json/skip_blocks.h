@@ -7,17 +7,25 @@
 
 #include "json/skip.h"
 
+/* Moves the outermost bracket of skip->top to skip->below, before another one
+ * is opened. */
+static inline void kl__skip_bury(kl__skip *skip)
+{
+    uint64_t *word = &skip->below[skip->depth / 64 - 1];
+    uint64_t bit = UINT64_C(1) << (skip->depth % 64);
+
+    *word = (skip->top >> 63) != 0 ? *word | bit : *word & ~bit;
+}
+
 static inline bool kl__skip_open(kl__skip *skip, bool is_brace)
 {
-    uint64_t bit;
-    uint64_t *word;
-
     if (skip->depth == KL_MAX_DEPTH) {
         return false;
     }
-    word = &skip->braces[skip->depth / 64];
-    bit = UINT64_C(1) << (skip->depth % 64);
-    *word = is_brace ? *word | bit : *word & ~bit;
+    if (skip->depth >= 64) {
+        kl__skip_bury(skip);
+    }
+    skip->top = skip->top * 2 + (is_brace ? 1 : 0);
     skip->depth++;
     return true;
 }
@@ -25,9 +33,7 @@ static inline bool kl__skip_open(kl__skip *skip, bool is_brace)
 /* True if the innermost open bracket is a brace. */
 static inline bool kl__skip_in_brace(const kl__skip *skip)
 {
-    size_t last = skip->depth - 1;
-
-    return (skip->braces[last / 64] >> (last % 64) & 1) != 0;
+    return (skip->top & 1) != 0;
 }
 
 static inline bool kl__skip_close(kl__skip *skip, bool is_brace)
@@ -36,6 +42,12 @@ static inline bool kl__skip_close(kl__skip *skip, bool is_brace)
         return false;
     }
     skip->depth--;
+    skip->top >>= 1;
+    if (skip->depth >= 64) {
+        uint64_t word = skip->below[skip->depth / 64 - 1];
+
+        skip->top |= (word >> (skip->depth % 64) & 1) << 63;
+    }
     return true;
 }
 

@@ -110,6 +110,11 @@ static void put_metadata(writer *to)
         "\"resourceVersion\":\"7\"",
         "\"labels\":{\"name\":\"x\",\"a\":\"b\"}",
         "\"managedFields\":[{\"f:a\":{},\"f:b\":{\".\":{}}}]",
+        "\"managedFields\":[{\"manager\":\"kubelet\",\"fieldsV1\":{"
+        "\"f:status\":{\"f:conditions\":{\"k:{\\\"type\\\":\\\"Ready\\\"}\":"
+        "{\".\":{},\"f:status\":{},\"f:type\":{}}},\"f:podIPs\":{\".\":{},"
+        "\"k:{\\\"ip\\\":\\\"10.0.0.1\\\"}\":{\".\":{},\"f:ip\":{}}},"
+        "\"f:startTime\":{}}},\"subresource\":\"status\"}]",
         "\"metadata\":{\"name\":\"y\"}",
         "\"uid\":null",
         "\"annotations\":{\"metadata\":{\"uid\":\"z\"}}"};
@@ -195,7 +200,8 @@ static void break_somewhere(writer *text)
 }
 
 /* Runs over it in chunks; true: it ends where the text does. */
-static bool outline_of(const writer *text, size_t chunk, kl__outline *outline)
+static bool outline_by(kl__skip_way way, const writer *text, size_t chunk,
+                       kl__outline *outline)
 {
     const char *at = text->text;
     kl__skip_result result = KL__SKIP_MORE;
@@ -205,12 +211,18 @@ static bool outline_of(const writer *text, size_t chunk, kl__outline *outline)
     if (!kl__skip_begin(&skip, text->text[0]) || text->text[0] != '{') {
         return false;
     }
+    skip.way = way;
     kl__skip_outline(&skip, outline);
     for (size_t fed = 0; fed < text->length && result == KL__SKIP_MORE;) {
         fed = fed + chunk < text->length ? fed + chunk : text->length;
         result = kl__skip_run(&skip, &at, text->text + fed);
     }
     return result == KL__SKIP_DONE && at == text->text + text->length;
+}
+
+static bool outline_of(const writer *text, size_t chunk, kl__outline *outline)
+{
+    return outline_by(KL__SKIP_BEST, text, chunk, outline);
 }
 
 static void is_the_same_object(kl_object *a, kl_object *b)
@@ -297,6 +309,18 @@ static void an_outline_is_never_sure_of_invalid_json(void **state)
     assert_true(sure < 5 * TEXTS); /* else too little was broken */
 }
 
+static void is_the_same_outline(const kl__outline *a, const kl__outline *b)
+{
+    assert_int_equal(a->is_sure, b->is_sure);
+    if (a->is_sure) {
+        assert_int_equal(a->count, b->count);
+        for (size_t key = 0; key < a->count; key++) {
+            assert_int_equal(a->keys[key].at, b->keys[key].at);
+            assert_int_equal(a->keys[key].is_in, b->keys[key].is_in);
+        }
+    }
+}
+
 static void outlines_do_not_depend_on_the_chunks(void **state)
 {
     static const size_t chunks[] = {1, 7, 63, 64, 65, 200};
@@ -314,12 +338,32 @@ static void outlines_do_not_depend_on_the_chunks(void **state)
         }
         ends = outline_of(&text, ROOM, &whole);
         assert_int_equal(outline_of(&text, ONE_OF(chunks), &cut), ends);
-        assert_int_equal(cut.is_sure, whole.is_sure);
-        if (whole.is_sure) {
-            assert_int_equal(cut.count, whole.count);
-            for (size_t key = 0; key < cut.count; key++) {
-                assert_int_equal(cut.keys[key].at, whole.keys[key].at);
-                assert_int_equal(cut.keys[key].is_in, whole.keys[key].is_in);
+        is_the_same_outline(&cut, &whole);
+    }
+}
+
+/* The narrowest instructions are the measure for the wider ones. */
+static void outlines_do_not_depend_on_the_instructions(void **state)
+{
+    static const kl__skip_way wider[] = {KL__SKIP_AVX2, KL__SKIP_AVX512};
+    writer text;
+
+    (void)state;
+    srandom(8);
+    for (int i = 0; i < 4 * TEXTS; i++) {
+        kl__outline narrow, wide;
+        bool ends;
+
+        put_object(&text);
+        for (size_t left = any(2); left > 0; left--) {
+            break_somewhere(&text);
+        }
+        ends = outline_by(KL__SKIP_SSE2, &text, ROOM, &narrow);
+        for (size_t way = 0; way < sizeof(wider) / sizeof(wider[0]); way++) {
+            if (kl__skip_has(wider[way])) {
+                assert_int_equal(outline_by(wider[way], &text, ROOM, &wide),
+                                 ends);
+                is_the_same_outline(&wide, &narrow);
             }
         }
     }
@@ -331,6 +375,7 @@ int main(void)
         cmocka_unit_test(server_output_is_read_without_parsing),
         cmocka_unit_test(an_outline_is_never_sure_of_invalid_json),
         cmocka_unit_test(outlines_do_not_depend_on_the_chunks),
+        cmocka_unit_test(outlines_do_not_depend_on_the_instructions),
     };
 
     return cmocka_run_group_tests_name("outline", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "json/check.h"
 #include "json/scan.h"
+#include "json/skip.h"
 #include "json/text.h"
 #include "object/object.h"
 
@@ -309,6 +310,60 @@ static void expect_list(const outcome *out, fuzz_text text)
     kl_doc_unref(doc);
 }
 
+/* The first object of a text, as the instructions of `way` read it in chunks.
+ */
+static kl__skip_result skip_first(kl__skip_way way, fuzz_text text,
+                                  fuzz_chunks chunks, kl__outline *outline,
+                                  size_t *taken)
+{
+    kl__skip_result result = KL__SKIP_MORE;
+    const char *at = text.bytes;
+    size_t fed = 0;
+    kl__skip skip;
+
+    *outline = (kl__outline){.is_sure = false};
+    kl__skip_begin(&skip, '{');
+    skip.way = way;
+    kl__skip_outline(&skip, outline);
+    while (result == KL__SKIP_MORE && fed < text.length) {
+        fed += fuzz_chunk(&chunks, text.length - fed);
+        result = kl__skip_run(&skip, &at, text.bytes + fed);
+    }
+    *taken = (size_t)(at - text.bytes);
+    return result;
+}
+
+/* All instructions of the machine find the same. If an outline is sure may
+ * depend on the chunks: a backslash behind the object makes it unsure. */
+static void expect_ways(fuzz_text text, fuzz_chunks chunks)
+{
+    const char *brace =
+        text.length > 0 ? memchr(text.bytes, '{', text.length) : NULL;
+    kl__outline narrow, wide;
+    size_t first, other;
+    kl__skip_result result;
+
+    if (brace == NULL || !kl__skip_has(KL__SKIP_SSE2)) {
+        return;
+    }
+    text.length -= (size_t)(brace - text.bytes);
+    text.bytes = brace;
+    result = skip_first(KL__SKIP_SSE2, text, chunks, &narrow, &first);
+    for (kl__skip_way way = KL__SKIP_SSE2; way <= KL__SKIP_AVX512; way++) {
+        if (!kl__skip_has(way)) {
+            continue;
+        }
+        FUZZ_EXPECT(skip_first(way, text, chunks, &wide, &other) == result);
+        FUZZ_EXPECT(result == KL__SKIP_MORE || other == first);
+        FUZZ_EXPECT(wide.is_sure == narrow.is_sure);
+        FUZZ_EXPECT(!wide.is_sure || wide.count == narrow.count);
+        for (size_t i = 0; wide.is_sure && i < wide.count; i++) {
+            FUZZ_EXPECT(wide.keys[i].at == narrow.keys[i].at);
+            FUZZ_EXPECT(wide.keys[i].is_in == narrow.keys[i].is_in);
+        }
+    }
+}
+
 void fuzz_frames(const char *bytes, size_t length)
 {
     fuzz_text text = {bytes, length};
@@ -332,6 +387,8 @@ void fuzz_frames(const char *bytes, size_t length)
     } else if (text.length > 0) {
         expect_events(whole, text);
     }
+    expect_ways(text, (fuzz_chunks){.at = 0});
+    expect_ways(text, (fuzz_chunks){.pattern = pattern});
     free_outcome(whole);
     free_outcome(cut);
 }
