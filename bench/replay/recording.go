@@ -49,27 +49,27 @@ func Recording(path string) (*Data, error) {
 
 // read takes a list, a watch event, or an object.
 func (r *recorder) read(raw json.RawMessage) error {
-	var any struct {
+	var read struct {
 		Type   watch.EventType   `json:"type"`
 		Object json.RawMessage   `json:"object"`
 		Kind   string            `json:"kind"`
 		Items  []json.RawMessage `json:"items"`
 		Header string            `json:"kubelua"` // of a recording of `kubelua record`
 	}
-	if err := json.Unmarshal(raw, &any); err != nil {
+	if err := json.Unmarshal(raw, &read); err != nil {
 		return err
 	}
 	switch {
-	case any.Items != nil:
-		for _, item := range any.Items {
+	case read.Items != nil:
+		for _, item := range read.Items {
 			if err := r.add(item); err != nil {
 				return err
 			}
 		}
 		return nil
-	case any.Type == watch.Added || any.Type == watch.Modified:
-		return r.add(any.Object)
-	case any.Type != "" || any.Header != "": // a deletion, a bookmark, an error
+	case read.Type == watch.Added || read.Type == watch.Modified:
+		return r.add(read.Object)
+	case read.Type != "" || read.Header != "": // a deletion, a bookmark, an error
 		return nil
 	}
 	return r.add(raw)
