@@ -396,7 +396,11 @@ void *kl__curl_loop(void *arg)
     /* 2. Readers may be closing streams. Free the streams that readers have
      *    handed to the loop; from then on a reader frees its stream itself. */
     run_inbox(transport, true);
-    /* 3. The loop uses no stream from here on. */
+    /* 3. The loop uses no stream from here on. A thread that has posted a
+     *    command may still be about to wake it. */
+    kl__mutex_lock(&transport->wake_mutex);
+    transport->is_over = true;
+    kl__mutex_unlock(&transport->wake_mutex);
     curl_multi_cleanup(transport->multi);
     return NULL;
 }

@@ -30,8 +30,13 @@ typedef struct kl__curl_transport {
     bool closing;   /* no new streams; the loop ends all streams */
     bool stopped;   /* the loop takes no more commands and ends */
 
-    /* Used only by the loop, with one exception: any thread that holds the
-     * mutex and sees `stopped` as false may call curl_multi_wakeup. */
+    /* Guards `is_over`, and the calls of curl_multi_wakeup; rank TRANSPORT,
+     * never locked together with `mutex`. The loop locks it only at its end. */
+    kl__mutex wake_mutex;
+    bool is_over; /* the loop is about to free `multi` */
+
+    /* Used only by the loop, with one exception: any thread that holds
+     * wake_mutex and sees `is_over` as false may call curl_multi_wakeup. */
     CURLM *multi;
     kl__list streams;  /* all streams between ADD and FORGET */
     kl__list news;     /* streams whose readers must be woken: bytes arrived */

@@ -26,6 +26,7 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     transport->made_in = kl__process_here();
     atomic_init(&transport->base.refs, 1);
     kl__mutex_init(&transport->mutex, KL__RANK_TRANSPORT);
+    kl__mutex_init(&transport->wake_mutex, KL__RANK_TRANSPORT);
     kl__list_init(&transport->inbox);
     kl__list_init(&transport->streams);
     kl__list_init(&transport->news);
@@ -53,19 +54,30 @@ kl_transport *kl__curl_transport_new(kl_error *err)
 
 fail:
     curl_multi_cleanup(transport->multi);
+    kl__mutex_deinit(&transport->wake_mutex);
     kl__mutex_deinit(&transport->mutex);
     kl__free(transport);
     return NULL;
 }
 
-/* Wakes the loop if it sleeps. A loop that has stopped does not sleep, so its
- * freed multi handle is not used. */
-static void wake_loop_locked(kl__curl_transport *transport)
+/* True if the loop sleeps: the caller unlocks the mutex and calls wake_loop. */
+static bool must_wake_locked(kl__curl_transport *transport)
 {
-    if (transport->is_asleep) {
-        transport->is_asleep = false;
+    bool was_asleep = transport->is_asleep;
+
+    transport->is_asleep = false;
+    return was_asleep;
+}
+
+/* Wakes the loop. Call it with `mutex` unlocked: a loop that wakes while the
+ * mutex is held would only wait again. */
+static void wake_loop(kl__curl_transport *transport)
+{
+    kl__mutex_lock(&transport->wake_mutex);
+    if (!transport->is_over) {
         curl_multi_wakeup(transport->multi);
     }
+    kl__mutex_unlock(&transport->wake_mutex);
 }
 
 /* While the transport is closing, the loop still carries out commands; only new
@@ -73,7 +85,7 @@ static void wake_loop_locked(kl__curl_transport *transport)
 bool kl__curl_post(kl__curl_stream *stream, unsigned command)
 {
     kl__curl_transport *transport = stream->transport;
-    bool accepted;
+    bool accepted, must_wake = false;
 
     kl__mutex_lock(&transport->mutex);
     accepted =
@@ -83,9 +95,14 @@ bool kl__curl_post(kl__curl_stream *stream, unsigned command)
             kl__list_append(&transport->inbox, &stream->inbox_node);
         }
         stream->commands |= command;
-        wake_loop_locked(transport);
+        must_wake = must_wake_locked(transport);
     }
     kl__mutex_unlock(&transport->mutex);
+    /* From here on the loop may have freed the stream. The transport stays: the
+     * caller has a reference. */
+    if (must_wake) {
+        wake_loop(transport);
+    }
     return accepted;
 }
 
@@ -140,14 +157,18 @@ fail:
 static void transport_close(kl_transport *base)
 {
     kl__curl_transport *transport = (kl__curl_transport *)base;
+    bool must_wake;
 
     if (kl__check_process(transport->made_in, NULL) != KL_OK) {
         return; /* in a child of fork() the thread does not exist */
     }
     kl__mutex_lock(&transport->mutex);
     transport->closing = true;
-    wake_loop_locked(transport);
+    must_wake = must_wake_locked(transport);
     kl__mutex_unlock(&transport->mutex);
+    if (must_wake) {
+        wake_loop(transport);
+    }
 }
 
 /* Called by the last unref. Each stream holds a reference, so no stream is
@@ -163,6 +184,7 @@ static void transport_free(kl_transport *base)
     }
     transport_close(base);
     kl__thread_join(&transport->thread);
+    kl__mutex_deinit(&transport->wake_mutex);
     kl__mutex_deinit(&transport->mutex);
     kl__free(transport);
 }
