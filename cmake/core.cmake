@@ -22,7 +22,7 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/informer/reflector_list.c
      core/informer/reflector_probe.c core/informer/reflector_stream.c
      core/informer/registration.c core/informer/shared_informer.c
-     core/informer/status.c core/cache/index_build.c
+     core/informer/status.c core/cache/index_build.c core/cache/lists.c
      core/informer/health.c core/json/path_form.c core/shared/writer.c
      core/http/head.c core/http/inflate.c core/api/call.c core/api/reply.c
      core/api/request*.c core/api/warnings.c core/http/curl_loop.c
