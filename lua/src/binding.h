@@ -134,15 +134,15 @@ void push_last_object(lua_State *L, kl_object *object);
 /* Pushes an object without content; the caller stores a reference to a
  * kl_object in the result. */
 kl_object **push_empty_object(lua_State *L);
+/* Pushes an array of the objects; takes the references that the list has. The
+ * caller keeps the list in a userdata (push_list_guard). */
+void push_object_list(lua_State *L, kl_object_list *list);
 /* The value of the object or view at `index`, parsed if it was not; NULL if it
  * is neither. Borrowed while the userdata lives. */
 const kl_value *to_value(lua_State *L, int index);
 
 /* list.c: lists of objects */
 
-/* Pushes an array of the objects; the caller still owns the list, and keeps it
- * in a userdata (push_list_guard). */
-void push_object_list(lua_State *L, const kl_object_list *list);
 /* Pushes a userdata whose __gc clears the list in it; returns that list. */
 kl_object_list *push_list_guard(lua_State *L);
 

@@ -188,24 +188,22 @@ static const char *check_get_key(lua_State *L, size_t *length)
 /* informer:get(key), informer:get(namespace, name) */
 static int informer_get(lua_State *L)
 {
+    informer_box *box = check_informer_box(L, 1);
     size_t length;
-    kl_object **found;
-    const char *key;
-    kl_informer *informer;
+    const char *key = check_get_key(L, &length);
+    kl_object **found = push_empty_object(L);
     kl_error err;
 
-    check_informer_box(L, 1);
-    key = check_get_key(L, &length);
-    found = push_empty_object(L);
-    informer = check_informer(L, 1, &err);
-    if (informer == NULL) {
+    /* Only now: push_empty_object may have run a finalizer that stops it. */
+    if (box->informer == NULL) {
+        kl_error_set(&err, KL_ECLOSED, "the informer is stopped");
         return push_error(L, &err);
     }
-    if (push_forked(L)) {
-        return 3;
+    if (kl_informer_check(box->informer, &err) != KL_OK) {
+        return push_error(L, &err);
     }
     if (strlen(key) == length) { /* no key has a NUL byte */
-        *found = kl_informer_get(informer, key);
+        *found = kl_informer_get(box->informer, key);
     }
     if (*found == NULL) {
         lua_pushnil(L);

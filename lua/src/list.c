@@ -1,5 +1,5 @@
 /*
- * list.c - turns a list of objects of the core into a Lua table.
+ * list.c - owns a list of objects of the core while Lua makes a table of it.
  */
 #include "binding.h"
 
@@ -17,15 +17,6 @@ kl_object_list *push_list_guard(lua_State *L)
     luaL_getmetatable(L, "kubelua.list");
     lua_setmetatable(L, -2);
     return list;
-}
-
-void push_object_list(lua_State *L, const kl_object_list *list)
-{
-    lua_createtable(L, (int)list->count, 0);
-    for (size_t i = 0; i < list->count; i++) {
-        push_object(L, list->items[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
 }
 
 void bind_list(lua_State *L)

@@ -65,13 +65,24 @@ const kl_value *opened(lua_State *L, view *self)
     return self->value;
 }
 
-static whole *new_whole(lua_State *L)
+/* Pushes a whole without an object. Its metatable is on top of the stack. */
+static whole *push_whole(lua_State *L)
 {
     whole *self = compat_newuserdata(L, sizeof(*self), 0);
 
     *self = (whole){.view.whole = self};
-    luaL_getmetatable(L, TYPE_OBJECT);
+    lua_pushvalue(L, -2);
     lua_setmetatable(L, -2);
+    return self;
+}
+
+static whole *new_whole(lua_State *L)
+{
+    whole *self;
+
+    luaL_getmetatable(L, TYPE_OBJECT);
+    self = push_whole(L);
+    lua_remove(L, -2);
     return self;
 }
 
@@ -93,6 +104,19 @@ void push_last_object(lua_State *L, kl_object *object)
 kl_object **push_empty_object(lua_State *L)
 {
     return &new_whole(L)->object;
+}
+
+void push_object_list(lua_State *L, kl_object_list *list)
+{
+    lua_createtable(L, (int)list->count, 0);
+    luaL_getmetatable(L, TYPE_OBJECT);
+    /* array, metatable */
+    for (size_t i = 0; i < list->count; i++) {
+        push_whole(L)->object = list->items[i];
+        list->items[i] = NULL;
+        lua_rawseti(L, -3, (int)i + 1);
+    }
+    lua_pop(L, 1);
 }
 
 /*
