@@ -29,6 +29,7 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/http/curl_stream.c core/http/curl_target.c core/http/curl_transport.c
      core/queue/workqueue.c core/shared/map.c core/shared/entries.c
      core/informer/processor.c core/informer/sync_wakers.c
+     core/cache/delta_fifo.c core/queue/delays.c core/queue/timing.c
      core/informer/reflector_watch.c core/object/identity.c
      core/object/packer_train.c
      core/object/selector_parse.c
