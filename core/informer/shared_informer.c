@@ -42,6 +42,7 @@ struct kl__shared_informer {
     /* Only the informer thread uses these. */
     bool starves;        /* it waits for memory */
     bool informer_frees; /* as reflector_frees, for this thread */
+    bool has_trimmed;    /* it has given memory back after a long list */
 
     /* The informer thread sleeps on these while it waits for memory; they guard
      * no field. Rank REFLECTOR; never held with the reflector's mutex. */
@@ -176,11 +177,13 @@ static int64_t until_resync(const kl__shared_informer *self)
     return due > now ? due - now : 0;
 }
 
-/* True for a list whose staging and whose plan took much memory that is not
- * needed any more once it is applied. */
-static bool is_long_list(const kl__delta_batch *batch)
+/* True for the first long list. Its staging and its plan take much memory that
+ * is not needed any more once it is applied; a later list shares most of its
+ * objects with the cache. */
+static bool is_first_long_list(const kl__shared_informer *self,
+                               const kl__delta_batch *batch)
 {
-    return batch->items[0].type == KL__DELTA_REPLACED &&
+    return !self->has_trimmed && batch->items[0].type == KL__DELTA_REPLACED &&
            batch->items[0].list.count >= LONG_LIST;
 }
 
@@ -208,10 +211,11 @@ static bool run_once(kl__shared_informer *self)
     }
     switch (code) {
     case KL_OK:
-        is_long = is_long_list(&batch);
+        is_long = is_first_long_list(self, &batch);
         goes_on = process_batch(self, &batch);
         kl__delta_batch_clear(&batch);
         if (is_long) {
+            self->has_trimmed = true;
             kl__mem_trim();
         }
         return goes_on;
