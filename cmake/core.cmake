@@ -45,6 +45,8 @@ target_include_directories(kubelua_objects PUBLIC
     ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include
     ${PROJECT_BINARY_DIR}/include)
 target_link_libraries(kubelua_objects PUBLIC ${KUBELUA_CORE_LIBRARIES})
+target_compile_options(kubelua_objects PRIVATE
+    "$<$<CONFIG:Release,RelWithDebInfo>:-O2>")
 
 # Makes the shared library `target` and the static one `target`_static of the
 # objects of `target`_objects. The folder of `target` is the one place where
