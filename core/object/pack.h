@@ -3,7 +3,8 @@
  *
  * 1. A packed object is an object like any other. Its identity can be read at
  *    once. Instead of its text it has a zstd frame and a reference to the
- *    dictionary that the frame was made with; neither ever changes.
+ *    dictionary that the frame was made with; neither ever changes. If it is
+ *    of the dictionary's kind, it takes kind and apiVersion from there.
  * 2. The reflector thread packs: it makes each object of a list or watch as
  *    usual, and replaces it by a packed copy before another thread can see it.
  *    An object of a list that the cache already has is not packed again.
