@@ -24,8 +24,8 @@ typedef struct kl_allocator {
  * Replaces the library's allocator in this process (NULL: the C library's). Not
  * thread-safe: call it before any other call, or when every object of the
  * library has been freed. libcurl, libyaml and zstd allocate for themselves.
- * With the C library's allocator, an informer calls glibc's malloc_trim after a
- * list of a thousand objects; with another one it does not.
+ * With the C library's allocator, an informer calls glibc's malloc_trim once,
+ * after its first list of a thousand objects or more.
  */
 KL_API void kl_set_allocator(const kl_allocator *allocator);
 
