@@ -20,15 +20,6 @@ local BOUNDS = {
         divisor = 1 },
 }
 
--- Those of results from before objects rested compressed.
-local BEFORE = {
-    { "CPU to sync, of client-go protobuf's", most = 0.4, ratio = "sync_cpu" },
-    { "resident KB a cached pod", most = 6, own = "rest_bytes", divisor = 1024 },
-    BOUNDS[3], BOUNDS[4],
-    { "updates per CPU, of client-go protobuf's", ratio = "update_cpu", inverse = true,
-        least = { ["KubeLua C"] = 2.5, ["KubeLua LuaJIT"] = 2, ["KubeLua Lua 5.4"] = 1.5 } },
-}
-
 -- "yes", "no", or "open" where the rounds differ too much to say.
 local function verdict(range, most, least)
     local function passes(value)
@@ -56,7 +47,7 @@ end
 -- A row for each bound of each KubeLua contender: bound, reached, passed.
 function asked.table(results, there)
     local lines = { "| | | asked | reached | passed |", "|---|---|---|---|---|" }
-    for _, row in ipairs(results.settings.few_pods and BOUNDS or BEFORE) do
+    for _, row in ipairs(BOUNDS) do
         local applies = not row[1]:find("1,000,000") or results.settings.many == 1000000
         for _, contender in ipairs(applies and there or {}) do
             local judged = contender.name:find("^KubeLua") and not contender.name:find("plain")
