@@ -81,47 +81,57 @@ void kl__table_deinit(kl__table *table)
     table->capacity = table->count = 0;
 }
 
+/* The next slot from `slot` on that has this mixed hash; KL__NO_SLOT if a free
+ * slot comes first. */
+static inline uint32_t next_match(const kl__table *table, uint32_t mixed,
+                                  uint32_t slot)
+{
+    const uint32_t *hashes = hashes_of(table);
+
+    while (hashes[slot] != mixed) {
+        if (hashes[slot] == 0) {
+            return KL__NO_SLOT;
+        }
+        slot = slot_after(table, slot);
+    }
+    return slot;
+}
+
+/* The first slot that has this mixed hash, or KL__NO_SLOT. */
+static inline uint32_t first_match(const kl__table *table, uint32_t mixed)
+{
+    return table->count > 0 ? next_match(table, mixed, home_of(table, mixed))
+                            : KL__NO_SLOT;
+}
+
 uint32_t kl__table_find(const kl__table *table, const kl__key *key,
                         kl__text_of text_of, const void *context)
 {
     uint32_t mixed = mix_hash(table, key->hash);
-    uint32_t slot = home_of(table, mixed);
-    const uint32_t *hashes;
+    uint32_t slot = first_match(table, mixed);
 
-    if (table->count == 0) {
-        return KL__NO_SLOT;
-    }
-    hashes = hashes_of(table);
-    for (; hashes[slot] != 0; slot = slot_after(table, slot)) {
-        if (hashes[slot] == mixed) {
-            const char *text = text_of(context, table->items[slot]);
+    while (slot != KL__NO_SLOT) {
+        const char *text = text_of(context, table->items[slot]);
 
-            if (strncmp(text, key->text, key->length) == 0 &&
-                text[key->length] == '\0') {
-                return slot;
-            }
+        if (strncmp(text, key->text, key->length) == 0 &&
+            text[key->length] == '\0') {
+            break;
         }
+        slot = next_match(table, mixed, slot_after(table, slot));
     }
-    return KL__NO_SLOT;
+    return slot;
 }
 
 uint32_t kl__table_find_item(const kl__table *table, uint32_t hash,
                              const void *item)
 {
     uint32_t mixed = mix_hash(table, hash);
-    uint32_t slot = home_of(table, mixed);
-    const uint32_t *hashes;
+    uint32_t slot = first_match(table, mixed);
 
-    if (table->count == 0) {
-        return KL__NO_SLOT;
+    while (slot != KL__NO_SLOT && table->items[slot] != item) {
+        slot = next_match(table, mixed, slot_after(table, slot));
     }
-    hashes = hashes_of(table);
-    for (; hashes[slot] != 0; slot = slot_after(table, slot)) {
-        if (hashes[slot] == mixed && table->items[slot] == item) {
-            return slot;
-        }
-    }
-    return KL__NO_SLOT;
+    return slot;
 }
 
 /* The least capacity for so many items. */
