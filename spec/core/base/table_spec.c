@@ -3,6 +3,8 @@
  */
 #include "base/table.h"
 
+#include "xorshift.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,16 +28,6 @@ static const char *text_of(const void *context, const void *value)
 {
     (void)context;
     return ((const item *)value)->text;
-}
-
-static uint32_t next_random(void)
-{
-    static uint32_t state = 2463534242U;
-
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
 }
 
 static item *make_items(uint32_t mask)

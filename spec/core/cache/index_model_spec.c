@@ -8,6 +8,7 @@
 #include "cache_rig.h"
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
+#include "xorshift.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -21,16 +22,6 @@
 #include <cmocka.h>
 
 enum { KEYS = 3000, VALUES = 40, NAMESPACES = 3 };
-
-static uint32_t next_random(void)
-{
-    static uint32_t state = 2463534242U;
-
-    state ^= state << 13;
-    state ^= state >> 17;
-    state ^= state << 5;
-    return state;
-}
 
 /* The model: the version of each key's object; 0: none. */
 static int versions[KEYS];

@@ -3,6 +3,7 @@
  * simulator is ended at random moments. spec/lint/blocking.lua reads the names
  * of the calls here.
  */
+#include "asleep.h"
 #include "sim_client.h"
 #include "trial.h"
 
@@ -187,21 +188,6 @@ static void block_synced(void *scene_)
     atomic_store(&self->waiter, gettid());
     (void)kl_informer_wait_synced(self->informer, -1, NULL);
     atomic_store(&self->waiter, GONE);
-}
-
-/* True if a thread of this process sleeps, or has ended. */
-static bool is_asleep(int thread)
-{
-    char path[64], state = 'S';
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
-    file = fopen(path, "re");
-    if (file != NULL) {
-        (void)!fscanf(file, "%*d %*s %c", &state);
-        fclose(file);
-    }
-    return state == 'S';
 }
 
 static void close_client(void *scene_)
