@@ -82,7 +82,8 @@ func contenders(build string) []contender {
 	}
 }
 
-// Why a program is missing, by a part of its path.
+// missing says why a contender's program cannot be found. Each key is the first
+// part of the program's path below the build's folder bench.
 var missing = map[string]string{
 	"kubers": "cargo is missing, or failed",
 	"node":   "node or npm is missing, or npm ci failed",

@@ -44,8 +44,8 @@ local function measure_round(world, pid, round, seconds)
     return costs
 end
 
----What a request costs a worker, by route. The worker has a core of its own if there are two; load
----and backends stay on the other one.
+---Measures how much CPU time an nginx worker needs for one request, for each route. If the machine
+---has two cores, the worker runs alone on one; the load generator and the backends use the other.
 ---@param seconds number each route gets so long, in 64 turns
 ---@return table<string, number> costs microseconds, the median of the rounds
 ---@return fun(one: string, other: string): number ratio of two routes, the median of what each

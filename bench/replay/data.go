@@ -65,7 +65,8 @@ func Pods(most int) *Data {
 	return newData(corev1.SchemeGroupVersion.WithKind("Pod"), "pods", all)
 }
 
-// Count is how many objects there are, each from a model of its own.
+// Count returns the number of objects in the list: of a recording those of its list, else
+// one for each model.
 func (d *Data) Count() int {
 	if d.listed > 0 {
 		return d.listed

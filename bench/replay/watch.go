@@ -94,8 +94,8 @@ func (w *watching) initial() {
 	w.bytes = append(w.bytes, w.as.bookmark(version)...)
 }
 
-// isTooOld tells whether a watch from that version has missed changes that are
-// not known any more.
+// isTooOld reports whether the server has forgotten changes after that version, so
+// that a watch from there would miss them.
 func (c *collection) isTooOld(version string) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -1,4 +1,4 @@
--- What was asked of KubeLua, and whether it was reached.
+-- Compares the measured figures with the bounds that KubeLua has to meet.
 local figures = require "figures"
 
 local asked = {}

@@ -1,8 +1,9 @@
 /*
  * table.h - a compact hash table of pointers, for caches with a million items:
- * 12 bytes a slot, at most 4/5 of the slots used, and it grows by half. An item
- * has a text, its key; the table keeps only 32 bits of its hash, and asks the
- * caller for the text. Not thread-safe.
+ * 12 bytes a slot, at most 4/5 of the slots used, and it grows by half. Each
+ * item has a key, which is a text. A slot holds the pointer to the item and 32
+ * bits of the key's hash; to compare a key, the table calls a function of the
+ * caller, which returns the item's key. Not thread-safe.
  */
 #ifndef KL_BASE_TABLE_H
 #define KL_BASE_TABLE_H

@@ -1,8 +1,8 @@
 /*
  * processor.h - the registrations of an informer. The informer thread, or the
- * reflector thread in its place, changes the cache through it: the change, and
- * the push of its events to every listener, are one step under the distribute
- * lock.
+ * reflector thread in its place, changes the cache through the processor. Under
+ * the distribute lock, the processor changes the cache and pushes the events of
+ * the change to every listener; no other thread sees one without the other.
  */
 #ifndef KL_INFORMER_PROCESSOR_H
 #define KL_INFORMER_PROCESSOR_H
@@ -26,12 +26,11 @@ void kl__processor_free(kl__processor *processor);
 
 /*
  * The thread that has the turn of the delta_fifo calls these. Each changes the
- * indexer and pushes to every
- * listener as one step (rank DISTRIBUTE): a registration that is added
- * meanwhile has the change in its snapshot or gets it as an event, never both,
- * never neither. KL_ENOMEM: neither the indexer nor a listener has changed; the
- * caller still owns the batch or list, and may try again. KL_ECLOSED: after
- * close.
+ * indexer and pushes to every listener as one step (rank DISTRIBUTE): a
+ * registration that is added meanwhile has the change in its snapshot or gets
+ * it as an event, never both, never neither. KL_ENOMEM: neither the indexer nor
+ * a listener has changed; the caller still owns the batch or list, and may try
+ * again. KL_ECLOSED: after close.
  */
 kl_code kl__processor_apply(kl__processor *processor,
                             const kl__delta_batch *batch);

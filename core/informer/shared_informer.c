@@ -177,9 +177,9 @@ static int64_t until_resync(const kl__shared_informer *self)
     return due > now ? due - now : 0;
 }
 
-/* True for the first long list. Its staging and its plan take much memory that
- * is not needed any more once it is applied; a later list shares most of its
- * objects with the cache. */
+/* True for the first long list. The stage and the transaction of this list take
+ * much memory, and the informer frees it when it has applied the list. A later
+ * list needs little, because it shares most objects with the cache. */
 static bool is_first_long_list(const kl__shared_informer *self,
                                const kl__delta_batch *batch)
 {

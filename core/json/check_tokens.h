@@ -85,8 +85,9 @@ static inline bool kl__is_short_integer(const char *at, size_t length)
     uint64_t word;
 
     memcpy(&word, at, sizeof(word));
-    /* The bytes behind the integer are shifted out; each of its digits becomes
-     * a value up to 9, to which 0x76 can be added within 7 bits. */
+    /* The shift drops the bytes behind the integer. The XOR turns each digit
+     * into its value, 0 to 9. Adding 0x76 sets the top bit of every byte that
+     * is above 9. */
     word = (word << other) ^ (ones * '0' << other);
     return (((word + ones * 0x76) | word) & ones * 0x80) == 0 &&
            (length == 1 || *at != '0');

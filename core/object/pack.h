@@ -39,7 +39,8 @@ typedef struct kl__dictionary kl__dictionary;
  * dictionary. The caller gets a reference. NULL: out of memory. */
 kl__dictionary *kl__dictionary_new(const void *bytes, size_t length,
                                    const kl_object *of);
-/* The kind and apiVersion of most of its objects, until the last unref. */
+/* The kind and the apiVersion that most objects of this dictionary have.
+ * Borrowed: valid until the last unref of the dictionary. */
 const char *kl__dictionary_kind(const kl__dictionary *dictionary);
 const char *kl__dictionary_api_version(const kl__dictionary *dictionary);
 kl__dictionary *kl__dictionary_ref(kl__dictionary *dictionary);
