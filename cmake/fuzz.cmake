@@ -3,13 +3,15 @@
 # fuzz/NAME in the build folder. spec/fuzz/run builds and runs those.
 set(fuzz_dir ${PROJECT_SOURCE_DIR}/spec/fuzz)
 file(GLOB KUBELUA_FUZZ_SOURCES CONFIGURE_DEPENDS ${fuzz_dir}/targets/*.c)
-set(KUBELUA_FUZZ_COMMON ${fuzz_dir}/fuzz.c ${fuzz_dir}/wire.c)
+set(KUBELUA_FUZZ_COMMON ${fuzz_dir}/fuzz.c ${fuzz_dir}/wire.c
+    ${PROJECT_SOURCE_DIR}/spec/support/cursor_walk.c)
 
 if(KUBELUA_TESTS AND KUBELUA_SIM)
     add_executable(fuzz_replay_spec ${fuzz_dir}/replay_spec.c
         ${KUBELUA_FUZZ_COMMON} ${KUBELUA_FUZZ_SOURCES}
         $<TARGET_OBJECTS:kubelua_objects> $<TARGET_OBJECTS:kubelua_sim_objects>)
-    target_include_directories(fuzz_replay_spec PRIVATE ${fuzz_dir})
+    target_include_directories(fuzz_replay_spec PRIVATE ${fuzz_dir}
+        ${PROJECT_SOURCE_DIR}/spec/support)
     target_compile_definitions(fuzz_replay_spec PRIVATE
         KUBELUA_FUZZ_CORPUS="${fuzz_dir}/corpus")
     target_link_libraries(fuzz_replay_spec PRIVATE kubelua_sim_objects
@@ -34,7 +36,8 @@ if(KUBELUA_FUZZ)
         ${fuzz_dir}/mutate.c)
     target_link_libraries(kubelua_fuzz PUBLIC kubelua_sim_objects
         kubelua_objects)
-    target_include_directories(kubelua_fuzz PUBLIC ${fuzz_dir})
+    target_include_directories(kubelua_fuzz PUBLIC ${fuzz_dir}
+        ${PROJECT_SOURCE_DIR}/spec/support)
     target_compile_options(kubelua_fuzz PRIVATE
         -fsanitize=address,undefined -fno-sanitize-recover=all -g)
     add_custom_target(fuzz)

@@ -58,6 +58,8 @@ void kl__skip_outline(kl__skip *skip, kl__outline *outline);
 
 /* True if the machine has these instructions; false for KL__SKIP_BEST. */
 bool kl__skip_has(kl__skip_way way);
+/* The fastest that the machine has; KL__SKIP_BEST: it has none of them. */
+kl__skip_way kl__skip_best(void);
 
 /* Consumes bytes from *at up to `end` at most, and moves *at. */
 kl__skip_result kl__skip_run(kl__skip *skip, const char **at, const char *end);

@@ -300,7 +300,7 @@ bool kl__skip_has(kl__skip_way way)
     return way == KL__SKIP_AVX2 ? has_avx2 : way == KL__SKIP_SSE2;
 }
 
-static kl__skip_way best_way(void)
+kl__skip_way kl__skip_best(void)
 {
     if (kl__skip_has(KL__SKIP_AVX512)) {
         return KL__SKIP_AVX512;
@@ -311,7 +311,7 @@ static kl__skip_way best_way(void)
 kl__skip_result kl__skip_blocks(kl__skip *skip, const char **at,
                                 const char *end)
 {
-    kl__skip_way way = skip->way != KL__SKIP_BEST ? skip->way : best_way();
+    kl__skip_way way = skip->way != KL__SKIP_BEST ? skip->way : kl__skip_best();
     kl__skip_result result = way == KL__SKIP_AVX512 ? run_avx512(skip, at, end)
                              : way == KL__SKIP_AVX2 ? run_avx2(skip, at, end)
                                                     : run_sse2(skip, at, end);
@@ -327,6 +327,11 @@ bool kl__skip_has(kl__skip_way way)
 {
     (void)way;
     return false;
+}
+
+kl__skip_way kl__skip_best(void)
+{
+    return KL__SKIP_BEST;
 }
 
 /* Without SSE2, skip.c reads every byte by itself. */

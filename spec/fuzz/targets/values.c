@@ -1,11 +1,13 @@
 /*
  * values.c - documents and paths into them: a path on the first line, a
  * document on the others. A path finds the value that a walk over the tree
- * finds; a document that is written reads back the same.
+ * finds; a document that is written reads back the same; what a cursor finds in
+ * the text is what the tree has.
  */
 #include "fuzz.h"
 
 #include "base/buf.h"
+#include "cursor_walk.h"
 #include "kubelua/memory.h"
 #include "kubelua/writer.h"
 
@@ -204,6 +206,9 @@ void fuzz_values(const char *bytes, size_t length)
     walk self = {.writer = kl_writer_new()};
     const char *written;
 
+    if (doc != NULL) {
+        FUZZ_EXPECT(cursor_walk(block, text.length, kl_doc_root(doc)) == NULL);
+    }
     free(block);
     expect_path(line, doc != NULL ? kl_doc_root(doc) : NULL);
     if (doc == NULL) {

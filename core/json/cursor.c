@@ -1,0 +1,289 @@
+/*
+ * cursor.c - see cursor.h. What is passed by is skipped as bytes: strings eight
+ * at a time (text.h), arrays and objects 64 at a time (cursor_leave.c).
+ */
+#include "json/cursor.h"
+
+#include "json/text.h"
+
+#include <assert.h>
+#include <string.h>
+#include <yyjson.h>
+
+static_assert(sizeof(kl__scalar) == sizeof(yyjson_val),
+              "a scalar has room for one value");
+
+/* `string` is at its opening quote. Returns its end. */
+static const char *skip_string(const char *string, const char *end)
+{
+    const char *at = string + 1;
+
+    while ((at = kl__string_stop(at, end)) < end && *at == '\\') {
+        at += 2;
+    }
+    return at + 1;
+}
+
+const char *kl__cursor_skip(const char *value, const char *end)
+{
+    if (*value == '"') {
+        return skip_string(value, end);
+    }
+    if (*value == '{' || *value == '[') {
+        return kl__cursor_leave(value + 1, end);
+    }
+    while (value < end && *value != ',' && *value != '}' && *value != ']') {
+        value++;
+    }
+    return value;
+}
+
+void kl__cursor_begin(kl__cursor *self, const char *value, const char *end)
+{
+    bool has_parts = value != NULL && (*value == '{' || *value == '[');
+
+    *self = (kl__cursor){.end = end, .at = has_parts ? value : end};
+}
+
+bool kl__cursor_next(kl__cursor *self)
+{
+    const char *at =
+        self->at != NULL ? self->at : kl__cursor_skip(self->value, self->end);
+    bool named = self->name != NULL || *at == '{';
+
+    /* At an opening bracket, a comma, a closing bracket, or the end. */
+    if (at < self->end && (*at == ',' || self->value == NULL)) {
+        at++;
+    }
+    if (at >= self->end || *at == '}' || *at == ']') {
+        self->at = at < self->end ? at + 1 : at;
+        self->value = self->name = NULL;
+        return false;
+    }
+    self->name = named ? at : NULL;
+    self->value = named ? skip_string(at, self->end) + 1 : at;
+    self->at = NULL;
+    return true;
+}
+
+/* Compares the name before looking for its end: most do not differ in length
+ * only. */
+const char *kl__cursor_member(const char *value, const char *end,
+                              const char *name, size_t length)
+{
+    kl__cursor self;
+
+    if (value == NULL || *value != '{') {
+        return NULL;
+    }
+    kl__cursor_begin(&self, value, end);
+    while (kl__cursor_next(&self)) {
+        if (kl__cursor_is(self.name, end, name, length)) {
+            return self.value;
+        }
+    }
+    return NULL;
+}
+
+const char *kl__cursor_element(const char *value, const char *end, size_t index)
+{
+    kl__cursor self;
+
+    if (value == NULL || *value != '[') {
+        return NULL;
+    }
+    kl__cursor_begin(&self, value, end);
+    while (kl__cursor_next(&self)) {
+        if (index-- == 0) {
+            return self.value;
+        }
+    }
+    return NULL;
+}
+
+static unsigned hex_digit(char digit)
+{
+    return digit <= '9' ? (unsigned)(digit - '0')
+                        : (unsigned)((digit | 0x20) - 'a' + 10);
+}
+
+static unsigned read_unit(const char *digits)
+{
+    return hex_digit(digits[0]) << 12 | hex_digit(digits[1]) << 8 |
+           hex_digit(digits[2]) << 4 | hex_digit(digits[3]);
+}
+
+static size_t put_utf8(char *out, unsigned point)
+{
+    if (point < 0x80) {
+        out[0] = (char)point;
+        return 1;
+    }
+    if (point < 0x800) {
+        out[0] = (char)(0xc0 | point >> 6);
+        out[1] = (char)(0x80 | (point & 0x3f));
+        return 2;
+    }
+    if (point < 0x10000) {
+        out[0] = (char)(0xe0 | point >> 12);
+        out[1] = (char)(0x80 | (point >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (point & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | point >> 18);
+    out[1] = (char)(0x80 | (point >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (point >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (point & 0x3f));
+    return 4;
+}
+
+/* Reads the escape whose backslash is at *at, and moves *at behind it. Writes
+ * its 1 to 4 bytes to `out`. */
+static size_t read_escape(const char **at, char *out)
+{
+    static const char kinds[] = "bfnrt", bytes[] = "\b\f\n\r\t";
+    const char *kind = *at + 1;
+    const char *known = strchr(kinds, *kind);
+    unsigned point;
+
+    *at += 2;
+    if (*kind != 'u') {
+        out[0] = known != NULL ? bytes[known - kinds] : *kind;
+        return 1;
+    }
+    point = read_unit(kind + 1);
+    *at += 4;
+    if (point >= 0xd800 && point <= 0xdbff) { /* \ud83d\ude00: two units */
+        point =
+            0x10000 + ((point - 0xd800) << 10) + (read_unit(*at + 2) - 0xdc00);
+        *at += 6;
+    }
+    return put_utf8(out, point);
+}
+
+size_t kl__cursor_decode(const char *string, const char *end, char *out)
+{
+    const char *at = string + 1;
+    size_t used = 0;
+
+    for (;;) {
+        const char *stop = kl__string_stop(at, end);
+
+        memcpy(out + used, at, (size_t)(stop - at));
+        used += (size_t)(stop - at);
+        if (stop >= end || *stop == '"') {
+            return used;
+        }
+        at = stop;
+        used += read_escape(&at, out + used);
+    }
+}
+
+/* The rest of a string from its first escape on. */
+static bool is_decoded(const char *at, const char *end, const char *bytes,
+                       size_t length)
+{
+    char decoded[4];
+
+    while (at < end && *at != '"') {
+        size_t count = 1;
+
+        if (*at == '\\') {
+            count = read_escape(&at, decoded);
+        } else {
+            decoded[0] = *at++;
+        }
+        if (count > length || memcmp(decoded, bytes, count) != 0) {
+            return false;
+        }
+        bytes += count;
+        length -= count;
+    }
+    return length == 0;
+}
+
+bool kl__cursor_is(const char *string, const char *end, const char *bytes,
+                   size_t length)
+{
+    const char *at = string + 1;
+    const char *stop = kl__string_stop(at, end);
+    size_t plain = (size_t)(stop - at);
+
+    if (*stop == '"') {
+        return plain == length && memcmp(at, bytes, length) == 0;
+    }
+    return plain <= length && memcmp(at, bytes, plain) == 0 &&
+           is_decoded(stop, end, bytes + plain, length - plain);
+}
+
+const kl_value *kl__cursor_string(const char *bytes, size_t length,
+                                  kl__scalar *room)
+{
+    yyjson_val *made = (yyjson_val *)(void *)room;
+
+    made->tag = (uint64_t)length << YYJSON_TAG_BIT | YYJSON_TYPE_STR;
+    made->uni.str = bytes;
+    return (const kl_value *)made;
+}
+
+static const kl_value *make_word(yyjson_type type, yyjson_subtype subtype,
+                                 kl__scalar *room)
+{
+    yyjson_val *made = (yyjson_val *)(void *)room;
+
+    *made = (yyjson_val){.tag = type | subtype};
+    return (const kl_value *)made;
+}
+
+/* The same flag as in doc.c. A byte that is no part of a number, or a NUL,
+ * stands behind it. */
+static const kl_value *read_number(const char *value, kl__scalar *room)
+{
+    yyjson_val *made = (yyjson_val *)(void *)room;
+
+    return yyjson_read_number(value, made, YYJSON_READ_BIGNUM_AS_RAW, NULL,
+                              NULL) != NULL
+               ? (const kl_value *)made
+               : NULL;
+}
+
+const kl_value *kl__cursor_scalar(const char *value, const char *end,
+                                  kl__scalar *room)
+{
+    const char *stop;
+
+    switch (value != NULL ? *value : 'n') {
+    case '"':
+        stop = kl__string_stop(value + 1, end);
+        return *stop == '"' ? kl__cursor_string(
+                                  value + 1, (size_t)(stop - value - 1), room)
+                            : NULL;
+    case '{':
+    case '[':
+        return NULL;
+    case 't':
+        return make_word(YYJSON_TYPE_BOOL, YYJSON_SUBTYPE_TRUE, room);
+    case 'f':
+        return make_word(YYJSON_TYPE_BOOL, YYJSON_SUBTYPE_FALSE, room);
+    case 'n':
+        return make_word(YYJSON_TYPE_NULL, YYJSON_SUBTYPE_NONE, room);
+    default:
+        return read_number(value, room);
+    }
+}
+
+kl_type kl__cursor_type(const char *value, const char *end)
+{
+    kl__scalar room;
+
+    switch (value != NULL ? *value : 'n') {
+    case '"':
+        return KL_STRING;
+    case '{':
+        return KL_OBJECT;
+    case '[':
+        return KL_ARRAY;
+    default:
+        return kl_value_type(kl__cursor_scalar(value, end, &room));
+    }
+}

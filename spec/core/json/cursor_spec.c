@@ -1,0 +1,215 @@
+/*
+ * cursor_spec.c - what is read where it stands in a text is what the tree of
+ * the text has.
+ */
+#include "cursor_walk.h"
+#include "json/cursor.h"
+#include "xorshift.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LENGTH = 3000, TEXTS = 3000 };
+
+static void is_as_in_the_tree(const char *json, size_t length)
+{
+    kl_error err = {0};
+    kl_doc *doc = kl_doc_parse(json, length, &err);
+    const char *wrong;
+
+    if (doc == NULL) {
+        fail_msg("%s: %s", err.message, json);
+    }
+    wrong = cursor_walk(json, length, kl_doc_root(doc));
+    if (wrong != NULL) {
+        fail_msg("%s: %s", wrong, json);
+    }
+    kl_doc_unref(doc);
+}
+
+static const char *const names[] = {
+    "\"a\"",          "\"b\"",
+    "\"\"",           "\"nodeName\"",
+    "\"\\u0061\"",    "\"a\\u0000b\"",
+    "\"\\\"}\"",      "\"\\\\\"",
+    "\"a.b/c\"",      "\"\\ud83d\\ude00\"",
+    "\"\\u00e9\\n\"", "\"\xc3\xa9\\n\"",
+    "\"a\\\\\\\"b\"", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""};
+static const char *const atoms[] = {"null",
+                                    "true",
+                                    "false",
+                                    "0",
+                                    "-0",
+                                    "12",
+                                    "-7",
+                                    "1.5",
+                                    "-0.0",
+                                    "1e3",
+                                    "9223372036854775807",
+                                    "-9223372036854775808",
+                                    "9223372036854775808",
+                                    "18446744073709551615",
+                                    "18446744073709551616",
+                                    "-9223372036854775809",
+                                    "1e400",
+                                    "0.1e-400",
+                                    "123456789012345678901234567890.5",
+                                    "{}",
+                                    "[]",
+                                    "\"\"",
+                                    "\"Running\"",
+                                    "\"a\\\\\"",
+                                    "\"\\\"]}\"",
+                                    "\"\\u0000\"",
+                                    "\"{[{[\"",
+                                    "\"\\b\\f\\n\\r\\t\\/\\\"\\\\\"",
+                                    "\"\\uD83D\\uDE00x\"",
+                                    "\"\xf0\x9f\x98\x80\"",
+                                    "\"\\u20ac\\u00AF\\u007f\"",
+                                    "\"a text that is longer than a block of "
+                                    "64 bytes, with [brackets} in it\""};
+
+static size_t put(char *out, const char *const *from, size_t count)
+{
+    const char *text = from[next_random() % count];
+
+    memcpy(out, text, strlen(text));
+    return strlen(text);
+}
+
+/* Writes a random value, of less than `room` bytes. */
+static size_t put_value(char *out, size_t room)
+{
+    bool is_object = next_random() % 2 == 0;
+    size_t used = 1;
+
+    if (room < 400 || next_random() % 3 == 0) {
+        return put(out, atoms, sizeof(atoms) / sizeof(atoms[0]));
+    }
+    out[0] = is_object ? '{' : '[';
+    while (next_random() % 8 != 0 && room - used > 300) {
+        out[used] = ',';
+        used += used > 1 ? 1 : 0;
+        if (is_object) {
+            used += put(out + used, names, sizeof(names) / sizeof(names[0]));
+            out[used++] = ':';
+        }
+        used += put_value(out + used, (room - used) / 2);
+    }
+    out[used++] = is_object ? '}' : ']';
+    return used;
+}
+
+static void random_documents_read_as_their_trees(void **state)
+{
+    static char text[LENGTH + 1];
+
+    (void)state;
+    for (int i = 0; i < TEXTS; i++) {
+        size_t length = put_value(text, LENGTH);
+
+        text[length] = '\0';
+        is_as_in_the_tree(text, length);
+    }
+}
+
+static void a_document_of_one_scalar_is_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(atoms) / sizeof(atoms[0]); i++) {
+        is_as_in_the_tree(atoms[i], strlen(atoms[i]));
+    }
+}
+
+/* The end of each of the nested values is in another place of a block. */
+static void deep_values_end_anywhere_in_a_block(void **state)
+{
+    char text[3 * KL_MAX_DEPTH + 1];
+
+    (void)state;
+    for (size_t depth = 1; depth <= KL_MAX_DEPTH;
+         depth += depth < 70 ? 1 : 63) {
+        memset(text, '[', depth);
+        memset(text + depth, ']', depth);
+        is_as_in_the_tree(text, 2 * depth);
+    }
+}
+
+static const char pod[] =
+    "{\"metadata\":{\"name\":\"web\",\"labels\":{\"\\u0061pp\":\"shop\"}},"
+    "\"spec\":{\"nodeName\":\"n1\",\"nodeName\":\"n2\","
+    "\"containers\":[{\"image\":\"x\"},{\"image\":\"y\\n\"}]}}";
+
+static void names_with_escapes_match(void **state)
+{
+    const char *end = pod + sizeof(pod) - 1;
+    const char *metadata = kl__cursor_member(pod, end, "metadata", 8);
+    const char *labels = kl__cursor_member(metadata, end, "labels", 6);
+
+    (void)state;
+    assert_memory_equal(kl__cursor_member(labels, end, "app", 3), "\"shop\"",
+                        6);
+    assert_null(kl__cursor_member(labels, end, "\\u0061pp", 8));
+    assert_null(kl__cursor_member(labels, end, "ap", 2));
+}
+
+static void the_first_member_of_a_name_wins(void **state)
+{
+    const char *end = pod + sizeof(pod) - 1;
+    const char *spec = kl__cursor_member(pod, end, "spec", 4);
+
+    (void)state;
+    assert_memory_equal(kl__cursor_member(spec, end, "nodeName", 8), "\"n1\"",
+                        4);
+}
+
+static void lookups_chain_over_what_is_absent(void **state)
+{
+    const char *end = pod + sizeof(pod) - 1;
+    const char *none = kl__cursor_member(pod, end, "status", 6);
+
+    (void)state;
+    assert_null(none);
+    assert_null(kl__cursor_member(none, end, "phase", 5));
+    assert_null(kl__cursor_element(none, end, 0));
+    assert_int_equal(kl__cursor_type(none, end), KL_NULL);
+}
+
+static void a_walk_may_leave_a_value_early(void **state)
+{
+    const char *end = pod + sizeof(pod) - 1;
+    const char *spec = kl__cursor_member(pod, end, "spec", 4);
+    const char *images = kl__cursor_member(spec, end, "containers", 10);
+    kl__cursor element, member;
+
+    (void)state;
+    kl__cursor_begin(&element, images, end);
+    for (int i = 0; i < 2; i++) {
+        assert_true(kl__cursor_next(&element));
+        kl__cursor_begin(&member, element.value, end);
+        assert_true(kl__cursor_next(&member));
+        element.at = kl__cursor_leave(kl__cursor_skip(member.value, end), end);
+    }
+    assert_false(kl__cursor_next(&element));
+    assert_ptr_equal(element.at, end - 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_documents_read_as_their_trees),
+        cmocka_unit_test(a_document_of_one_scalar_is_read),
+        cmocka_unit_test(deep_values_end_anywhere_in_a_block),
+        cmocka_unit_test(names_with_escapes_match),
+        cmocka_unit_test(the_first_member_of_a_name_wins),
+        cmocka_unit_test(lookups_chain_over_what_is_absent),
+        cmocka_unit_test(a_walk_may_leave_a_value_early),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
