@@ -4,6 +4,7 @@
  */
 #include "object/pack.h"
 
+#include "base/checksum.h"
 #include "base/mem.h"
 #include "object/pack_context.h"
 
@@ -144,12 +145,32 @@ static _Noreturn void die_of_damage(const char *why, char *text)
     abort();
 }
 
+/* Compares the text with the checksum behind the frame. */
+static void check_text(const kl__packed *packed, char *text, size_t length)
+{
+    uint32_t expected;
+
+    if (length != packed->text_length) {
+        die_of_damage("its length is another", text);
+    }
+    memcpy(&expected, packed->frame + packed->frame_length - sizeof(expected),
+           sizeof(expected));
+    if (kl__checksum(text, length) != expected) {
+        die_of_damage("its checksum is another", text);
+    }
+}
+
 char *kl__unpack(const kl__packed *packed)
 {
-    char *text = kl__malloc(packed->text_length + PADDING);
-    ZSTD_DCtx *context = take_idle(idle_readers, 4);
+    ZSTD_DCtx *context;
     size_t length;
+    char *text;
 
+    if (packed->frame_length < sizeof(uint32_t)) {
+        die_of_damage("its checksum is missing", NULL);
+    }
+    text = kl__malloc(packed->text_length + PADDING);
+    context = take_idle(idle_readers, 4);
     if (context == NULL) {
         context = ZSTD_createDCtx();
     }
@@ -158,9 +179,9 @@ char *kl__unpack(const kl__packed *packed)
         ZSTD_freeDCtx(context);
         return NULL;
     }
-    length = ZSTD_decompress_usingDDict(context, text, packed->text_length,
-                                        packed->frame, packed->frame_length,
-                                        packed->dictionary->reads);
+    length = ZSTD_decompress_usingDDict(
+        context, text, packed->text_length, packed->frame,
+        packed->frame_length - sizeof(uint32_t), packed->dictionary->reads);
     if (!keep_idle(idle_readers, 4, context)) {
         ZSTD_freeDCtx(context);
     }
@@ -171,9 +192,7 @@ char *kl__unpack(const kl__packed *packed)
     if (ZSTD_isError(length)) {
         die_of_damage(ZSTD_getErrorName(length), text);
     }
-    if (length != packed->text_length) {
-        die_of_damage("its length is another", text);
-    }
+    check_text(packed, text, length);
     memset(text + length, 0, PADDING);
     return text;
 }

@@ -19,8 +19,8 @@
  *    share that memory, and the last close frees it. The trees of a few objects
  *    that are opened often are kept (object_open.c). The `old` of an update is
  *    unpacked only if it is read.
- * 6. A frame has a checksum of the text. If a frame or a dictionary is damaged,
- *    the process ends with a message.
+ * 6. Behind a frame is a checksum of the text (base/checksum.h). If a frame or
+ * a dictionary is damaged, the process ends with a message.
  * 7. Out of memory: the object stays plain, or the reader gets KL_ENOMEM.
  */
 #ifndef KL_OBJECT_PACK_H
@@ -50,7 +50,7 @@ void kl__dictionary_unref(kl__dictionary *dictionary);
 /* A text in its packed form. */
 typedef struct kl__packed {
     kl__dictionary *dictionary; /* borrowed */
-    const char *frame;
+    const char *frame;          /* the frame of zstd, and the checksum */
     size_t frame_length;
     size_t text_length;
 } kl__packed;

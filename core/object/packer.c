@@ -5,12 +5,14 @@
  */
 #include "object/packer.h"
 
+#include "base/checksum.h"
 #include "base/mem.h"
 #include "object/identity.h"
 #include "object/object.h"
 #include "object/pack_context.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A frame buffer of up to this size is kept for the next object; a longer one
  * is freed. */
@@ -131,16 +133,18 @@ static void judge_window(kl__packer *self)
     }
 }
 
-/* Compresses a text into the packer's frame. False: it stays plain. */
+/* Compresses a text into the packer's frame, and appends its checksum. False:
+ * it stays plain. */
 static bool compress_text(kl__packer *self, const kl__slice *text)
 {
     /* Packing that saves less than an eighth is not worth the time. */
     size_t room = text->length - text->length / 8;
     ZSTD_CCtx *context;
+    uint32_t checksum;
     size_t length;
 
     kl__buf_reset(&self->frame);
-    if (kl__buf_reserve(&self->frame, room) == NULL) {
+    if (kl__buf_reserve(&self->frame, room + sizeof(checksum)) == NULL) {
         kl__buf_deinit(&self->frame); /* clears `failed` */
         return false;
     }
@@ -148,10 +152,7 @@ static bool compress_text(kl__packer *self, const kl__slice *text)
     if (context == NULL) {
         return false;
     }
-    length = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-    if (!ZSTD_isError(length)) {
-        length = ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0);
-    }
+    length = ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0);
     if (!ZSTD_isError(length)) {
         length = ZSTD_CCtx_refCDict(context, self->writes);
     }
@@ -163,7 +164,9 @@ static bool compress_text(kl__packer *self, const kl__slice *text)
     if (ZSTD_isError(length)) {
         return false;
     }
-    self->frame.length = length;
+    checksum = kl__checksum(text->bytes, text->length);
+    memcpy(self->frame.bytes + length, &checksum, sizeof(checksum));
+    self->frame.length = length + sizeof(checksum);
     return true;
 }
 
