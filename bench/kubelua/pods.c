@@ -27,18 +27,22 @@ typedef struct tally {
     bool is_done;
 } tally;
 
+/* What the handlers read: of pods the first two, and in a phase with `delays`
+ * all of them. */
+enum { PHASE, NODE, WRITTEN, FIELDS };
+static const char *const paths[FIELDS] = {
+    "status.phase", "spec.nodeName",
+    "metadata.annotations[\"bench.example.com/written\"]"};
+
 /* An informer and what it reports to. */
 typedef struct kept {
     kl_informer *objects;
     kl_registration *registration;
-    bool is_pods; /* the handler reads other fields of these */
+    bool is_pods;
+    kl_fields *usual;
+    kl_fields *stamped; /* WRITTEN too */
     tally *seen;
 } kept;
-
-static const kl_value *at(const kl_value *value, const char *name)
-{
-    return kl_value_get(value, name);
-}
 
 static long length(const kl_value *value)
 {
@@ -58,26 +62,26 @@ static long monotonic_ns(void)
 }
 
 /* Call with the lock held. */
-static void see(tally *seen, bool is_pod, kl_object *object)
+static void see(tally *seen, const kept *of, const kl_object *object)
 {
     long now = seen->delays != NULL ? monotonic_ns() : 0;
-    const kl_value *root = kl_object_open(object, NULL);
-    const kl_value *metadata = at(root, "metadata");
+    kl_fields *fields = seen->delays != NULL ? of->stamped : of->usual;
     const char *written;
 
+    if (of->is_pods || seen->delays != NULL) {
+        kl_fields_read(fields, object, NULL);
+    }
+    seen->sum += (long)strlen(kl_object_name(object));
+    if (of->is_pods) {
+        seen->sum += length(kl_fields_value(fields, PHASE)) +
+                     length(kl_fields_value(fields, NODE));
+    } else {
+        seen->sum += (long)strlen(kl_object_uid(object));
+    }
     if (seen->delays != NULL && seen->events < seen->wanted) {
-        written = kl_value_string(
-            at(at(metadata, "annotations"), "bench.example.com/written"), NULL);
+        written = kl_value_string(kl_fields_value(fields, WRITTEN), NULL);
         seen->delays[seen->events] = now - (written ? atol(written) : 0);
     }
-    seen->sum += length(at(metadata, "name"));
-    if (is_pod) {
-        seen->sum += length(at(at(root, "status"), "phase")) +
-                     length(at(at(root, "spec"), "nodeName"));
-    } else {
-        seen->sum += length(at(metadata, "uid"));
-    }
-    kl_object_close(object);
     seen->events++;
 }
 
@@ -96,7 +100,7 @@ static void on_add(void *context, kl_object *object, bool initial)
 
     (void)initial;
     pthread_mutex_lock(&seen->mutex);
-    see(seen, of->is_pods, object);
+    see(seen, of, object);
     end_if(seen, seen->events == seen->wanted);
     pthread_mutex_unlock(&seen->mutex);
 }
@@ -205,6 +209,8 @@ static bool keep(kept *of, kl_client *client, char **how, const char *resource,
     what.no_streaming_list = strcmp(how[0], "page") == 0;
     what.compress = strcmp(how[1], "packed") == 0 ? 1 : -1;
     of->is_pods = strcmp(resource, "pods") == 0;
+    of->usual = kl_fields_new(paths, WRITTEN, err);
+    of->stamped = kl_fields_new(paths, FIELDS, err);
     of->objects = kl_informer_open(client, &what, err);
     if (of->objects != NULL) {
         of->registration =
@@ -248,6 +254,8 @@ static void measure(kl_client *client, long since, char **how, kl_error *err)
     for (int i = 0; i < count; i++) {
         kl_registration_remove(all[i].registration);
         kl_informer_close(all[i].objects);
+        kl_fields_free(all[i].usual);
+        kl_fields_free(all[i].stamped);
     }
 }
 

@@ -66,8 +66,26 @@ bool kl__cursor_next(kl__cursor *self)
     return true;
 }
 
-/* Compares the name before looking for its end: most do not differ in length
- * only. */
+/* The bytes between the quotes are never fewer than those of the name; they are
+ * as many if they have no escapes. */
+bool kl__cursor_has_name(const kl__cursor *self, const char *name,
+                         size_t length)
+{
+    const char *raw = self->name + 1;
+    size_t raw_length;
+
+    if (self->name == NULL) {
+        return false;
+    }
+    raw_length = (size_t)(self->value - strlen("\":") - raw);
+    if (raw_length == length) {
+        return memcmp(raw, name, length) == 0 &&
+               memchr(name, '\\', length) == NULL;
+    }
+    return raw_length > length && memchr(raw, '\\', raw_length) != NULL &&
+           kl__cursor_is(self->name, self->end, name, length);
+}
+
 const char *kl__cursor_member(const char *value, const char *end,
                               const char *name, size_t length)
 {
@@ -78,7 +96,7 @@ const char *kl__cursor_member(const char *value, const char *end,
     }
     kl__cursor_begin(&self, value, end);
     while (kl__cursor_next(&self)) {
-        if (kl__cursor_is(self.name, end, name, length)) {
+        if (kl__cursor_has_name(&self, name, length)) {
             return self.value;
         }
     }

@@ -55,6 +55,10 @@ void kl__cursor_begin(kl__cursor *self, const char *value, const char *end);
  * value may set self->at to it before: then it is not looked for. */
 bool kl__cursor_next(kl__cursor *self);
 
+/* True if the current part is a member of that name. */
+bool kl__cursor_has_name(const kl__cursor *self, const char *name,
+                         size_t length);
+
 /* Room for one value that kl_value_* can read. */
 typedef struct kl__scalar {
     uint64_t words[2];

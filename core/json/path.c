@@ -13,12 +13,6 @@
 
 enum { RIGHT_SIZE = 200 };
 
-struct kl_path {
-    char *bytes; /* the path's text, then the names; stored behind the steps */
-    size_t count;
-    kl__step steps[];
-};
-
 typedef struct parser {
     const char *text;
     const char *at;
@@ -211,16 +205,6 @@ void kl_path_free(kl_path *path)
 const char *kl_path_text(const kl_path *path)
 {
     return path->bytes;
-}
-
-size_t kl__path_count(const kl_path *path)
-{
-    return path->count;
-}
-
-const kl__step *kl__path_step(const kl_path *path, size_t i)
-{
-    return &path->steps[i];
 }
 
 bool kl_path_begins_with(const kl_path *path, const char *name)

@@ -1,6 +1,6 @@
 /*
  * path.h - the steps of a compiled path (kl_path in kubelua/value.h), for code
- * that walks JSON by itself: object/prune.c and prune_text.c.
+ * that walks JSON by itself: search.c, object/prune.c and prune_text.c.
  */
 #ifndef KL_JSON_PATH_H
 #define KL_JSON_PATH_H
@@ -22,10 +22,10 @@ typedef struct kl__step {
     size_t index; /* from 0 */
 } kl__step;
 
-/* At least 1. Thread-safe. */
-size_t kl__path_count(const kl_path *path);
-
-/* Step `i` of them, borrowed from the path. Thread-safe. */
-const kl__step *kl__path_step(const kl_path *path, size_t i);
+struct kl_path {
+    char *bytes;  /* the path's text, then the names; stored behind the steps */
+    size_t count; /* at least 1 */
+    kl__step steps[];
+};
 
 #endif

@@ -12,7 +12,7 @@
 
 static bool is_name(const kl_path *path, size_t at, const char *name)
 {
-    const kl__step *step = kl__path_step(path, at);
+    const kl__step *step = &path->steps[at];
 
     return step->kind == KL__STEP_NAME && step->length == strlen(name) &&
            memcmp(step->name, name, step->length) == 0;
@@ -38,8 +38,7 @@ static bool removes_identity(const kl_path *path)
     if (!is_name(path, 0, "metadata")) {
         return false;
     }
-    if (kl__path_count(path) == 1 ||
-        kl__path_step(path, 1)->kind == KL__STEP_ALL) {
+    if (path->count == 1 || path->steps[1].kind == KL__STEP_ALL) {
         return true;
     }
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
@@ -54,13 +53,13 @@ static kl_code check_path(const kl_path *path, bool is_drop, kl_error *err)
 {
     const char *text = kl_path_text(path);
 
-    if (kl__path_step(path, 0)->kind != KL__STEP_NAME) {
+    if (path->steps[0].kind != KL__STEP_NAME) {
         return kl_error_set(err, KL_EINVAL,
                             "%s: a path begins with a field, as in spec.%s",
                             is_drop ? "drop" : "keep", text);
     }
-    for (size_t i = 0; i < kl__path_count(path); i++) {
-        if (kl__path_step(path, i)->kind == KL__STEP_INDEX) {
+    for (size_t i = 0; i < path->count; i++) {
+        if (path->steps[i].kind == KL__STEP_INDEX) {
             return kl_error_set(err, KL_EINVAL,
                                 "%s: %s has an index; write [*], which is "
                                 "every element",

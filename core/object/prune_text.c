@@ -52,16 +52,16 @@ static uint64_t follow_paths(const kl__paths *self, uint64_t set, size_t depth,
     for (size_t i = 0; i < self->count; i++) {
         const kl__step *step;
 
-        if ((set >> i & 1) == 0 || kl__path_count(self->items[i]) <= depth) {
+        if ((set >> i & 1) == 0 || self->items[i]->count <= depth) {
             continue;
         }
-        step = kl__path_step(self->items[i], depth);
+        step = &self->items[i]->steps[depth];
         if (step->kind == KL__STEP_ALL ||
             (to->bytes != NULL && step->kind == KL__STEP_NAME &&
              step->length == to->length &&
              memcmp(step->name, to->bytes, to->length) == 0)) {
             found |= UINT64_C(1) << i;
-            *ends = *ends || kl__path_count(self->items[i]) == depth + 1;
+            *ends = *ends || self->items[i]->count == depth + 1;
         }
     }
     return found;
@@ -107,8 +107,8 @@ bool kl__prune_hides(const kl__prune *prune, const kl_path *path)
         return false;
     }
     at = place_of_root(prune);
-    for (size_t i = 0; i < kl__path_count(path); i++) {
-        const kl__step *step = kl__path_step(path, i);
+    for (size_t i = 0; i < path->count; i++) {
+        const kl__step *step = &path->steps[i];
         label to = {step->kind == KL__STEP_NAME ? step->name : NULL,
                     step->length};
 

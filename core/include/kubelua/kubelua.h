@@ -9,6 +9,7 @@
 #include "kubelua/config.h"
 #include "kubelua/error.h"
 #include "kubelua/event_queue.h"
+#include "kubelua/fields.h"
 #include "kubelua/handler.h"
 #include "kubelua/informer.h"
 #include "kubelua/kind.h"

@@ -4,7 +4,7 @@
  */
 #include "cursor_walk.h"
 #include "json/cursor.h"
-#include "xorshift.h"
+#include "random_json.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,86 +32,13 @@ static void is_as_in_the_tree(const char *json, size_t length)
     kl_doc_unref(doc);
 }
 
-static const char *const names[] = {
-    "\"a\"",          "\"b\"",
-    "\"\"",           "\"nodeName\"",
-    "\"\\u0061\"",    "\"a\\u0000b\"",
-    "\"\\\"}\"",      "\"\\\\\"",
-    "\"a.b/c\"",      "\"\\ud83d\\ude00\"",
-    "\"\\u00e9\\n\"", "\"\xc3\xa9\\n\"",
-    "\"a\\\\\\\"b\"", "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\""};
-static const char *const atoms[] = {"null",
-                                    "true",
-                                    "false",
-                                    "0",
-                                    "-0",
-                                    "12",
-                                    "-7",
-                                    "1.5",
-                                    "-0.0",
-                                    "1e3",
-                                    "9223372036854775807",
-                                    "-9223372036854775808",
-                                    "9223372036854775808",
-                                    "18446744073709551615",
-                                    "18446744073709551616",
-                                    "-9223372036854775809",
-                                    "1e400",
-                                    "0.1e-400",
-                                    "123456789012345678901234567890.5",
-                                    "{}",
-                                    "[]",
-                                    "\"\"",
-                                    "\"Running\"",
-                                    "\"a\\\\\"",
-                                    "\"\\\"]}\"",
-                                    "\"\\u0000\"",
-                                    "\"{[{[\"",
-                                    "\"\\b\\f\\n\\r\\t\\/\\\"\\\\\"",
-                                    "\"\\uD83D\\uDE00x\"",
-                                    "\"\xf0\x9f\x98\x80\"",
-                                    "\"\\u20ac\\u00AF\\u007f\"",
-                                    "\"a text that is longer than a block of "
-                                    "64 bytes, with [brackets} in it\""};
-
-static size_t put(char *out, const char *const *from, size_t count)
-{
-    const char *text = from[next_random() % count];
-
-    memcpy(out, text, strlen(text));
-    return strlen(text);
-}
-
-/* Writes a random value, of less than `room` bytes. */
-static size_t put_value(char *out, size_t room)
-{
-    bool is_object = next_random() % 2 == 0;
-    size_t used = 1;
-
-    if (room < 400 || next_random() % 3 == 0) {
-        return put(out, atoms, sizeof(atoms) / sizeof(atoms[0]));
-    }
-    out[0] = is_object ? '{' : '[';
-    while (next_random() % 8 != 0 && room - used > 300) {
-        out[used] = ',';
-        used += used > 1 ? 1 : 0;
-        if (is_object) {
-            used += put(out + used, names, sizeof(names) / sizeof(names[0]));
-            out[used++] = ':';
-        }
-        used += put_value(out + used, (room - used) / 2);
-    }
-    out[used++] = is_object ? '}' : ']';
-    return used;
-}
-
 static void random_documents_read_as_their_trees(void **state)
 {
     static char text[LENGTH + 1];
 
     (void)state;
     for (int i = 0; i < TEXTS; i++) {
-        size_t length = put_value(text, LENGTH);
+        size_t length = random_json(text, LENGTH);
 
         text[length] = '\0';
         is_as_in_the_tree(text, length);
@@ -121,8 +48,8 @@ static void random_documents_read_as_their_trees(void **state)
 static void a_document_of_one_scalar_is_read(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(atoms) / sizeof(atoms[0]); i++) {
-        is_as_in_the_tree(atoms[i], strlen(atoms[i]));
+    for (size_t i = 0; random_json_atoms[i] != NULL; i++) {
+        is_as_in_the_tree(random_json_atoms[i], strlen(random_json_atoms[i]));
     }
 }
 

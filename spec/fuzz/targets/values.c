@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 #include "cursor_walk.h"
+#include "json/search.h"
+#include "json/text.h"
 #include "kubelua/memory.h"
 #include "kubelua/writer.h"
 
@@ -175,7 +177,33 @@ static kl_code take(void *context, const kl_value *value)
     return self->count == self->stop ? KL_EGONE : KL_OK;
 }
 
-static void expect_path(fuzz_text line, const kl_value *root)
+/* A value of the text at the path, as many times as in the tree. */
+static bool count_place(void *context, size_t i, const char *value)
+{
+    size_t *count = context;
+
+    FUZZ_EXPECT(i == 0 && *value != 'n');
+    ++*count;
+    return true;
+}
+
+static void expect_searched(kl_path *path, fuzz_text json, size_t expected)
+{
+    size_t count = 0;
+    kl__search search = {
+        .paths = &path, .count = 1, .take = count_place, .context = &count};
+    char *text = malloc(json.length + 1);
+    size_t length;
+
+    FUZZ_EXPECT(text != NULL);
+    length = kl__text_compact(text, json.bytes, json.length);
+    text[length] = '\0';
+    kl__search_run(&search, text, text + length);
+    FUZZ_EXPECT(count == expected);
+    free(text);
+}
+
+static void expect_path(fuzz_text line, const kl_value *root, fuzz_text json)
 {
     char *text = fuzz_string(line);
     kl_error err = {.code = KL_OK};
@@ -191,6 +219,9 @@ static void expect_path(fuzz_text line, const kl_value *root)
         FUZZ_EXPECT(kl_path_each(path, root, take, &some) ==
                     (all.count >= 2 ? KL_EGONE : KL_OK));
         FUZZ_EXPECT(strstr(text, "[*]") != NULL || all.count <= 1);
+        if (root != NULL) {
+            expect_searched(path, json, all.count);
+        }
     }
     kl_path_free(path);
     free(text);
@@ -209,8 +240,9 @@ void fuzz_values(const char *bytes, size_t length)
     if (doc != NULL) {
         FUZZ_EXPECT(cursor_walk(block, text.length, kl_doc_root(doc)) == NULL);
     }
+    expect_path(line, doc != NULL ? kl_doc_root(doc) : NULL,
+                (fuzz_text){block, text.length});
     free(block);
-    expect_path(line, doc != NULL ? kl_doc_root(doc) : NULL);
     if (doc == NULL) {
         FUZZ_EXPECT(err.code == KL_EPARSE && err.message[0] != '\0');
         kl_writer_free(self.writer);

@@ -1,0 +1,124 @@
+/*
+ * search.c - see search.h. On the way down from the root, a set of bits has the
+ * paths whose steps match all names so far; what no path leads to is skipped.
+ * Each array or object is left as soon as all of its paths have been found in
+ * it.
+ */
+#include "json/search.h"
+
+#include "json/cursor.h"
+#include "json/path.h"
+
+typedef struct seeker {
+    const kl__search *search;
+    const char *end;
+    uint64_t wanted; /* paths of which more values are wanted */
+} seeker;
+
+/* Where a walk stands. */
+typedef struct level {
+    uint64_t set; /* the paths that lead into this array or object, and may
+                     match one more of its parts */
+    size_t depth; /* the number of the step that is next */
+    size_t index; /* of the current element */
+    kl__cursor part;
+} level;
+
+static bool is_match(const level *at, const kl__step *step)
+{
+    switch (step->kind) {
+    case KL__STEP_NAME:
+        return kl__cursor_has_name(&at->part, step->name, step->length);
+    case KL__STEP_INDEX:
+        return at->part.name == NULL && step->index == at->index;
+    default:
+        return true;
+    }
+}
+
+/* Returns the paths that the current part matches. As the first of duplicate
+ * names wins, a name or an index is not looked for again. */
+static uint64_t match_part(const seeker *self, level *at)
+{
+    uint64_t found = 0;
+
+    for (uint64_t left = at->set; left != 0; left &= left - 1) {
+        uint64_t bit = left & (0 - left);
+        const kl_path *path = self->search->paths[__builtin_ctzll(left)];
+        const kl__step *step = &path->steps[at->depth];
+
+        if (is_match(at, step)) {
+            found |= bit;
+            at->set &= step->kind == KL__STEP_ALL ? at->set : ~bit;
+        }
+    }
+    return found;
+}
+
+/* Reports a value to the paths of `set` that end at it, `depth` steps deep;
+ * returns the others. */
+static uint64_t report(seeker *self, const char *value, size_t depth,
+                       uint64_t set)
+{
+    const kl__search *search = self->search;
+    uint64_t others = 0;
+
+    for (uint64_t left = set; left != 0; left &= left - 1) {
+        uint64_t bit = left & (0 - left);
+        size_t i = (size_t)__builtin_ctzll(left);
+
+        if (search->paths[i]->count > depth) {
+            others |= bit;
+        } else if (*value != 'n' && !search->take(search->context, i, value)) {
+            self->wanted &= ~bit;
+        }
+    }
+    return others;
+}
+
+static const char *leave_part(const seeker *self, const level *at)
+{
+    const char *behind = at->part.at;
+
+    if (self->wanted == 0 || at->depth == 0) {
+        return self->end;
+    }
+    if (behind == NULL) {
+        behind = kl__cursor_skip(at->part.value, self->end);
+    }
+    return kl__cursor_leave(behind, self->end);
+}
+
+/* Follows the paths of `set`, of which `depth` steps lead to the value. Returns
+ * the end of the value, or NULL if it was not walked over. The recursion is at
+ * most as deep as the document and the longest path. */
+static const char *visit(seeker *self, const char *value, size_t depth,
+                         uint64_t set)
+{
+    level at = {.depth = depth, .set = report(self, value, depth, set)};
+
+    if (at.set == 0 || (*value != '{' && *value != '[')) {
+        return NULL;
+    }
+    kl__cursor_begin(&at.part, value, self->end);
+    for (; kl__cursor_next(&at.part); at.index++) {
+        uint64_t found = match_part(self, &at);
+
+        if (found != 0) {
+            at.part.at = visit(self, at.part.value, depth + 1, found);
+            at.set &= self->wanted;
+        }
+        if (at.set == 0) {
+            return leave_part(self, &at);
+        }
+    }
+    return at.part.at;
+}
+
+void kl__search_run(const kl__search *search, const char *text, const char *end)
+{
+    seeker self = {.search = search, .end = end};
+
+    self.wanted = UINT64_MAX >> (KL__SEARCH_MOST - search->count);
+    visit(&self, text, 0, self.wanted);
+}

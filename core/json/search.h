@@ -1,0 +1,32 @@
+/*
+ * search.h - finds the values at many paths in one pass over a text, without a
+ * tree: for indexes by path (cache/index.c) and kl_fields (object/fields.c).
+ */
+#ifndef KL_JSON_SEARCH_H
+#define KL_JSON_SEARCH_H
+
+#include "kubelua/value.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KL__SEARCH_MOST = 64 };
+
+/* What is searched for; constant while a search runs. */
+typedef struct kl__search {
+    kl_path *const *paths;
+    size_t count; /* of the paths: 1 to KL__SEARCH_MOST */
+    /* Called with a value at path number `i`, one to read with json/cursor.h.
+     * False: no more values of this path are wanted. */
+    bool (*take)(void *context, size_t i, const char *value);
+    void *context;
+} kl__search;
+
+/* Calls search->take with all values that kl_path_each would find in a tree of
+ * the text, those of each path in the same order. The text is as cursor.h wants
+ * it; `end` is its end. Thread-safe. */
+void kl__search_run(const kl__search *search, const char *text,
+                    const char *end);
+
+#endif
