@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CODED = 1 }; /* ZSTD_ps_enable */
+
 /* A frame buffer of up to this size is kept for the next object; a longer one
  * is freed. */
 enum { FRAME_KEPT = 64 * 1024 };
@@ -152,6 +154,9 @@ static bool compress_text(kl__packer *self, const kl__slice *text)
     if (context == NULL) {
         return false;
     }
+    /* ZSTD_c_literalCompressionMode: a fast search leaves literals uncoded. A
+     * zstd that does not know the parameter makes larger frames. */
+    (void)ZSTD_CCtx_setParameter(context, ZSTD_c_experimentalParam5, CODED);
     length = ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0);
     if (!ZSTD_isError(length)) {
         length = ZSTD_CCtx_refCDict(context, self->writes);

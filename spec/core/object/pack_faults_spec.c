@@ -2,6 +2,7 @@
  * pack_faults_spec.c - packed objects without memory, damaged, read by many
  * threads, and in a forked child.
  */
+#define ZSTD_STATIC_LINKING_ONLY
 #include "base/thread.h"
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
@@ -43,13 +44,22 @@ ZSTD_CCtx *ZSTD_createCCtx(void)
     return zstd_fails ? NULL : next();
 }
 
-ZSTD_CDict *ZSTD_createCDict(const void *bytes, size_t length, int level)
-{
-    ZSTD_CDict *(*next)(const void *, size_t, int);
+/* The parameters are zstd's. */
+#define CREATE_PARAMETERS                                             \
+    const void *bytes, size_t length, ZSTD_dictLoadMethod_e load,     \
+        ZSTD_dictContentType_e type, ZSTD_compressionParameters with, \
+        ZSTD_customMem memory
 
-    dictionaries_asked_for++;
-    *(void **)&next = dlsym(RTLD_NEXT, "ZSTD_createCDict");
-    return zstd_fails ? NULL : next(bytes, length, level);
+ZSTD_CDict *ZSTD_createCDict_advanced(CREATE_PARAMETERS)
+{
+    ZSTD_CDict *(*next)(CREATE_PARAMETERS);
+    bool is_ours = type == ZSTD_dct_auto; /* else zstd calls itself */
+
+    dictionaries_asked_for += is_ours;
+    *(void **)&next = dlsym(RTLD_NEXT, "ZSTD_createCDict_advanced");
+    return zstd_fails && is_ours
+               ? NULL
+               : next(bytes, length, load, type, with, memory);
 }
 
 /* The first test: no context of zstd waits to be used again. */
