@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "json/cursor.h"
+#include "json/search.h"
 #include "kubelua/log.h"
 
 #include <inttypes.h>
@@ -119,17 +121,93 @@ static void reset_sink(kl_index_sink *sink)
     sink->count = 0;
 }
 
-kl_code kl__index_compute(kl__index *index, const kl_object *object,
-                          const kl_value *root, kl_index_sink *sink)
+/* Emits a string with escapes: it is decoded where the values are. One with a
+ * NUL is left out, as above. */
+static void emit_decoded(kl_index_sink *sink, const char *string,
+                         const char *end)
+{
+    size_t room = (size_t)(kl__cursor_skip(string, end) - string);
+    char *out = kl__buf_reserve(&sink->bytes, room);
+    size_t length;
+
+    if (out == NULL) {
+        return;
+    }
+    length = kl__cursor_decode(string, end, out);
+    if (memchr(out, '\0', length) == NULL) {
+        sink->bytes.length += length;
+        kl__buf_putc(&sink->bytes, '\0');
+        sink->count++;
+    }
+}
+
+/* Where a search puts the values that it finds. */
+typedef struct emission {
+    kl_index_sink *sink;
+    const char *end; /* of the text */
+} emission;
+
+static bool emit_place(void *context, size_t i, const char *value)
+{
+    const emission *to = context;
+    kl__scalar room;
+    const kl_value *read = kl__cursor_scalar(value, to->end, &room);
+
+    (void)i;
+    if (read != NULL) {
+        emit_value(to->sink, read);
+    } else if (*value == '"') {
+        emit_decoded(to->sink, value, to->end);
+    }
+    return !to->sink->bytes.failed;
+}
+
+static kl_code emit_path(const kl__index *index, const kl_object *object,
+                         kl_index_sink *sink)
+{
+    emission to = {.sink = sink};
+    kl__search search = {
+        .paths = &index->path, .count = 1, .take = emit_place, .context = &to};
+    size_t length;
+    const char *text = kl_object_json(object, &length, NULL);
+
+    if (text == NULL) {
+        sink->bytes.failed = true;
+        return KL_ENOMEM;
+    }
+    to.end = text + length;
+    kl__search_run(&search, text, to.end);
+    kl_object_close_json(object);
+    return KL_OK;
+}
+
+static kl_code call_function(const kl__index *index, kl_object *object,
+                             kl_index_sink *sink)
+{
+    const kl_value *root;
+    kl_code code;
+
+    if (index->table.by_namespace) { /* needs no tree */
+        return index->fn(index->context, object, NULL, sink);
+    }
+    root = kl_object_open(object, NULL);
+    if (root == NULL) {
+        sink->bytes.failed = true;
+        return KL_ENOMEM;
+    }
+    code = index->fn(index->context, object, root, sink);
+    kl_object_close(object);
+    return code;
+}
+
+kl_code kl__index_compute(kl__index *index, kl_object *object,
+                          kl_index_sink *sink)
 {
     kl_code code;
 
     reset_sink(sink);
-    if (index->path != NULL) {
-        code = kl_path_each(index->path, root, emit_value, sink);
-    } else {
-        code = index->fn(index->context, object, root, sink);
-    }
+    code = index->path != NULL ? emit_path(index, object, sink)
+                               : call_function(index, object, sink);
     if (sink->bytes.failed) {
         return KL_ENOMEM;
     }

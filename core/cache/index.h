@@ -86,13 +86,14 @@ struct kl_index_sink {
 };
 
 /*
- * Computes the values of an object into `sink`, which is emptied first. `root`
- * is the object's parsed tree (NULL if the index needs none). If the index
- * function fails, the object has no values and a warning is logged, once for
- * each index. KL_ENOMEM: the sink ran out of memory.
+ * Computes the values of an object into `sink`, which is emptied first. An
+ * index by path searches the object's text, one by function gets its tree. If
+ * the index function fails, the object has no values and a warning is logged,
+ * once for each index. KL_ENOMEM: there is no memory for the values, to unpack
+ * the text or for the tree.
  */
-kl_code kl__index_compute(kl__index *index, const kl_object *object,
-                          const kl_value *root, kl_index_sink *sink);
+kl_code kl__index_compute(kl__index *index, kl_object *object,
+                          kl_index_sink *sink);
 /* Copies the values that an object of the table has into `sink`. KL_ENOMEM. */
 kl_code kl__index_recall(const kl__index_table *table, const kl_object *object,
                          uint32_t hash, kl_index_sink *sink);

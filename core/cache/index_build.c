@@ -75,14 +75,8 @@ static kl_code plan_change(builder *self, const kl_object *object,
  * caller commits the plan before it puts the same key again. */
 static kl_code put_object(builder *self, kl_object *object)
 {
-    const kl_value *root = kl_object_open(object, NULL);
-    kl_code code;
+    kl_code code = kl__index_compute(self->index, object, &self->sink);
 
-    if (root == NULL) {
-        return KL_ENOMEM;
-    }
-    code = kl__index_compute(self->index, object, root, &self->sink);
-    kl_object_close(object);
     return code == KL_OK ? plan_change(self, object, object) : code;
 }
 

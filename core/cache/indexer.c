@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "kubelua/fields.h"
 #include "object/object.h"
 
 #include <stdio.h>
@@ -208,25 +209,30 @@ kl_code kl__indexer_snapshot(kl__indexer *indexer, kl_object_list *list)
     return collect_objects(indexer, &query, list);
 }
 
-/* Keeps only the objects that the selector matches. False: out of memory. */
-static bool filter_by_labels(kl_object_list *list, const kl_selector *labels)
+/* Sets *matches. False: out of memory. */
+static bool match_labels(kl_fields *labels, const kl_selector *selector,
+                         const kl_object *object, bool *matches)
 {
+    if (kl_fields_read(labels, object, NULL) != KL_OK) {
+        return false;
+    }
+    *matches = kl_selector_matches(selector, kl_fields_value(labels, 0));
+    return true;
+}
+
+/* Keeps only the objects that the selector matches. False: out of memory. */
+static bool filter_by_labels(kl_object_list *list, const kl_selector *selector)
+{
+    static const char *const path[] = {"metadata.labels"};
+    kl_fields *labels = kl_fields_new(path, 1, NULL);
+    bool done = labels != NULL;
     size_t kept = 0;
 
     for (size_t i = 0; i < list->count; i++) {
         kl_object *object = list->items[i];
-        const kl_value *root = kl_object_open(object, NULL);
-        bool matches;
+        bool matches = true;
 
-        if (root == NULL) {
-            memmove(&list->items[kept], &list->items[i],
-                    (list->count - i) * sizeof(kl_object *));
-            list->count -= i - kept;
-            return false;
-        }
-        matches = kl_selector_matches(
-            labels, kl_value_get(kl_value_get(root, "metadata"), "labels"));
-        kl_object_close(object);
+        done = done && match_labels(labels, selector, object, &matches);
         if (matches) {
             list->items[kept++] = object;
         } else {
@@ -234,7 +240,8 @@ static bool filter_by_labels(kl_object_list *list, const kl_selector *labels)
         }
     }
     list->count = kept;
-    return true;
+    kl_fields_free(labels);
+    return done;
 }
 
 kl_code kl__indexer_list(kl__indexer *indexer, const char *name_space,

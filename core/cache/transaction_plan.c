@@ -151,29 +151,44 @@ static kl_code write_journal(kl__transaction *transaction)
     return KL_OK;
 }
 
-/* Adds a changed object to the plan of every index; it is parsed once. The
- * first index, by namespace, needs no tree. */
+/* How many indexes read an object's text, and how many its tree. */
+static void count_readers(const kl__transaction *transaction, size_t *texts,
+                          size_t *trees)
+{
+    *texts = *trees = 0;
+    for (size_t i = 0; i < transaction->part_count; i++) {
+        const kl__index *index = transaction->parts[i].index;
+
+        *texts += index->path != NULL ? 1 : 0;
+        *trees += index->path == NULL && !index->table.by_namespace ? 1 : 0;
+    }
+}
+
+/* Adds a changed object to the plan of every index. What several of them read
+ * is kept open, so that it is unpacked or parsed once; without the memory for
+ * that, kl__index_compute fails, or can do without. */
 static kl_code plan_changed(kl__transaction *transaction,
                             const kl__index_change *change, kl_index_sink *sink)
 {
-    const kl_value *root = NULL;
+    size_t texts, trees;
+    bool has_text, has_tree;
     kl_code code = KL_OK;
 
-    if (transaction->part_count > 1) {
-        root = kl_object_open(change->after, NULL);
-        if (root == NULL) {
-            return KL_ENOMEM;
-        }
-    }
+    count_readers(transaction, &texts, &trees);
+    has_text = texts > 1 && kl_object_json(change->after, NULL, NULL) != NULL;
+    has_tree = trees > 1 && kl_object_open(change->after, NULL) != NULL;
     for (size_t i = 0; code == KL_OK && i < transaction->part_count; i++) {
         kl__part *part = &transaction->parts[i];
 
-        code = kl__index_compute(part->index, change->after, root, sink);
+        code = kl__index_compute(part->index, change->after, sink);
         if (code == KL_OK) {
             code = kl__index_plan_add(&part->plan, change, sink);
         }
     }
-    if (root != NULL) {
+    if (has_text) {
+        kl_object_close_json(change->after);
+    }
+    if (has_tree) {
         kl_object_close(change->after);
     }
     return code;

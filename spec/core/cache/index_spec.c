@@ -106,7 +106,8 @@ static void every_type_of_scalar_is_a_value(void **state)
     static const char json[] =
         "{\"kind\":\"X\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\"},"
         "\"v\":[\"s\",true,-7,18446744073709551615,0.5,"
-        "123456789012345678901234567890,null,{},[],\"s\",\"a\\u0000b\"]}";
+        "123456789012345678901234567890,null,{},[],\"s\",\"a\\u0000b\","
+        "\"\\u0041\\\"z\"]}";
     kl__indexer *indexer = kl__indexer_new();
 
     (void)state;
@@ -115,7 +116,7 @@ static void every_type_of_scalar_is_a_value(void **state)
                     kl_object_parse(json, sizeof(json) - 1, NULL, NULL));
     assert_string_equal(cache_values(indexer, "v"),
                         "-7 0.5 123456789012345678901234567890 "
-                        "18446744073709551615 s true");
+                        "18446744073709551615 A\"z s true");
     cache_end(indexer);
 }
 
