@@ -33,7 +33,13 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/informer/reflector_watch.c core/object/identity.c
      core/object/packer_train.c
      core/object/selector_parse.c
-     core/object/status.c)
+     core/object/status.c
+     core/api/user_agent.c core/base/base64.c core/base/caret.c
+     core/base/clock.c core/base/str.c core/base/thread.c
+     core/base/error.c core/base/log.c core/base/namespace.c
+     core/base/sha256.c core/cache/diff.c core/json/cursor_decode.c
+     core/json/hash.c core/json/path.c core/object/fields.c
+     core/object/prune.c core/object/resource.c)
 set_source_files_properties(${KUBELUA_RARE_SOURCES} PROPERTIES COMPILE_OPTIONS
     "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
 
