@@ -13,7 +13,7 @@
 #define KL_JSON_CURSOR_H
 
 #include "json/skip.h"
-#include "kubelua/value.h"
+#include "kubelua/cursor.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,13 +38,8 @@ const char *kl__cursor_member(const char *value, const char *end,
 const char *kl__cursor_element(const char *value, const char *end,
                                size_t index);
 
-/* A walk over the members of an object or the elements of an array. */
-typedef struct kl__cursor {
-    const char *name;  /* the current member's: a string; NULL in an array */
-    const char *value; /* the current one */
-    const char *end;   /* of the text */
-    const char *at;    /* where to go on; NULL: behind the current value */
-} kl__cursor;
+/* A walk: kubelua/cursor.h. */
+typedef kl_cursor kl__cursor;
 
 /* Begins a walk. Of a value that is neither array nor object, it has no
  * steps. */
@@ -59,10 +54,7 @@ bool kl__cursor_next(kl__cursor *self);
 bool kl__cursor_has_name(const kl__cursor *self, const char *name,
                          size_t length);
 
-/* Room for one value that kl_value_* can read. */
-typedef struct kl__scalar {
-    uint64_t words[2];
-} kl__scalar;
+typedef kl_scalar kl__scalar;
 
 /*
  * Makes a value of kubelua/value.h in `room`, the same as in the tree of the

@@ -3,7 +3,7 @@
  * next timer, as one descriptor that is readable when there is work. Also the
  * signals that end a run.
  */
-#include "binding.h"
+#include "view.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -339,6 +339,7 @@ static int poller_next(lua_State *L)
         return 1;
     }
     if (tag == NULL) {
+        texts_close(L); /* the loop is about to wait */
         lua_pushnil(L);
     } else {
         lua_pushinteger(L, (lua_Integer)(intptr_t)tag);

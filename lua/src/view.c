@@ -33,38 +33,6 @@ kl_object *object_of(lua_State *L, const view *self)
     return self->whole->object;
 }
 
-/* The parsed tree of an object takes this many times the size of its text:
- * 16 bytes a value, and the text once more. Measured: 14.9 KB for a Pod of
- * 6.9 KB. */
-enum { TREE_SHARE = 2 };
-
-static const kl_value *open_whole(lua_State *L, view *self)
-{
-    kl_object *object = object_of(L, self);
-    kl_error err;
-
-    self->value = kl_object_open(object, &err);
-    if (self->value == NULL) {
-        misuse(L, "%s: %s", kl_object_key(object), err.message);
-    }
-    account_charge(L, self->whole, TREE_SHARE * kl_object_json_length(object));
-    return self->value;
-}
-
-const kl_value *opened(lua_State *L, view *self)
-{
-    view *root = &self->whole->view;
-
-    object_of(L, self);
-    if (root->value == NULL) {
-        open_whole(L, root);
-    }
-    if (self->value == NULL) {
-        self->value = kl_value_get(root->value, "metadata");
-    }
-    return self->value;
-}
-
 /* Pushes a whole without an object. Its metatable is on top of the stack. */
 static whole *push_whole(lua_State *L)
 {
@@ -144,12 +112,12 @@ static void push_anchor(lua_State *L, int index, const view *self)
     compat_getuservalue(L, index);
 }
 
-void push_part(lua_State *L, int index, view *self, const kl_value *value)
+void push_part(lua_State *L, int index, view *self, place at)
 {
     view *part = compat_newuserdata(L, sizeof(*part), 1);
 
     /* metatable, part */
-    *part = (view){self->whole, value};
+    *part = (view){self->whole, at};
     push_anchor(L, index, self);
     compat_setuservalue(L, -2);
     lua_insert(L, -2);
@@ -157,14 +125,24 @@ void push_part(lua_State *L, int index, view *self, const kl_value *value)
     lua_setmetatable(L, -2);
 }
 
-void push_value(lua_State *L, int index, view *self, const kl_value *value)
+void push_place(lua_State *L, int index, view *self, place at)
 {
-    if (value == NULL || kl_value_type(value) == KL_NULL) {
+    if (at.value != NULL) {
+        if (kl_value_type(at.value) == KL_NULL) {
+            lua_pushnil(L);
+            return;
+        }
+        if (push_scalar(L, at.value)) {
+            return;
+        }
+    } else if (at.offset == NOWHERE) {
         lua_pushnil(L);
-    } else if (!push_scalar(L, value)) {
-        luaL_getmetatable(L, TYPE_VIEW);
-        push_part(L, index, self, value);
+        return;
+    } else if (push_text_scalar(L, self->whole, at.offset)) {
+        return;
     }
+    luaL_getmetatable(L, TYPE_VIEW);
+    push_part(L, index, self, at);
 }
 
 const kl_value *to_value(lua_State *L, int index)
@@ -185,8 +163,29 @@ static int view_newindex(lua_State *L)
                   kl_object_kind(object), kl_object_key(object));
 }
 
-/* From Lua 5.3 on also called if only one operand is a view. Userdata of one
- * object share its tree, so equal parts are the same value. */
+/* True if both are the same part. Userdata of one object share its tree, and
+ * its text is always the same. */
+static bool is_same_part(lua_State *L, view *a, view *b)
+{
+    const char *at;
+    ptrdiff_t offset;
+
+    if (a->at.value != NULL || b->at.value != NULL) {
+        return opened(L, a) == opened(L, b);
+    }
+    if (a->at.offset == b->at.offset) {
+        return true;
+    }
+    if (a->at.offset != METADATA && b->at.offset != METADATA) {
+        return false;
+    }
+    at = locate(L, a);
+    offset = at - a->whole->text;
+    at = locate(L, b);
+    return at - b->whole->text == offset;
+}
+
+/* From Lua 5.3 on also called if only one operand is a view. */
 static int view_eq(lua_State *L)
 {
     view *a = test_view(L, 1);
@@ -194,19 +193,20 @@ static int view_eq(lua_State *L)
 
     lua_pushboolean(L, a != NULL && b != NULL &&
                            object_of(L, a) == object_of(L, b) &&
-                           opened(L, a) == opened(L, b));
+                           is_same_part(L, a, b));
     return 1;
 }
 
-/* Upvalue 1: the account. */
+/* Upvalue 1: the account; upvalue 2: the texts. */
 static int whole_gc(lua_State *L)
 {
     whole *self = lua_touserdata(L, 1);
     kl_object *object = self->object;
 
+    texts_release(lua_touserdata(L, lua_upvalueindex(2)), self);
     self->object = NULL;
     account_release(lua_touserdata(L, lua_upvalueindex(1)), self);
-    if (object != NULL && self->view.value != NULL) {
+    if (object != NULL && self->view.at.value != NULL) {
         kl_object_close(object);
     }
     kl_object_unref(object);
@@ -305,7 +305,8 @@ void bind_view(lua_State *L)
     complete_view_type(L, TYPE_OBJECT, whole_index);
     luaL_getmetatable(L, TYPE_OBJECT);
     push_account(L);
-    lua_pushcclosure(L, whole_gc, 1);
+    push_open_texts(L);
+    lua_pushcclosure(L, whole_gc, 2);
     lua_setfield(L, -2, "__gc");
     lua_pop(L, 2);
 }

@@ -1,7 +1,13 @@
 /*
- * view.h - objects as Lua sees them: read-only userdata over the parsed JSON of
- * an object. view.c makes them, view_index.c reads single fields; view_walk.c
- * has pairs, ipairs, paths and copies.
+ * view.h - objects as Lua sees them: read-only userdata over the JSON of an
+ * object. view.c makes them, view_index.c reads single fields; view_text.c
+ * reads them in the text of an object, view_tree.c in its parsed tree;
+ * view_walk.c has pairs, ipairs, paths and copies.
+ *
+ * The first reads of an object look into its text: a script that reads a few
+ * fields needs no tree, which would cost more than all else. Once such reads
+ * have cost as much as a tree does, the tree is parsed, and stays until the
+ * userdata is collected.
  */
 #ifndef KUBELUA_VIEW_H
 #define KUBELUA_VIEW_H
@@ -10,6 +16,18 @@
 
 #include <stddef.h>
 
+/* Where a value stands: in the tree; or else in the text of its object. */
+typedef struct place {
+    const kl_value *value; /* NULL: not in the tree */
+    uint32_t offset;       /* of its first byte in the text; or else: */
+} place;
+
+/* Offsets that stand for something else. */
+#define NOWHERE 0 /* nothing was found; the object itself is at offset 0 */
+/* The metadata of an object, wherever it is: a script may read only names and
+ * versions of it, which needs no text. Texts are shorter. */
+#define METADATA UINT32_MAX
+
 /*
  * A userdata of TYPE_OBJECT is a `whole`, an object; a userdata of TYPE_VIEW is
  * a `view`, a part of an object. A part owns nothing of the core: its user
@@ -17,9 +35,7 @@
  */
 typedef struct view {
     struct whole *whole; /* of a whole: itself */
-    /* NULL in a whole that was not parsed yet, and in its part `metadata` that
-     * was made before: names and versions are read without parsing. */
-    const kl_value *value;
+    place at; /* of a whole: offset 0, and the value once it is open */
 } view;
 
 typedef struct whole {
@@ -27,6 +43,11 @@ typedef struct whole {
     /* One reference; NULL while the whole is made, and once it is collected,
      * which a finalizer of the script may see. */
     kl_object *object;
+    const char *text; /* NULL: not open. See open_text. */
+    /* How many bytes of the text may still be passed by before a tree is
+     * opened; set when the text is opened first. */
+    int64_t patience;
+    bool was_read; /* the text has been open before */
     /* Before Lua 5.3: the whole has a user value, a table that holds it. Its
      * parts share that table. */
     bool is_anchored;
@@ -57,21 +78,59 @@ kl_object *object_of(lua_State *L, const view *self);
 void refuse_beyond_metadata(lua_State *L, const kl_object *object,
                             const char *field);
 
-/* The value of a view; parses its object first, unless that was done. */
-const kl_value *opened(lua_State *L, view *self);
-
 /* The text of a member of metadata that an object has without parsing: name,
  * namespace, uid, resourceVersion. NULL: it is another member, or the object
  * may not have it. */
 const char *identity_text(const kl_object *object, const char *name,
                           size_t length);
 
-/* Replaces the metatable of TYPE_VIEW on top of the stack by a view of a value
- * inside of the view at `index` (absolute, or an upvalue). */
-void push_part(lua_State *L, int index, view *self, const kl_value *value);
-/* Pushes a value inside of the view at `index`: a scalar, nil for null, or a
- * view of it. */
-void push_value(lua_State *L, int index, view *self, const kl_value *value);
+/* Replaces the metatable of TYPE_VIEW on top of the stack by a view of a part
+ * of the view at `index` (absolute, or an upvalue). */
+void push_part(lua_State *L, int index, view *self, place at);
+/* Pushes a value inside of the view at `index`: a scalar, nil for null or for
+ * NOWHERE, or a view of it. */
+void push_place(lua_State *L, int index, view *self, place at);
+
+/* If `index` has an integer from 1 to 4e9, sets *position to one less; else
+ * false. */
+bool to_position(lua_State *L, int index, size_t *position);
+
+/* view_tree.c */
+
+/* The value of a view in the tree; opens the tree first, unless that was
+ * done. */
+const kl_value *opened(lua_State *L, view *self);
+/* True if the view is to be read in the tree: it is open, or it pays. */
+bool reads_tree(const view *self);
+
+/* view_text.c. The pointers that it returns are valid until a lua_* call that
+ * allocates, since that may run a finalizer which reads other objects. */
+
+typedef struct texts texts;
+
+/* Pushes the open texts of the lua_State, a userdata; the first call makes
+ * it. */
+void push_open_texts(lua_State *L);
+/* Closes the text of a whole, in its __gc, if it is open. */
+void texts_release(texts *self, whole *owner);
+/* Closes all texts. */
+void texts_close(lua_State *L);
+
+/* The text of the view's object, and its end. Allocates nothing in Lua. */
+const char *open_text(lua_State *L, whole *owner);
+const char *end_of_text(const whole *owner);
+/* The first byte of the view's value in the text, which it opens. */
+const char *locate(lua_State *L, const view *self);
+/* Ends a search that began at `from`: returns the place of `found`, which may
+ * be NULL, and counts what the search has passed by. */
+place end_search(const view *self, const char *from, const char *found);
+/* The member or element of the view whose name or number is at `index`. */
+place find_in_text(lua_State *L, const view *self, int index);
+/* Pushes a scalar of the text, nil for null; false: it is an array or
+ * object. */
+bool push_text_scalar(lua_State *L, whole *owner, uint32_t offset);
+/* Pushes a deep copy of a view that is read in the text. */
+void push_text_copy(lua_State *L, const view *self);
 
 /* view_index.c: single fields. Functions that scripts call often are made by
  * push_reader, and have these upvalues. */
@@ -86,8 +145,8 @@ enum {
 void push_reader(lua_State *L, const char *type, lua_CFunction function);
 /* Inside of such a function: the object or part at 1; raises otherwise. */
 view *check_reader_view(lua_State *L);
-/* The same as push_value, for the view at 1. Uses a recent view if it can. */
-void push_member(lua_State *L, view *self, const kl_value *value);
+/* The same as push_place, for the view at 1. Uses a recent view if it can. */
+void push_member(lua_State *L, view *self, place at);
 
 /* These are made by push_reader. UP_EXTRA of whole_index: the methods. */
 int part_index(lua_State *L);

@@ -57,69 +57,104 @@ view *check_reader_view(lua_State *L)
     return check_view(L, 1); /* raises */
 }
 
-/* The slot, from 1, of the part with that value; NULL: see push_recent. */
-static int slot_of(const view *self, const kl_value *value)
+/* The slot, from 1, of the part at that place. */
+static int slot_of(const view *self, place at)
 {
-    uintptr_t address =
-        value != NULL ? (uintptr_t)value : (uintptr_t)self->whole;
+    uintptr_t number = at.value != NULL
+                           ? (uintptr_t)at.value >> 4
+                           : ((uintptr_t)self->whole >> 4) + at.offset;
 
-    return (int)(((address >> 4) ^ (address >> 12)) % SLOTS) + 1;
+    return (int)((number ^ (number >> 8)) % SLOTS) + 1;
 }
 
-/* Pushes a view of a part of the view at 1. A value of NULL stands for the
- * metadata of an object that was not parsed. */
-static void push_recent(lua_State *L, view *self, const kl_value *value)
+static bool is_at(const view *part, const view *self, place at)
 {
-    int slot = slot_of(self, value);
+    return part->whole == self->whole && part->at.value == at.value &&
+           (at.value != NULL || part->at.offset == at.offset);
+}
+
+/* Pushes a view of a part of the view at 1. */
+static void push_recent(lua_State *L, view *self, place at)
+{
+    int slot = slot_of(self, at);
     const view *recent;
 
     lua_rawgeti(L, lua_upvalueindex(UP_RECENT), slot);
     recent = lua_touserdata(L, -1);
-    if (recent != NULL && recent->whole == self->whole &&
-        recent->value == value) {
+    if (recent != NULL && is_at(recent, self, at)) {
         return;
     }
     lua_pop(L, 1);
     lua_pushvalue(L, lua_upvalueindex(UP_PART));
-    push_part(L, 1, self, value);
+    push_part(L, 1, self, at);
     /* part */
     lua_pushvalue(L, -1);
     lua_rawseti(L, lua_upvalueindex(UP_RECENT), slot);
 }
 
-void push_member(lua_State *L, view *self, const kl_value *value)
+/* Pushes a value of the tree. */
+static void push_tree_member(lua_State *L, view *self, place at)
 {
-    switch (kl_value_type(value)) {
+    switch (kl_value_type(at.value)) {
     case KL_NULL:
         lua_pushnil(L);
         return;
     case KL_ARRAY:
     case KL_OBJECT:
-        push_recent(L, self, value);
+        push_recent(L, self, at);
         return;
     default:
-        push_scalar(L, value);
+        push_scalar(L, at.value);
     }
 }
 
-static const kl_value *find_member(lua_State *L, const kl_value *value,
-                                   int index)
+void push_member(lua_State *L, view *self, place at)
 {
+    if (at.value != NULL) {
+        push_tree_member(L, self, at);
+    } else if (at.offset == NOWHERE) {
+        lua_pushnil(L);
+    } else if (!push_text_scalar(L, self->whole, at.offset)) {
+        push_recent(L, self, at);
+    }
+}
+
+bool to_position(lua_State *L, int index, size_t *position)
+{
+    lua_Number wanted;
+
+    if (lua_type(L, index) != LUA_TNUMBER) {
+        return false;
+    }
+    wanted = lua_tonumber(L, index);
+    if (!(wanted >= 1 && wanted <= 4e9)) {
+        return false;
+    }
+    *position = (size_t)wanted - 1;
+    return (lua_Number)(*position + 1) == wanted;
+}
+
+static const kl_value *find_in_tree(lua_State *L, const kl_value *value,
+                                    int index)
+{
+    size_t number;
+
     if (lua_type(L, index) == LUA_TSTRING) {
         size_t length;
         const char *name = lua_tolstring(L, index, &length);
 
         return kl_value_get_n(value, name, length);
     }
-    if (lua_type(L, index) == LUA_TNUMBER && kl_value_type(value) == KL_ARRAY) {
-        lua_Number wanted = lua_tonumber(L, index);
-        size_t position = wanted >= 1 && wanted <= 4e9 ? (size_t)wanted : 0;
+    return to_position(L, index, &number) ? kl_value_at(value, number) : NULL;
+}
 
-        if (position >= 1 && (lua_Number)position == wanted) {
-            return kl_value_at(value, position - 1);
-        }
+/* The member or element of the view at 1 whose name or number is at 2. */
+static place find_member(lua_State *L, view *self)
+{
+    if (reads_tree(self)) {
+        return (place){find_in_tree(L, opened(L, self), 2), NOWHERE};
     }
-    return NULL;
+    return find_in_text(L, self, 2);
 }
 
 static bool is_name(const char *name, size_t length, const char *expected)
@@ -200,7 +235,8 @@ int part_index(lua_State *L)
 {
     view *self = check_reader_view(L);
 
-    if (self->value == NULL && lua_type(L, 2) == LUA_TSTRING) {
+    if (self->at.value == NULL && self->at.offset == METADATA &&
+        lua_type(L, 2) == LUA_TSTRING) {
         size_t length;
         const char *name = lua_tolstring(L, 2, &length);
         const char *text = identity_text(object_of(L, self), name, length);
@@ -210,7 +246,7 @@ int part_index(lua_State *L)
             return 1;
         }
     }
-    push_member(L, self, find_member(L, opened(L, self), 2));
+    push_member(L, self, find_member(L, self));
     return 1;
 }
 
@@ -230,10 +266,11 @@ static bool push_known(lua_State *L, view *self, const char *name,
         lua_pushvalue(L, 2);
         lua_rawget(L, lua_upvalueindex(UP_EXTRA));
     } else if (is_name(name, length, "metadata")) {
-        if (self->value != NULL) {
+        if (self->at.value != NULL) {
             return false;
         }
-        push_recent(L, self, NULL); /* every object has metadata */
+        /* every object has metadata */
+        push_recent(L, self, (place){NULL, METADATA});
     } else {
         if (kl_object_is_metadata_only(object)) {
             /* nil would say that the object does not have the field */
@@ -256,16 +293,38 @@ int whole_index(lua_State *L)
             return 1;
         }
     }
-    push_member(L, self, find_member(L, opened(L, self), 2));
+    push_member(L, self, find_member(L, self));
     return 1;
+}
+
+/* The number of elements of an array in the text; else 0. */
+static size_t count_in_text(lua_State *L, const view *self)
+{
+    const char *from = locate(L, self);
+    size_t count = 0;
+    kl_cursor walk;
+
+    kl_cursor_begin(&walk, *from == '[' ? from : NULL,
+                    end_of_text(self->whole));
+    while (kl_cursor_next(&walk)) {
+        count++;
+    }
+    end_search(self, from, *from == '[' ? walk.at : from);
+    return count;
 }
 
 int view_len(lua_State *L)
 {
-    const kl_value *value = opened(L, check_reader_view(L));
+    view *self = check_reader_view(L);
+    size_t count;
 
-    lua_pushinteger(L, kl_value_type(value) == KL_ARRAY
-                           ? (lua_Integer)kl_value_size(value)
-                           : 0);
+    if (reads_tree(self)) {
+        const kl_value *value = opened(L, self);
+
+        count = kl_value_type(value) == KL_ARRAY ? kl_value_size(value) : 0;
+    } else {
+        count = count_in_text(L, self);
+    }
+    lua_pushinteger(L, (lua_Integer)count);
     return 1;
 }

@@ -6,41 +6,109 @@
 
 #include <string.h>
 
-/* One step of kubelua.pairs. Upvalue 1: the kl_value_iter; upvalue 2: the
- * view. */
-static int view_next(lua_State *L)
+/* How far a kubelua.pairs has come. A loop that began in the text goes on in
+ * it, also if the tree is opened meanwhile. */
+typedef struct steps {
+    bool is_in_tree;
+    kl_value_iter iter; /* in the tree */
+    /* In the text: the current member's name (0 in an array) and value (0: none
+     * yet), and how many there were. */
+    uint32_t name;
+    uint32_t value;
+    size_t count;
+} steps;
+
+/* Pushes the next key and value of the tree that is not null, or nil. */
+static int push_next_of_tree(lua_State *L, view *self, steps *at)
 {
-    kl_value_iter *iter = lua_touserdata(L, lua_upvalueindex(1));
-    view *self = lua_touserdata(L, lua_upvalueindex(2));
     const kl_value *key, *value;
 
     do {
-        value = kl_value_next(opened(L, self), iter, &key);
+        value = kl_value_next(opened(L, self), &at->iter, &key);
     } while (value != NULL && kl_value_type(value) == KL_NULL);
     if (value == NULL) {
         lua_pushnil(L);
         return 1;
     }
     if (key == NULL) {
-        lua_pushinteger(L, (lua_Integer)iter->index);
+        lua_pushinteger(L, (lua_Integer)at->iter.index);
     } else {
         push_scalar(L, key);
     }
-    push_value(L, lua_upvalueindex(2), self, value);
+    push_place(L, lua_upvalueindex(2), self, (place){value, NOWHERE});
+    return 2;
+}
+
+/* Goes to the next value of the text that is not null; false: there is none. */
+static bool step_in_text(lua_State *L, const view *self, steps *at)
+{
+    const char *text = open_text(L, self->whole);
+    const char *from = locate(L, self);
+    kl_cursor walk = {.name = at->name != 0 ? text + at->name : NULL,
+                      .value = text + at->value,
+                      .end = end_of_text(self->whole)};
+
+    if (at->value == 0) {
+        kl_cursor_begin(&walk, from, walk.end);
+    } else {
+        from = walk.value;
+    }
+    do {
+        if (!kl_cursor_next(&walk)) {
+            return false;
+        }
+        at->count++;
+    } while (*walk.value == 'n');
+    at->name = walk.name != NULL ? (uint32_t)(walk.name - text) : 0;
+    at->value = end_search(self, from, walk.value).offset;
+    return true;
+}
+
+/* One step of kubelua.pairs. Upvalue 1: the steps; upvalue 2: the view. */
+static int view_next(lua_State *L)
+{
+    steps *at = lua_touserdata(L, lua_upvalueindex(1));
+    view *self = lua_touserdata(L, lua_upvalueindex(2));
+
+    if (at->is_in_tree) {
+        return push_next_of_tree(L, self, at);
+    }
+    if (!step_in_text(L, self, at)) {
+        lua_pushnil(L);
+        return 1;
+    }
+    if (at->name == 0) {
+        lua_pushinteger(L, (lua_Integer)at->count);
+    } else {
+        push_text_scalar(L, self->whole, at->name);
+    }
+    push_place(L, lua_upvalueindex(2), self, (place){NULL, at->value});
     return 2;
 }
 
 static int view_pairs(lua_State *L)
 {
     view *self = check_view(L, 1);
-    kl_value_iter *iter;
+    steps *at;
 
-    opened(L, self);
-    iter = lua_newuserdata(L, sizeof(*iter));
-    *iter = (kl_value_iter){0};
+    object_of(L, self);
+    at = lua_newuserdata(L, sizeof(*at));
+    *at = (steps){.is_in_tree = reads_tree(self)};
     lua_pushvalue(L, 1);
     lua_pushcclosure(L, view_next, 2);
     return 1;
+}
+
+static place find_element(lua_State *L, view *self, size_t number)
+{
+    const char *from;
+
+    if (reads_tree(self)) {
+        return (place){kl_value_at(opened(L, self), number), NOWHERE};
+    }
+    from = locate(L, self);
+    return end_search(
+        self, from, kl_cursor_element(from, end_of_text(self->whole), number));
 }
 
 /* A reader (push_reader). */
@@ -48,14 +116,14 @@ static int view_inext(lua_State *L)
 {
     view *self = check_reader_view(L);
     lua_Integer index = luaL_checkinteger(L, 2) + 1;
-    const kl_value *value = kl_value_at(opened(L, self), (size_t)index - 1);
 
-    if (value == NULL || kl_value_type(value) == KL_NULL) {
-        lua_pushnil(L);
+    lua_settop(L, 2);
+    push_member(L, self, find_element(L, self, (size_t)index - 1));
+    if (lua_isnil(L, -1)) {
         return 1;
     }
     lua_pushinteger(L, index);
-    push_member(L, self, value);
+    lua_insert(L, -2);
     return 2;
 }
 
@@ -146,13 +214,25 @@ static bool push_identity(lua_State *L, const view *self, const char *member)
 {
     const char *text = NULL;
 
-    if (self->value == NULL && &self->whole->view == self) {
+    if (self->at.value == NULL && &self->whole->view == self) {
         text = identity_text(object_of(L, self), member, strlen(member));
     }
     if (text != NULL) {
         lua_pushstring(L, text);
     }
     return text != NULL;
+}
+
+static place find_path(lua_State *L, view *self, const kl_path *path)
+{
+    const char *from;
+
+    if (reads_tree(self)) {
+        return (place){kl_path_first(path, opened(L, self)), NOWHERE};
+    }
+    from = locate(L, self);
+    return end_search(self, from,
+                      kl_cursor_path(path, from, end_of_text(self->whole)));
 }
 
 /* A reader (push_reader). UP_EXTRA: the cache of paths. */
@@ -168,7 +248,7 @@ static int view_get(lua_State *L)
         return 1;
     }
     check_path_asked_for(L, self, box->path);
-    push_member(L, self, kl_path_first(box->path, opened(L, self)));
+    push_member(L, self, find_path(L, self, box->path));
     return 1;
 }
 
@@ -181,7 +261,11 @@ static int view_table(lua_State *L)
 {
     view *self = check_view(L, 1);
 
-    push_copy(L, opened(L, self));
+    if (reads_tree(self)) {
+        push_copy(L, opened(L, self));
+    } else {
+        push_text_copy(L, self);
+    }
     if (&self->whole->view == self && kl_object_is_pruned(object_of(L, self))) {
         luaL_newmetatable(L, TYPE_PRUNED);
         lua_setmetatable(L, -2);

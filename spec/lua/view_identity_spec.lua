@@ -22,8 +22,10 @@ describe("an object that was not parsed", function()
             { object:get("metadata.name"), object:get("metadata.namespace"),
                 object:get("metadata.uid"), object:get("metadata.resourceVersion") })
         assert.equal(before, core.live().documents)
-        -- Anything else parses it, and then all of it is there.
+        -- Other fields are read in the text, until it is parsed for something larger.
         assert.equal("shop", metadata.labels.app)
+        assert.equal(before, core.live().documents)
+        assert.truthy(kubelua.json(metadata))
         assert.equal(before + 1, core.live().documents)
         assert.equal("shop-1", metadata.name)
         assert.is_true(metadata == object.metadata)

@@ -7,6 +7,7 @@
 
 #include "kubelua/client.h"
 #include "kubelua/config.h"
+#include "kubelua/cursor.h"
 #include "kubelua/error.h"
 #include "kubelua/event_queue.h"
 #include "kubelua/fields.h"

@@ -3,6 +3,7 @@
  * where it is wrong.
  */
 #include "failing_alloc.h"
+#include "kubelua/cursor.h"
 #include "kubelua/memory.h"
 #include "kubelua/value.h"
 
@@ -57,12 +58,32 @@ static kl_code each(const char *text, size_t stop_after, found *self)
     return code;
 }
 
+/* In the text, the first value is found where it stands. */
+static void leads_to_first(const char *text, const char *expected)
+{
+    const char *end = pod + sizeof(pod) - 1;
+    kl_path *path = kl_path_parse(text, NULL);
+    const char *first = kl_cursor_path(path, pod, end);
+
+    if (first == NULL) {
+        assert_string_equal(expected, "");
+    } else {
+        size_t length = (size_t)(kl_cursor_skip(first, end) - first);
+
+        assert_int_equal(strncmp(first, expected, length), 0);
+        assert_int_equal(expected[length], ' ');
+    }
+    assert_null(kl_cursor_path(path, NULL, end));
+    kl_path_free(path);
+}
+
 static void leads_to(const char *text, const char *expected)
 {
     found self;
 
     assert_int_equal(each(text, 0, &self), KL_OK);
     assert_string_equal(self.text, expected);
+    leads_to_first(text, expected);
 }
 
 static void names_indexes_and_stars_lead_to_their_values(void **state)

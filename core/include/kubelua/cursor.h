@@ -1,0 +1,74 @@
+/*
+ * cursor.h - reads values where they stand in the text of an object, without
+ * parsing the rest of it: for readers of a few fields, to which a tree would
+ * cost more than all else.
+ *
+ * The text is that of kl_object_json; other JSON must be valid, must not have
+ * whitespace outside of strings, and must have a NUL behind it. `end` is always
+ * the end of the whole text, where that NUL is. A value is given by its first
+ * byte. NULL stands for a value that is not there, and is read as a JSON null.
+ * All functions are thread-safe and allocate nothing.
+ */
+#ifndef KUBELUA_CURSOR_H
+#define KUBELUA_CURSOR_H
+
+#include "kubelua/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The end of a value: the byte behind it. */
+KL_API const char *kl_cursor_skip(const char *value, const char *end);
+
+/* The member of that name, `length` bytes long (the first, if there are
+ * several), or NULL: as kl_value_get_n. */
+KL_API const char *kl_cursor_member(const char *value, const char *end,
+                                    const char *name, size_t length);
+
+/* The element at `index`, from 0, or NULL: as kl_value_at. */
+KL_API const char *kl_cursor_element(const char *value, const char *end,
+                                     size_t index);
+
+/* The first value at the path, or NULL: as kl_path_first. */
+KL_API const char *kl_cursor_path(const kl_path *path, const char *value,
+                                  const char *end);
+
+/* A walk over the members of an object or the elements of an array. */
+typedef struct kl_cursor {
+    const char *name;  /* the current member's: a string; NULL in an array */
+    const char *value; /* the current one */
+    const char *end;   /* of the text */
+    const char *at;    /* where to go on; NULL: behind the current value */
+} kl_cursor;
+
+/* Begins a walk. It has no steps if the value is neither array nor object. */
+KL_API void kl_cursor_begin(kl_cursor *cursor, const char *value,
+                            const char *end);
+
+/* Goes to the next member or element. False: there is none. A caller that knows
+ * the end of the current value may set cursor->at to it before. */
+KL_API bool kl_cursor_next(kl_cursor *cursor);
+
+/* Room for one value that kl_value_* can read. */
+typedef struct kl_scalar {
+    uint64_t words[2];
+} kl_scalar;
+
+/*
+ * Makes a value in `room`, the same as in the tree of the text; it borrows from
+ * the text. NULL: an array or object, or a string with escapes
+ * (kl_cursor_decode). Unlike in a tree, no NUL stands behind the bytes of a
+ * KL_STRING or KL_NUMBER.
+ */
+KL_API const kl_value *kl_cursor_scalar(const char *value, const char *end,
+                                        kl_scalar *room);
+
+/* Writes the bytes of a string, with its escapes resolved, to `out`; returns
+ * their number. They are fewer than those from `string` to kl_cursor_skip. */
+KL_API size_t kl_cursor_decode(const char *string, const char *end, char *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,238 @@
+/*
+ * view_text.c - reads fields of an object in its text. A cache keeps its
+ * objects compressed, so texts that were unpacked stay open for the next reads:
+ * the last few of a lua_State, until others replace them, their userdata are
+ * collected, or the loop waits.
+ */
+#include "view.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    OPEN = 4,        /* texts that are open at most */
+    ROOM = 256 << 10 /* bytes of them all; a longer text is open alone */
+};
+
+/*
+ * When a tree pays. All costs are counted in bytes of text that a search passes
+ * by: TREE for each byte of the text to unpack and parse it (and for the
+ * memory, which stays until the collector runs), STEP for each search, which
+ * takes longer than in a tree wherever the value stands.
+ */
+enum { TREE = 8, STEP = 256 };
+
+struct texts {
+    whole *open[OPEN]; /* `next` is the oldest */
+    size_t next;
+    size_t bytes;
+};
+
+/* The key of a lua_State's texts in the registry. */
+static const char key = 0;
+
+static texts *push_known_texts(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    return lua_touserdata(L, -1);
+}
+
+void push_open_texts(lua_State *L)
+{
+    texts *self = push_known_texts(L);
+
+    if (self == NULL) {
+        lua_pop(L, 1);
+        self = lua_newuserdata(L, sizeof(*self));
+        *self = (texts){0};
+        lua_pushlightuserdata(L, (void *)(uintptr_t)&key);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, LUA_REGISTRYINDEX);
+    }
+}
+
+static void close_slot(texts *self, size_t slot)
+{
+    whole *owner = self->open[slot];
+
+    if (owner != NULL) {
+        self->open[slot] = NULL;
+        self->bytes -= kl_object_json_length(owner->object);
+        owner->text = NULL;
+        kl_object_close_json(owner->object);
+    }
+}
+
+void texts_release(texts *self, whole *owner)
+{
+    for (size_t i = 0; owner->text != NULL && i < OPEN; i++) {
+        if (self->open[i] == owner) {
+            close_slot(self, i);
+        }
+    }
+}
+
+void texts_close(lua_State *L)
+{
+    texts *self = push_known_texts(L);
+
+    lua_pop(L, 1);
+    for (size_t i = 0; i < OPEN; i++) {
+        close_slot(self, i);
+    }
+}
+
+/* Closes the oldest text, and others until there is room. */
+static void make_room(texts *self, size_t length)
+{
+    for (size_t i = 0; i < OPEN; i++) {
+        if (i == 0 || self->bytes + length > ROOM) {
+            close_slot(self, (self->next + i) % OPEN);
+        }
+    }
+}
+
+static void open_another(lua_State *L, whole *owner)
+{
+    kl_object *object = object_of(L, &owner->view);
+    size_t length = kl_object_json_length(object);
+    texts *self = push_known_texts(L);
+    kl_error err;
+
+    lua_pop(L, 1);
+    make_room(self, length);
+    owner->text = kl_object_json(object, NULL, &err);
+    if (owner->text == NULL) {
+        misuse(L, "%s: %s", kl_object_key(object), err.message);
+    }
+    self->open[self->next] = owner;
+    self->next = (self->next + 1) % OPEN;
+    self->bytes += length;
+    if (owner->was_read) {
+        owner->patience -= (int64_t)length;
+    } else {
+        owner->was_read = true;
+        owner->patience = TREE * (int64_t)length;
+    }
+}
+
+const char *open_text(lua_State *L, whole *owner)
+{
+    if (owner->text == NULL) {
+        open_another(L, owner);
+    }
+    return owner->text;
+}
+
+const char *end_of_text(const whole *owner)
+{
+    return owner->text + kl_object_json_length(owner->object);
+}
+
+const char *locate(lua_State *L, const view *self)
+{
+    const char *text = open_text(L, self->whole);
+
+    if (self->at.offset != METADATA) {
+        return text + self->at.offset;
+    }
+    return kl_cursor_member(text, end_of_text(self->whole), "metadata",
+                            strlen("metadata"));
+}
+
+place end_search(const view *self, const char *from, const char *found)
+{
+    whole *owner = self->whole;
+
+    owner->patience -= STEP;
+    if (found == NULL) {
+        /* How much was passed by is not known: a guess. */
+        owner->patience -= (int64_t)kl_object_json_length(owner->object) / 8;
+        return (place){NULL, NOWHERE};
+    }
+    owner->patience -= found - from;
+    return (place){NULL, (uint32_t)(found - owner->text)};
+}
+
+place find_in_text(lua_State *L, const view *self, int index)
+{
+    const char *from = locate(L, self), *end = end_of_text(self->whole);
+    const char *found = NULL;
+    size_t number;
+
+    if (lua_type(L, index) == LUA_TSTRING) {
+        size_t length;
+        const char *name = lua_tolstring(L, index, &length);
+
+        found = kl_cursor_member(from, end, name, length);
+    } else if (to_position(L, index, &number)) {
+        found = kl_cursor_element(from, end, number);
+    }
+    return end_search(self, from, found);
+}
+
+/* Pushes a string that is long or has escapes. */
+static void push_long_string(lua_State *L, whole *owner, uint32_t offset)
+{
+    const char *at = owner->text + offset;
+    size_t length = (size_t)(kl_cursor_skip(at, end_of_text(owner)) - at);
+    char *copy = lua_newuserdata(L, length);
+
+    /* copy */
+    at = open_text(L, owner) + offset; /* a finalizer may have closed it */
+    length = kl_cursor_decode(at, end_of_text(owner), copy);
+    lua_pushlstring(L, copy, length);
+    lua_remove(L, -2);
+}
+
+bool push_text_scalar(lua_State *L, whole *owner, uint32_t offset)
+{
+    char copy[1024];
+    const char *at = open_text(L, owner) + offset, *bytes;
+    const kl_value *scalar;
+    kl_scalar room;
+    size_t length;
+    view self = {owner, {NULL, offset}};
+
+    if (*at == '{' || *at == '[') {
+        return false;
+    }
+    scalar = kl_cursor_scalar(at, end_of_text(owner), &room);
+    if (scalar != NULL && kl_value_type(scalar) == KL_NULL) {
+        lua_pushnil(L);
+        return true;
+    }
+    if (scalar != NULL && kl_value_type(scalar) == KL_NUMBER) {
+        return push_scalar(L, opened(L, &self)); /* it borrows the digits */
+    }
+    if (scalar != NULL && kl_value_type(scalar) != KL_STRING) {
+        return push_scalar(L, scalar);
+    }
+    bytes = kl_value_string(scalar, &length);
+    if (scalar != NULL && length <= sizeof(copy)) {
+        memcpy(copy, bytes, length);
+        lua_pushlstring(L, copy, length);
+    } else {
+        push_long_string(L, owner, offset);
+    }
+    return true;
+}
+
+void push_text_copy(lua_State *L, const view *self)
+{
+    kl_doc **guard = push_doc_guard(L);
+    const char *from = locate(L, self);
+    const char *stop = kl_cursor_skip(from, end_of_text(self->whole));
+    kl_error err;
+
+    /* guard */
+    *guard = kl_doc_parse(from, (size_t)(stop - from), &err);
+    if (*guard == NULL) {
+        misuse(L, "%s: %s", kl_object_key(object_of(L, self)), err.message);
+    }
+    push_copy(L, kl_doc_root(*guard));
+    kl_doc_unref(*guard);
+    *guard = NULL;
+    lua_remove(L, -2);
+}

@@ -1,0 +1,99 @@
+/*
+ * cursor_calls_spec.c - reading values in a text takes no memory.
+ */
+#include "every_call.h"
+#include "failing_alloc.h"
+#include "kubelua/cursor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char text[] =
+    "{\"spec\":{\"n\":123456789012345678901234567890,\"none\":null,"
+    "\"list\":[1.5,{\"image\":\"a\\n\"}]}}";
+
+static kl_code claim(kl_error *err, bool holds)
+{
+    return holds ? KL_OK
+                 : kl_error_set(err, KL_EINVAL, "another value was found");
+}
+
+static kl_code read_members(void *world, kl_error *err)
+{
+    const char *end = text + sizeof(text) - 1;
+    const char *spec = kl_cursor_member(text, end, "spec", 4);
+    const char *list = kl_cursor_member(spec, end, "list", 4);
+    const char *number = kl_cursor_member(spec, end, "n", 1);
+    size_t length = 0;
+    kl_scalar room;
+    char image[8];
+
+    (void)world;
+    kl_value_string(kl_cursor_scalar(number, end, &room), &length);
+    list = kl_cursor_element(list, end, 1);
+    return claim(err,
+                 length == 30 && kl_cursor_skip(text, end) == end &&
+                     kl_cursor_decode(kl_cursor_member(list, end, "image", 5),
+                                      end, image) == 2 &&
+                     memcmp(image, "a\n", 2) == 0);
+}
+
+static kl_code walk_members(void *world, kl_error *err)
+{
+    const char *end = text + sizeof(text) - 1;
+    size_t count = 0;
+    kl_cursor walk;
+
+    (void)world;
+    kl_cursor_begin(&walk, kl_cursor_member(text, end, "spec", 4), end);
+    while (kl_cursor_next(&walk)) {
+        count++;
+    }
+    return claim(err, count == 3);
+}
+
+static kl_code follow_path(void *path, kl_error *err)
+{
+    const char *end = text + sizeof(text) - 1;
+    const char *found = kl_cursor_path(path, text, end);
+
+    return claim(err, found != NULL && strncmp(found, "\"a\\n\"", 5) == 0);
+}
+
+static const every_call calls[] = {
+    NEVER_ALLOCATES(kl_cursor_skip, read_members),
+    NEVER_ALLOCATES(kl_cursor_member, read_members),
+    NEVER_ALLOCATES(kl_cursor_element, read_members),
+    NEVER_ALLOCATES(kl_cursor_scalar, read_members),
+    NEVER_ALLOCATES(kl_cursor_decode, read_members),
+    NEVER_ALLOCATES(kl_cursor_begin, walk_members),
+    NEVER_ALLOCATES(kl_cursor_next, walk_members),
+    NEVER_ALLOCATES(kl_cursor_path, follow_path),
+};
+
+static void reading_values_in_a_text_needs_no_memory(void **state)
+{
+    kl_path *path;
+
+    (void)state;
+    failing_alloc_install();
+    path = kl_path_parse("spec.list[*].image", NULL);
+    every_call_try(calls, sizeof(calls) / sizeof(calls[0]),
+                   &(every_call_stage){.world = path});
+    kl_path_free(path);
+    failing_alloc_uninstall();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading_values_in_a_text_needs_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+-- Objects that rest compressed are read in turns: more of them than texts are open at once.
+local at_collection = require "at_collection"
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+-- Some have strings that do not fit a small buffer.
+describe("compressed objects that are read in turns", function()
+    local COUNT = 300
+    local sim, client, informer
+
+    local function config_map(number)
+        local data = { long = (number .. " of many "):rep(200), lines = number .. "\n\"x\"" }
+        for field = 1, 20 do
+            data["setting-" .. field] = ("https://shop-%d.example.com/%d"):format(
+                field * 7919, number)
+        end
+        return { apiVersion = "v1", kind = "ConfigMap", data = data,
+            metadata = { name = "c-" .. number, namespace = "web",
+                annotations = { number = tostring(number) } } }
+    end
+
+    setup(function()
+        local maps = {}
+        for number = 1, COUNT do
+            maps[number] = config_map(number)
+        end
+        sim = assert(Sim.new())
+        assert(sim:load(kubelua.json { apiVersion = "v1", kind = "List", items = maps }))
+        client = assert(sim:connect())
+        informer = assert(client:informer { "configmaps", namespace = "web" })
+        assert.is_true(informer:wait_synced(60))
+    end)
+    teardown(function()
+        client:close()
+        sim:close()
+    end)
+
+    local function check(data, number)
+        assert.equal(number .. "\n\"x\"", data.lines)
+        assert.equal((number .. " of many "):rep(200), data.long)
+        assert.equal("https://shop-7919.example.com/" .. number, data["setting-1"])
+    end
+
+    it("have their own fields", function()
+        local maps, parts = {}, {}
+        for i = 1, 12 do
+            maps[i] = informer:get("web", "c-" .. i * 7)
+            parts[i] = maps[i].data
+        end
+        for _ = 1, 3 do
+            for i, part in ipairs(parts) do
+                check(part, i * 7)
+                assert.equal(tostring(i * 7), maps[i].metadata.annotations.number)
+            end
+            kubelua.step(0)
+        end
+    end)
+
+    it("have their own fields if finalizers read others", function()
+        for round = 1, 20 do
+            for i = 1, 6 do
+                local other = informer:get("web", "c-" .. i)
+                at_collection(function()
+                    for number = 100, 106 do
+                        check(informer:get("web", "c-" .. number).data, number)
+                    end
+                    assert(other)
+                end)
+            end
+            local map = informer:get("web", "c-" .. 200 + round)
+            local seen = 0
+            for key, value in kubelua.pairs(map.data) do
+                assert.equal(map.data[key], value)
+                seen = seen + 1
+            end
+            assert.equal(22, seen)
+            check(map.data, 200 + round)
+            collectgarbage()
+        end
+    end)
+end)
