@@ -15,16 +15,16 @@ static void on_add(void *context, kl_object *pod, bool initial)
     printf("%s %s\n", initial ? "found" : "added", kl_object_key(pod));
 }
 
+/* `context`: the fields, with the path of the phase. */
 static void on_update(void *context, kl_object *old, kl_object *pod)
 {
-    const kl_value *root = kl_object_open(pod, NULL);
-    const kl_value *status = kl_value_get(root, "status");
-    const char *phase = kl_value_string(kl_value_get(status, "phase"), NULL);
+    const char *phase = NULL;
 
-    (void)context;
     (void)old;
+    if (kl_fields_read(context, pod, NULL) == KL_OK) {
+        phase = kl_value_string(kl_fields_value(context, 0), NULL);
+    }
     printf("changed %s %s\n", kl_object_key(pod), phase != NULL ? phase : "");
-    kl_object_close(pod);
 }
 
 static void on_remove(void *context, kl_object *pod, bool unknown)
@@ -43,15 +43,21 @@ static void on_error(void *context, const kl_error *error)
 /* Watches for so many seconds; if something fails first, `err` says what. */
 static kl_code watch_pods(unsigned seconds, kl_error *err)
 {
+    static const char *const paths[] = {"status.phase"};
+    kl_fields *fields = kl_fields_new(paths, 1, err);
     const kl_handler handler = {.add = on_add,
                                 .update = on_update,
                                 .remove = on_remove,
-                                .error = on_error};
+                                .error = on_error,
+                                .context = fields};
     kl_registration *registration = NULL;
     kl_informer *pods = NULL;
     kl_client *client = NULL;
-    kl_config *config = kl_config_load(NULL, err);
+    kl_config *config = NULL;
 
+    if (fields != NULL) {
+        config = kl_config_load(NULL, err);
+    }
     if (config != NULL) {
         client = kl_client_new(&(kl_client_options){.config = config}, err);
     }
@@ -69,6 +75,7 @@ static kl_code watch_pods(unsigned seconds, kl_error *err)
     kl_informer_close(pods);
     kl_client_unref(client);
     kl_config_unref(config);
+    kl_fields_free(fields);
     return registration != NULL ? KL_OK : err->code;
 }
 
