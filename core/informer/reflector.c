@@ -289,15 +289,23 @@ static void wake_reflector(void *arg)
     kl__mutex_unlock(&self->mutex);
 }
 
-/* Waits until `deadline`, or until the reflector is stopped. */
+/* Waits until `deadline`, or until the reflector is stopped. Packs the young
+ * objects that are due meanwhile. */
 static void wait_until(kl__reflector *self, int64_t deadline)
 {
-    kl__mutex_lock(&self->mutex);
-    while (!is_stopped(self) && kl__reflector_now(self) < deadline) {
-        kl__clock_wait(self->options.clock, &self->cond, &self->mutex,
-                       deadline);
+    int64_t left = deadline - kl__reflector_now(self);
+
+    while (!is_stopped(self) && left > 0) {
+        int64_t end = kl__clock_after(self->options.clock,
+                                      kl__reflector_pack_due(self, left));
+
+        kl__mutex_lock(&self->mutex);
+        while (!is_stopped(self) && kl__reflector_now(self) < end) {
+            kl__clock_wait(self->options.clock, &self->cond, &self->mutex, end);
+        }
+        kl__mutex_unlock(&self->mutex);
+        left = deadline - kl__reflector_now(self);
     }
-    kl__mutex_unlock(&self->mutex);
 }
 
 /* The state KL_STATE_BACKOFF. After a 401 it checks each second for new

@@ -238,6 +238,7 @@ void kl__reflector_prepare_list(kl__reflector *self)
         self->newest = true;
     }
     kl__ahead_clear(&self->ahead);
+    kl__packer_pack_all(self->packer); /* the list needs memory */
 }
 
 /* Logs why lists are paged, after a paged list has succeeded. If that fails

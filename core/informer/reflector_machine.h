@@ -93,6 +93,15 @@ typedef struct kl__failure {
 kl_informer_state kl__reflector_fail(kl__reflector *self,
                                      const kl__failure *failure);
 
+/* Makes an object of a watch young, if the objects of this reflector rest
+ * packed. Takes the reference, returns one. */
+kl_object *kl__reflector_keep_young(kl__reflector *self, kl_object *object);
+
+/* Packs some of the young objects that are due. Call it when no event is there.
+ * Returns in how many milliseconds it is to be called again, `rest_ms` at most
+ * (< 0: no limit); 0: at once, unless an event is there. */
+int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms);
+
 /* Waits for `wait_ms`, without a failure, then goes on with `resume`. */
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
                                       kl_informer_state resume);

@@ -87,10 +87,7 @@ static kl__delta_type delta_type_of(const kl__item *item)
 
 static kl_code push_item(kl__reflector *self, kl__item *item)
 {
-    size_t crowd = self->packer != NULL && self->options.known != NULL
-                       ? kl__indexer_count(self->options.known)
-                       : 0;
-    kl_object *object = kl__packer_pack(self->packer, item->object, crowd);
+    kl_object *object = kl__reflector_keep_young(self, item->object);
 
     item->object = NULL;
     return kl__delta_fifo_push(self->options.fifo, delta_type_of(item), object,
@@ -243,8 +240,9 @@ static kl_code next_item(kl__reflector *self, attempt *now, kl__item *item,
         }
         set_gathering(self, now, false);
     }
-    code = kl__list_watch_next(source, item, item_timeout(self, now),
-                               self->options.stop, err);
+    code = kl__list_watch_next(
+        source, item, kl__reflector_pack_due(self, item_timeout(self, now)),
+        self->options.stop, err);
     set_gathering(self, now, code == KL_OK);
     return code;
 }
@@ -386,6 +384,7 @@ static kl_informer_state after_stall(kl__reflector *self)
            self->options.name, (long long)self->options.stall_ms / 1000,
            self->version);
     kl__list_watch_end(self->options.source);
+    kl__packer_pack_all(self->packer); /* the wait may be long */
     return kl__delta_fifo_wait_room(self->options.fifo, -1, self->options.stop)
                ? KL_STATE_WATCHING
                : KL_STATE_STOPPED;

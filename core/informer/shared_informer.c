@@ -56,10 +56,11 @@ static void destroy_informer(kl__shared_informer *self)
      * to stop the processor. */
     kl__cancel_remove(&self->stop.token, &self->on_stop);
     kl__cancel_either_deinit(&self->stop);
-    kl__reflector_free(self->reflector);
     kl__processor_free(self->processor);
     kl__delta_fifo_free(self->fifo);
     kl__indexer_free(self->indexer);
+    /* Last, as it packs what a user still refers to. */
+    kl__reflector_free(self->reflector);
     kl__health_deinit(&self->health);
     kl__cond_deinit(&self->cond);
     kl__mutex_deinit(&self->mutex);

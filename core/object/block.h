@@ -1,12 +1,15 @@
 /*
- * block.h - the struct behind kl_object, one block of memory, for the two files
- * that work on it: object.c makes objects, object_open.c opens them.
+ * block.h - the struct behind kl_object, one block of memory, for the files
+ * that work on it: object.c makes objects, object_open.c opens them,
+ * object_young.c packs them where they are.
  */
 #ifndef KL_OBJECT_BLOCK_H
 #define KL_OBJECT_BLOCK_H
 
+#include "base/thread.h"
 #include "json/doc.h"
 #include "object/object.h"
+#include "object/text_slab.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,30 +18,42 @@
 /* What readers of an object share. Guarded by the object's stripe
  * (object_open.c). */
 typedef struct kl__opened {
-    kl_doc *tree;   /* while the object is open, or kept */
-    char *text;     /* of a packed object, while its JSON is open */
-    uint32_t opens; /* users of `tree`: kl_object_open */
-    uint32_t texts; /* users of `text`: kl_object_json */
+    kl_doc *tree; /* while the object is open, or kept */
+    /* Of a packed object, while its JSON is open; of an object that is apart,
+     * as long as it is not packed. */
+    char *text;
+    kl__text_slab *slab; /* a reference; `text` is in there; NULL: it is
+                              allocated by itself */
+    uint32_t opens;      /* users of `tree`: kl_object_open */
+    uint32_t texts;      /* users of `text`: kl_object_json */
 } kl__opened;
 
 /* A cache may have a million of them, so each byte counts. */
 struct kl_object {
     kl__opened *opened; /* NULL: neither tree nor text. Guarded by the stripe */
-    kl__dictionary *dictionary; /* a reference; NULL: the text is plain */
+    /* A reference; NULL: the text is plain. This, frame_length and the pointer
+     * to the frame are constant, but of an object that is apart they are set
+     * once, and guarded by the stripe until then. */
+    kl__dictionary *dictionary;
     atomic_uint references;
+    uint32_t frame_length; /* of a packed object */
 
     /* Constant. The key is at offset 0 of `bytes`. */
-    uint32_t frame_length; /* of a packed object */
     uint32_t json_length;
     uint16_t name_space; /* offsets into bytes */
     uint16_t uid;
     uint16_t version;
     uint16_t kind;
     uint16_t api_version;
-    uint16_t json; /* offset of the text and a NUL, or of the frame */
+    uint16_t json; /* offset of the text and a NUL, or of the frame; or of the
+                      pointer to the frame */
     uint8_t is_metadata_only : 1;
     uint8_t is_pruned : 1;
     uint8_t has_usual_kind : 1; /* the dictionary's: not in bytes */
+    /* The text and the frame are not in `bytes`: a young object, or one that
+     * was young. The text is in `opened`; `bytes` has a pointer to the frame,
+     * which belongs to the object. */
+    uint8_t is_apart : 1;
 
     /* Guarded by the stripe. */
     bool is_warm; /* it was opened before: keep its tree next time */
@@ -48,5 +63,11 @@ struct kl_object {
 /* Allocates an object with `length` bytes: one reference, not open, plain. The
  * caller fills in the rest. NULL: out of memory. */
 kl_object *kl__object_new(size_t length);
+
+/* The mutex that guards `opened` and what an object that is apart may change.
+ */
+kl__mutex *kl__object_stripe(const kl_object *object);
+/* The frame of a packed object. Borrowed from the object. */
+const char *kl__object_frame(const kl_object *object);
 
 #endif

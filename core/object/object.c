@@ -222,22 +222,9 @@ bool kl_object_is_metadata_only(const kl_object *object)
     return object->is_metadata_only != 0;
 }
 
-size_t kl_object_bytes(const kl_object *object)
-{
-    size_t head = offsetof(kl_object, bytes) + object->json;
-
-    return object->dictionary != NULL ? head + object->frame_length
-                                      : head + object->json_length + 1;
-}
-
 size_t kl_object_json_length(const kl_object *object)
 {
     return object->json_length;
-}
-
-bool kl__object_is_packed(const kl_object *object)
-{
-    return object->dictionary != NULL;
 }
 
 /* True if an object has the kind of most objects of this dictionary. */
@@ -250,20 +237,16 @@ static bool has_usual_kind(const kl_object *object,
                   kl__dictionary_api_version(dictionary)) == 0;
 }
 
-kl_object *kl__object_copy_packed(const kl_object *object,
-                                  const kl__packed *packed)
+/* Makes an object with the first `strings` bytes of the other's strings, and
+ * room for `length` bytes of its text. NULL: out of memory. */
+static kl_object *copy_head(const kl_object *object, uint16_t strings,
+                            size_t length)
 {
-    bool is_usual = has_usual_kind(object, packed->dictionary);
-    /* The kind and the apiVersion are the last of the strings. */
-    uint16_t strings = is_usual ? object->kind : object->json;
-    kl_object *copy = kl__object_new(strings + packed->frame_length);
+    kl_object *copy = kl__object_new(strings + length);
 
     if (copy == NULL) {
         return NULL;
     }
-    copy->dictionary = kl__dictionary_ref(packed->dictionary);
-    copy->frame_length = (uint32_t)packed->frame_length;
-    copy->has_usual_kind = is_usual;
     copy->name_space = object->name_space;
     copy->uid = object->uid;
     copy->version = object->version;
@@ -274,7 +257,47 @@ kl_object *kl__object_copy_packed(const kl_object *object,
     copy->is_metadata_only = object->is_metadata_only;
     copy->is_pruned = object->is_pruned;
     memcpy(copy->bytes, object->bytes, strings);
+    return copy;
+}
+
+kl_object *kl__object_copy_packed(const kl_object *object,
+                                  const kl__packed *packed)
+{
+    bool is_usual = has_usual_kind(object, packed->dictionary);
+    /* The kind and the apiVersion are the last of the strings. */
+    uint16_t strings = is_usual ? object->kind : object->json;
+    kl_object *copy = copy_head(object, strings, packed->frame_length);
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    copy->dictionary = kl__dictionary_ref(packed->dictionary);
+    copy->frame_length = (uint32_t)packed->frame_length;
+    copy->has_usual_kind = is_usual;
     memcpy(copy->bytes + strings, packed->frame, packed->frame_length);
+    return copy;
+}
+
+kl_object *kl__object_copy_young(const kl_object *object, kl__text_slab *slab)
+{
+    static const char *const no_frame = NULL;
+    kl__opened *opened = kl__calloc(1, sizeof(*opened));
+    kl_object *copy = copy_head(object, object->json, sizeof(no_frame));
+    const char *text = kl_object_json(object, NULL, NULL);
+
+    if (opened != NULL && copy != NULL) {
+        opened->text = kl__text_slab_add(slab, text, object->json_length);
+        opened->slab = opened->text != NULL ? slab : NULL;
+    }
+    kl_object_close_json(object);
+    if (opened == NULL || opened->text == NULL) {
+        kl_object_unref(copy);
+        kl__free(opened);
+        return NULL;
+    }
+    copy->is_apart = 1;
+    copy->opened = opened;
+    memcpy(copy->bytes + copy->json, &no_frame, sizeof(no_frame));
     return copy;
 }
 

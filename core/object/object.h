@@ -9,6 +9,7 @@
 #include "json/text.h"
 #include "kubelua/object.h"
 #include "object/pack.h"
+#include "object/text_slab.h"
 
 #include <stdbool.h>
 
@@ -35,6 +36,20 @@ const char *kl__object_key_text(const void *context, const void *object);
  * reference; the object takes one to the dictionary. NULL: out of memory. */
 kl_object *kl__object_copy_packed(const kl_object *object,
                                   const kl__packed *packed);
+/* Makes the same object, young: its text is copied into the slab, and it can
+ * be packed where it is later. The caller gets a reference. NULL: out of
+ * memory, or no room in the slab. Not for a packed object. */
+kl_object *kl__object_copy_young(const kl_object *object, kl__text_slab *slab);
+/*
+ * Packs a young object where it is. The caller has its JSON open; the plain
+ * text goes with the last close. Copies the frame, and takes a reference to the
+ * dictionary. False: out of memory. One thread at a time; others may read.
+ */
+bool kl__object_pack(kl_object *object, const kl__packed *packed);
+/* Moves the text of a young object that is not to be packed out of its slab.
+ * The caller has its JSON open. False: out of memory, or another reader has it
+ * open, too. One thread at a time; others may read. */
+bool kl__object_leave_slab(kl_object *object);
 /* True if the object's text is packed (pack.h). Thread-safe. */
 bool kl__object_is_packed(const kl_object *object);
 /* True if there are other references than the caller's. Other threads may drop

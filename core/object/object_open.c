@@ -1,7 +1,8 @@
 /*
  * object_open.c - the reference count of objects, and what a reader needs: the
- * parsed tree, and the text of a packed object. All readers that have an object
- * open share one tree and one text.
+ * parsed tree, and the text of a packed or young object. All readers that have
+ * an object open share one tree and one text. object_young.c packs a young
+ * object while others read it.
  */
 #include "object/block.h"
 
@@ -11,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     STRIPES = 16,
@@ -60,6 +62,11 @@ static size_t stripe_of(const kl_object *object)
 #endif
 }
 
+kl__mutex *kl__object_stripe(const kl_object *object)
+{
+    return &stripes[stripe_of(object)];
+}
+
 /* A const object may change its reference count and its open tree. */
 static kl_object *cast_const(const kl_object *object)
 {
@@ -78,6 +85,7 @@ kl_object *kl__object_new(size_t length)
     object->is_warm = false;
     object->frame_length = 0;
     object->has_usual_kind = 0;
+    object->is_apart = 0;
     atomic_init(&object->references, 1);
     kl__live_add(KL_LIVE_OBJECT, 1);
     return object;
@@ -111,14 +119,34 @@ static void forget_kept_locked(size_t stripe, const kl_object *object)
     }
 }
 
+/* A text is in a slab, or is allocated by itself. */
+static void free_text(char *text, kl__text_slab *slab)
+{
+    if (slab != NULL) {
+        kl__text_slab_unref(slab);
+    } else {
+        kl__free(text);
+    }
+}
+
 /* NULL is fine. */
 static void free_opened(kl__opened *opened)
 {
     if (opened != NULL) {
         kl_doc_unref(opened->tree);
-        kl__free(opened->text);
+        free_text(opened->text, opened->slab);
         kl__free(opened);
     }
+}
+
+const char *kl__object_frame(const kl_object *object)
+{
+    const char *frame = object->bytes + object->json;
+
+    if (object->is_apart) {
+        memcpy(&frame, object->bytes + object->json, sizeof(frame));
+    }
+    return frame;
 }
 
 void kl_object_unref(kl_object *object)
@@ -136,6 +164,9 @@ void kl_object_unref(kl_object *object)
         forget_kept_locked(stripe, object);
         kl__mutex_unlock(&stripes[stripe]);
         kl__dictionary_unref(object->dictionary);
+        if (object->is_apart) {
+            kl__free((void *)(uintptr_t)kl__object_frame(object));
+        }
     }
     free_opened(object->opened);
     kl__free(object);
@@ -167,6 +198,7 @@ static kl__opened *install_locked(kl_object *object, kl__opened **made)
 typedef struct garbage {
     kl_doc *tree;
     char *text;
+    kl__text_slab *slab;
     kl__opened *opened;
 } garbage;
 
@@ -182,16 +214,37 @@ static void drop_empty_locked(kl_object *object, garbage *last)
 static void free_garbage(const garbage *last)
 {
     kl_doc_unref(last->tree);
-    kl__free(last->text);
+    free_text(last->text, last->slab);
     kl__free(last->opened);
 }
 
-/* A copy of a packed object's text. NULL: KL_ENOMEM. */
+/* Takes the text out, if it has no user and the object does not rest plain. */
+static void drop_text_locked(kl_object *object, garbage *last)
+{
+    kl__opened *opened = object->opened;
+
+    if (opened->texts == 0 && object->dictionary != NULL) {
+        last->text = opened->text;
+        last->slab = opened->slab;
+        opened->text = NULL;
+        opened->slab = NULL;
+        drop_empty_locked(object, last);
+    }
+}
+
+/* True if the text is in the object's block of memory, and always will be. */
+static bool is_inline(const kl_object *object)
+{
+    return !object->is_apart && object->dictionary == NULL;
+}
+
+/* A copy of a packed object's text. If the object is apart, the caller has seen
+ * under the stripe that it is packed. NULL: KL_ENOMEM. */
 static char *unpack_text(const kl_object *object, kl_error *err)
 {
-    char *text = kl__unpack(
-        &(kl__packed){object->dictionary, object->bytes + object->json,
-                      object->frame_length, object->json_length});
+    char *text =
+        kl__unpack(&(kl__packed){object->dictionary, kl__object_frame(object),
+                                 object->frame_length, object->json_length});
 
     if (text == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory to unpack an object");
@@ -202,7 +255,7 @@ static char *unpack_text(const kl_object *object, kl_error *err)
 /* The text if it is open already, counted as opened once more; else NULL. */
 static const char *reopen_text(kl_object *object)
 {
-    kl__mutex *stripe = &stripes[stripe_of(object)];
+    kl__mutex *stripe = kl__object_stripe(object);
     kl__opened *opened;
     const char *text;
 
@@ -221,7 +274,7 @@ static const char *reopen_text(kl_object *object)
  * KL_ENOMEM. */
 static const char *share_text(kl_object *object, char *text, kl_error *err)
 {
-    kl__mutex *stripe = &stripes[stripe_of(object)];
+    kl__mutex *stripe = kl__object_stripe(object);
     kl__opened *made = make_opened(err);
     kl__opened *opened;
     const char *shared;
@@ -253,7 +306,7 @@ const char *kl_object_json(const kl_object *object, size_t *length,
     if (length != NULL) {
         *length = object->json_length;
     }
-    if (object->dictionary == NULL) {
+    if (is_inline(object)) {
         return object->bytes + object->json;
     }
     shared = reopen_text(cast_const(object));
@@ -270,20 +323,16 @@ void kl_object_close_json(const kl_object *object)
     garbage last = {0};
     kl__mutex *stripe;
 
-    if (object->dictionary == NULL) {
+    if (is_inline(object)) {
         return;
     }
-    stripe = &stripes[stripe_of(object)];
+    stripe = kl__object_stripe(object);
     kl__mutex_lock(stripe);
     if (changed->opened == NULL || changed->opened->texts == 0) {
         abort(); /* close without open: would free a text in use */
     }
     changed->opened->texts--;
-    if (changed->opened->texts == 0) {
-        last.text = changed->opened->text;
-        changed->opened->text = NULL;
-        drop_empty_locked(changed, &last);
-    }
+    drop_text_locked(changed, &last);
     kl__mutex_unlock(stripe);
     free_garbage(&last);
 }
@@ -341,11 +390,16 @@ static kl_doc *share_tree(kl_object *object, kl_doc *tree, kl_error *err)
 static kl_doc *parse_text(const kl_object *object, kl_error *err)
 {
     static const kl__text_shape measured = {0};
+    const char *plain = is_inline(object) ? object->bytes + object->json
+                                          : reopen_text(cast_const(object));
+    kl_doc *tree;
     char *text;
 
-    if (object->dictionary == NULL) {
-        return kl__doc_parse_measured(object->bytes + object->json,
-                                      object->json_length, &measured, err);
+    if (plain != NULL) {
+        tree =
+            kl__doc_parse_measured(plain, object->json_length, &measured, err);
+        kl_object_close_json(object);
+        return tree;
     }
     text = unpack_text(object, err);
     return text != NULL ? kl__doc_parse_in_place(text, object->json_length, err)

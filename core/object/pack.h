@@ -5,9 +5,16 @@
  *    once. Instead of its text it has a zstd frame and a reference to the
  *    dictionary that the frame was made with; neither ever changes. If it is
  *    of the dictionary's kind, it takes kind and apiVersion from there.
- * 2. The reflector thread packs: it makes each object of a list or watch as
- *    usual, and replaces it by a packed copy before another thread can see it.
- *    An object of a list that the cache already has is not packed again.
+ * 2. The reflector thread packs. It makes each object of a list as usual, and
+ *    replaces it by a packed copy before another thread can see it. An object
+ *    of a list that the cache already has is not packed again.
+ *    An object of a watch is young at first: its text stays plain, apart from
+ *    the rest of the object, for young_ms (packer.h). Then it is packed where
+ *    it is, when no event waits; readers that have its text open keep the plain
+ *    one. If it was replaced or deleted meanwhile, it is never packed: a lease
+ *    that is renewed every two seconds, a pod that starts. All young texts of
+ *    the process together have at most young_bytes; if there are more, the
+ *    oldest are packed at once. Before a list all are packed.
  * 3. A dictionary is made of the first objects: of some of their texts, and of
  *    the statistics of all. Objects that were staged before it are packed when
  *    their list is complete. A small cache has no dictionary and its objects
@@ -30,6 +37,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A zstd dictionary, shared by the objects that were packed with it. */
 typedef struct kl__dictionary kl__dictionary;
@@ -76,6 +84,25 @@ void kl__packer_free(kl__packer *packer);
  * many. A NULL packer returns the object.
  */
 kl_object *kl__packer_pack(kl__packer *packer, kl_object *object, size_t crowd);
+
+/*
+ * As kl__packer_pack, for an object of a watch: keeps it young, and packs it
+ * later. `now_ms`: the time on the clock of the caller. If there is no
+ * dictionary yet, or no room for young texts, it is as kl__packer_pack.
+ */
+kl_object *kl__packer_keep_young(kl__packer *packer, kl_object *object,
+                                 size_t crowd, int64_t now_ms);
+
+/*
+ * Packs young objects that are due, at most `most`; those that only the packer
+ * refers to are dropped. Returns the time when the next is due; it is `now_ms`
+ * or before if there were more than `most`; INT64_MAX: none is young. A NULL
+ * packer is fine.
+ */
+int64_t kl__packer_pack_due(kl__packer *packer, int64_t now_ms, size_t most);
+
+/* Packs all young objects now. NULL is fine. */
+void kl__packer_pack_all(kl__packer *packer);
 
 /* Call when a list is complete: makes a dictionary of the gathered samples if
  * they are enough, else drops them. NULL is fine. */

@@ -52,6 +52,8 @@ void kl__packer_free(kl__packer *self)
     if (self == NULL) {
         return;
     }
+    kl__packer_pack_all(self); /* what a user of the cache keeps */
+    kl__young_deinit(&self->young);
     kl__packer_forget_samples(self);
     kl__dictionary_unref(self->reads);
     ZSTD_freeCDict(self->writes);
@@ -175,49 +177,70 @@ static bool compress_text(kl__packer *self, const kl__slice *text)
     return true;
 }
 
-static kl_object *make_packed(kl__packer *self, const kl_object *object,
-                              const kl__slice *text)
+/* Compresses an object's text, and counts it for the ratio. The result is valid
+ * until release_frame; no frame: it stays plain. */
+static kl__packed make_frame(kl__packer *self, const kl__slice *text)
 {
     bool is_small = compress_text(self, text);
-    kl_object *packed = NULL;
 
     self->plain_bytes += text->length;
     self->packed_bytes += is_small ? self->frame.length : text->length;
-    if (is_small) {
-        packed = kl__object_copy_packed(
-            object, &(kl__packed){self->reads, self->frame.bytes,
-                                  self->frame.length, text->length});
-    }
-    if (self->frame.capacity > FRAME_KEPT) {
-        kl__buf_deinit(&self->frame);
-    }
-    return packed;
+    return is_small ? (kl__packed){self->reads, self->frame.bytes,
+                                   self->frame.length, text->length}
+                    : (kl__packed){0};
 }
 
-kl_object *kl__packer_pack(kl__packer *self, kl_object *object, size_t crowd)
+static void release_frame(kl__packer *self)
 {
-    kl_object *packed = NULL;
-    kl__slice text;
-
-    if (self == NULL || kl__object_is_packed(object)) {
-        return object;
-    }
-    text.bytes = kl_object_json(object, &text.length, NULL);
-    if (text.length < self->limits->min_text) {
-        return object;
-    }
-    gather_if_due(self, object, &text, crowd);
-    if (self->writes != NULL) {
-        packed = make_packed(self, object, &text);
+    if (self->frame.capacity > FRAME_KEPT) {
+        kl__buf_deinit(&self->frame);
     }
     if (++self->seen >= self->limits->window) {
         judge_window(self);
     }
-    if (packed == NULL) {
+}
+
+bool kl__packer_pack_young(kl__packer *self, kl_object *object)
+{
+    kl__packed packed;
+    kl__slice text;
+    bool is_done;
+
+    text.bytes = kl_object_json(object, &text.length, NULL);
+    gather_if_due(self, object, &text, self->crowd);
+    packed = make_frame(self, &text);
+    is_done = packed.frame != NULL ? kl__object_pack(object, &packed)
+                                   : kl__object_leave_slab(object);
+    kl_object_close_json(object);
+    release_frame(self);
+    return is_done;
+}
+
+kl_object *kl__packer_pack(kl__packer *self, kl_object *object, size_t crowd)
+{
+    kl__packed packed = {0};
+    kl_object *copy = NULL;
+    kl__slice text;
+
+    if (self == NULL || kl__object_is_packed(object) ||
+        kl_object_json_length(object) < self->limits->min_text) {
+        return object;
+    }
+    text.bytes = kl_object_json(object, &text.length, NULL);
+    gather_if_due(self, object, &text, crowd);
+    if (self->writes != NULL) {
+        packed = make_frame(self, &text);
+    }
+    if (packed.frame != NULL) {
+        copy = kl__object_copy_packed(object, &packed);
+    }
+    kl_object_close_json(object);
+    release_frame(self);
+    if (copy == NULL) {
         return object;
     }
     kl_object_unref(object);
-    return packed;
+    return copy;
 }
 
 void kl__packer_end_list(kl__packer *self)

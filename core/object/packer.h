@@ -1,12 +1,14 @@
 /*
- * packer.h - the struct of a packer, for the two files that work on it:
- * packer.c packs objects, packer_train.c makes dictionaries.
+ * packer.h - the struct of a packer, for the files that work on it: packer.c
+ * packs objects, packer_young.c packs them later, packer_train.c makes
+ * dictionaries.
  */
 #ifndef KL_OBJECT_PACKER_H
 #define KL_OBJECT_PACKER_H
 
 #include "base/buf.h"
 #include "object/pack.h"
+#include "object/young.h"
 
 #include <stdint.h>
 #include <zstd.h>
@@ -21,19 +23,34 @@ typedef struct kl__pack_limits {
     size_t content_share; /* 4: a quarter of the samples is in the dictionary */
     size_t window;        /* objects over which the ratio is measured */
     bool retrains;        /* for tests: makes a dictionary after each window */
+    /* How long an object of a watch is young; 0: not at all. Then it is due at
+     * the next multiple of young_step_ms, so that the thread wakes up for many
+     * at once. */
+    int64_t young_ms;
+    int64_t young_step_ms;
+    size_t young_bytes; /* of all young texts of the process */
+    size_t young_slab;  /* so many bytes of them are freed at once */
 } kl__pack_limits;
+
+/* Objects that change all the time do so every 2 s (the lease of a leader), or
+ * several times in the first seconds of a pod. 64 MB are 13,000 pods. */
+#define KL__PACK_YOUNG                       \
+    .young_ms = 3000, .young_step_ms = 1000, \
+    .young_bytes = (size_t)64 * 1024 * 1024, .young_slab = (size_t)64 * 1024
 
 #define KL__PACK_USUAL                                                   \
     {                                                                    \
         .min_text = 200, .min_crowd = 128 * 1024, .samples = 256 * 1024, \
-        .min_samples = 128 * 1024, .content_share = 4, .window = 256     \
+        .min_samples = 128 * 1024, .content_share = 4, .window = 256,    \
+        KL__PACK_YOUNG                                                   \
     }
 /* For tests: any few objects have a dictionary; `always`: a new one for every
  * few. */
-#define KL__PACK_EAGER(always)                                               \
-    {                                                                        \
-        .min_text = 16, .samples = 512, .min_samples = 256,                  \
-        .content_share = 1, .window = (always) ? 1 : 8, .retrains = (always) \
+#define KL__PACK_EAGER(always)                                                \
+    {                                                                         \
+        .min_text = 16, .samples = 512, .min_samples = 256,                   \
+        .content_share = 1, .window = (always) ? 1 : 8, .retrains = (always), \
+        KL__PACK_YOUNG                                                        \
     }
 
 /* The limits of packers that are made from now on: KL__PACK_USUAL. A test may
@@ -45,7 +62,10 @@ enum {
     KL__PACK_SAMPLE_LENGTH = 16 * 1024, /* the first bytes of a text */
     KL__PACK_CONTENT = 64 * 1024,       /* bytes; more has no effect */
     KL__PACK_LEVEL = 1,                 /* 3 takes a quarter longer, for 1 % */
-    KL__PACK_PATIENCE = 1024            /* windows, at most */
+    KL__PACK_PATIENCE = 1024,           /* windows, at most */
+    /* For one new object, at most so many old ones are packed to make room. */
+    KL__PACK_EVICTED = 32,
+    KL__PACK_TRIM = 8 * 1024 * 1024 /* bytes: so many are worth a trim */
 };
 
 struct kl__packer {
@@ -53,6 +73,10 @@ struct kl__packer {
     kl__dictionary *reads; /* NULL: none yet */
     ZSTD_CDict *writes;    /* the same for writing */
     kl__buf frame;         /* the last packed text */
+
+    kl__young young;
+    size_t crowd; /* of the last young object */
+    size_t freed; /* bytes of slabs since the last trim */
 
     /* Texts for the next dictionary. */
     bool gathers;
@@ -71,6 +95,10 @@ struct kl__packer {
     size_t patience; /* `rest` after a new dictionary that is no better */
     size_t replaced; /* the ratio at which the last one was replaced */
 };
+
+/* Packs a young object where it is; or it stays plain. False: out of memory, or
+ * a reader is in the way. Then it must be tried again later. */
+bool kl__packer_pack_young(kl__packer *packer, kl_object *object);
 
 /* Makes a dictionary of the samples and drops them. If that fails, the old
  * dictionary stays. */

@@ -48,6 +48,8 @@
     X(SYNCED, "synced delivered")                                 \
     X(PACKED, "objects delivered packed")                         \
     X(DICTIONARIES, "of them with another dictionary than `old`") \
+    X(YOUNG, "objects delivered young")                           \
+    X(PACKED_LATE, "`old` objects packed since they were young")  \
     X(MERGES, "events merged beyond a bound")                     \
     X(CARRIED, "carried events that had to be seen, and were")    \
     X(HANDLERS, "handlers")                                       \

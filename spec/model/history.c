@@ -315,6 +315,7 @@ static void draw_additions(uint64_t seed, switches *out)
     out->server.wordless = PICK(&state, 0, 0, 0, 0, 6);
     out->packing =
         (packing)PICK(&state, PACKING_OFF, PACKING_ON, PACKING_ALWAYS);
+    out->young_ms = PICK(&state, 0, 1, 300, 3000, 60000);
 }
 
 void history_draw(history *self, uint64_t seed)
@@ -377,6 +378,7 @@ static void simplify(switches *what, unsigned simpler)
     }
     if (simpler & SIMPLER_PACKING) {
         what->packing = PACKING_OFF;
+        what->young_ms = 0;
     }
 }
 

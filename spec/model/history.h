@@ -132,6 +132,7 @@ typedef struct switches {
     int resync_ms; /* default of the informers; 0: none */
     ending ending;
     packing packing;
+    int young_ms; /* how long an object of a watch stays plain; 0: not */
 } switches;
 
 typedef struct history {

@@ -350,14 +350,18 @@ static void *hand_run(void *arg)
     }
 }
 
-/* Makes dictionaries of the few objects that a history has. */
-static void choose_limits(packing how)
+/* Makes dictionaries of the few objects that a history has, and has room for
+ * few young ones. */
+static void choose_limits(const switches *how)
 {
-    static const kl__pack_limits limits[] = {
-        [PACKING_ON] = KL__PACK_EAGER(false),
-        [PACKING_ALWAYS] = KL__PACK_EAGER(true)};
+    static kl__pack_limits limits;
 
-    kl__pack_limits_chosen = &limits[how];
+    limits = (kl__pack_limits)KL__PACK_EAGER(how->packing == PACKING_ALWAYS);
+    limits.young_ms = how->young_ms;
+    limits.young_step_ms = how->young_ms / 3 + 1;
+    limits.young_slab = 1024;
+    limits.young_bytes = 8 * 1024;
+    kl__pack_limits_chosen = &limits;
 }
 
 static void start(world *self)
@@ -365,7 +369,7 @@ static void start(world *self)
     kl_transport *transport;
     kl_error err;
 
-    choose_limits(self->history->switches.packing);
+    choose_limits(&self->history->switches);
     self->server = server_new(&self->history->switches.server);
     self->feeds.server = self->server;
     self->feeds.lists_apart = self->history->switches.server.lists_apart;

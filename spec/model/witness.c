@@ -236,6 +236,10 @@ static void count_packed(const told *event)
     const kl_object *object = event->object;
     const kl_object *old = event->old;
 
+    coverage_add(COVER_PACKED_LATE,
+                 old != NULL && old->is_apart && kl__object_is_packed(old));
+    coverage_add(COVER_YOUNG, object != NULL && object->is_apart &&
+                                  !kl__object_is_packed(object));
     if (object == NULL || !kl__object_is_packed(object)) {
         return;
     }

@@ -4,6 +4,8 @@
  * the first few objects. Then each line is a step: its first byte and its text.
  *     +TEXT   packs an object with that text
  *     *TEXT   packs 40 objects with that text eight times, and their number
+ *     yTEXT   makes a young object with that text
+ *     p       packs two of the young ones
  *     e       the end of a list
  *     u a f   goes on with a new packer
  *     oN -N   opens object N, a byte; drops it
@@ -21,11 +23,12 @@
 
 #include <setjmp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 24, MANY = 40, CROWD = 100000 };
+enum { KEPT = 24, MANY = 40, CROWD = 100000, NOW = 100000 };
 
 typedef struct pair {
     kl_object *plain;
@@ -49,9 +52,12 @@ static void note_abort(int number)
 static const kl__pack_limits *limits_of(char letter)
 {
     static const kl__pack_limits usual = KL__PACK_USUAL;
-    static const kl__pack_limits few = KL__PACK_EAGER(false);
-    static const kl__pack_limits always = KL__PACK_EAGER(true);
+    static kl__pack_limits few = KL__PACK_EAGER(false);
+    static kl__pack_limits always = KL__PACK_EAGER(true);
 
+    /* Room for few young objects. */
+    few.young_slab = always.young_slab = 1024;
+    few.young_bytes = always.young_bytes = 4096;
     return letter == 'u' ? &usual : letter == 'a' ? &always : &few;
 }
 
@@ -104,7 +110,8 @@ static void check_identity(const kl_object *a, const kl_object *b)
                 0);
     FUZZ_EXPECT(strcmp(kl_object_resource_version(a),
                        kl_object_resource_version(b)) == 0);
-    FUZZ_EXPECT(kl_object_bytes(a) <= kl_object_bytes(b));
+    /* One that was young has a pointer to its frame. */
+    FUZZ_EXPECT(kl_object_bytes(a) <= kl_object_bytes(b) + sizeof(char *));
 }
 
 static void check_pair(const pair *self)
@@ -127,15 +134,17 @@ static void drop_pair(pair *self)
     *self = (pair){NULL, NULL};
 }
 
-static void add_object(state *self, fuzz_text text, int times)
+static void add_object(state *self, fuzz_text text, int times, bool is_young)
 {
     pair *place = &self->pairs[self->made % KEPT];
     kl_object *plain = make_object(text, self->made, times);
+    kl_object *object = make_object(text, self->made, times);
 
     drop_pair(place);
     place->plain = plain;
-    place->packed = kl__packer_pack(
-        self->packer, make_object(text, self->made, times), CROWD);
+    place->packed =
+        is_young ? kl__packer_keep_young(self->packer, object, CROWD, NOW)
+                 : kl__packer_pack(self->packer, object, CROWD);
     self->made++;
     check_pair(place);
 }
@@ -195,18 +204,19 @@ static void damage(const pair *self, unsigned char at, char mask)
     if (object->dictionary == NULL) {
         return;
     }
-    byte = &object->bytes[object->json + at * object->frame_length / 256];
+    byte = (char *)(uintptr_t)kl__object_frame(object) +
+           at * object->frame_length / 256;
     *byte = (char)(*byte ^ mask);
     text = unpack_damaged(
-        &(kl__packed){object->dictionary, object->bytes + object->json,
+        &(kl__packed){object->dictionary, kl__object_frame(object),
                       object->frame_length, object->json_length});
     FUZZ_EXPECT(text == NULL || memcmp(text, expected, expected_length) == 0);
     *byte = (char)(*byte ^ mask);
     kl__free(text);
-    FUZZ_EXPECT(unpack_damaged(&(kl__packed){
-                    object->dictionary, object->bytes + object->json,
-                    object->frame_length,
-                    (size_t)object->json_length + 1 + at}) == NULL);
+    FUZZ_EXPECT(
+        unpack_damaged(&(kl__packed){
+            object->dictionary, kl__object_frame(object), object->frame_length,
+            (size_t)object->json_length + 1 + at}) == NULL);
     check_pair(self);
 }
 
@@ -234,11 +244,15 @@ static void take_step(state *self, char letter, fuzz_text text)
 
     switch (letter) {
     case '+':
-        add_object(self, text, 1);
+    case 'y':
+        add_object(self, text, 1, letter == 'y');
+        break;
+    case 'p':
+        kl__packer_pack_due(self->packer, INT64_MAX / 2, 2);
         break;
     case '*':
         for (int i = 0; i < MANY; i++) {
-            add_object(self, text, 8);
+            add_object(self, text, 8, i % 2 == 0);
         }
         break;
     case 'e':

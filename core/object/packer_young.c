@@ -1,0 +1,116 @@
+/*
+ * packer_young.c - packs the objects of a watch later, when they are due. See
+ * pack.h.
+ */
+#include "object/packer.h"
+
+#include "base/mem.h"
+#include "object/object.h"
+
+/* An object that could not be packed is due again after young_ms. */
+static int64_t due_after(const kl__packer *self, int64_t now_ms)
+{
+    int64_t step = self->limits->young_step_ms;
+
+    return (now_ms + self->limits->young_ms + step - 1) / step * step;
+}
+
+/* Packs the oldest young object; or drops it, if only the packer refers to it:
+ * no other thread can get a reference any more. */
+static void settle_oldest(kl__packer *self, int64_t now_ms)
+{
+    kl_object *object = kl__young_take(&self->young);
+
+    if (kl__object_is_shared(object) && !kl__packer_pack_young(self, object)) {
+        kl__young_put_back(&self->young, object, due_after(self, now_ms));
+        return;
+    }
+    kl_object_unref(object);
+}
+
+/* Drops the oldest young objects, as far as only the packer refers to them: one
+ * more than is added, so that they do not heap up. */
+static void drop_replaced(kl__packer *self)
+{
+    const kl__young_entry *oldest = kl__young_oldest(&self->young);
+
+    for (int i = 0;
+         i < 2 && oldest != NULL && !kl__object_is_shared(oldest->object);
+         i++) {
+        kl_object_unref(kl__young_take(&self->young));
+        oldest = kl__young_oldest(&self->young);
+    }
+}
+
+kl_object *kl__packer_keep_young(kl__packer *self, kl_object *object,
+                                 size_t crowd, int64_t now_ms)
+{
+    kl__young_room room;
+    kl_object *young = NULL;
+
+    if (self == NULL || self->writes == NULL || self->limits->young_ms == 0 ||
+        kl_object_json_length(object) < self->limits->min_text) {
+        return kl__packer_pack(self, object, crowd);
+    }
+    self->crowd = crowd;
+    room =
+        (kl__young_room){self->limits->young_slab, self->limits->young_bytes};
+    drop_replaced(self);
+    for (int i = 0; young == NULL && i <= KL__PACK_EVICTED; i++) {
+        if (i > 0) {
+            if (kl__young_oldest(&self->young) == NULL) {
+                break;
+            }
+            settle_oldest(self, now_ms);
+        }
+        young =
+            kl__young_add(&self->young, object, due_after(self, now_ms), &room);
+    }
+    if (young == NULL) {
+        return kl__packer_pack(self, object, crowd);
+    }
+    kl_object_unref(object);
+    return young;
+}
+
+/* Frees the slabs that have no text. If that was a storm, gives the memory
+ * back. */
+static void free_slabs(kl__packer *self)
+{
+    self->freed += kl__young_free_slabs(&self->young);
+    if (self->freed >= KL__PACK_TRIM && self->young.bytes <= self->freed / 8) {
+        self->freed = 0;
+        kl__mem_trim();
+    }
+}
+
+int64_t kl__packer_pack_due(kl__packer *self, int64_t now_ms, size_t most)
+{
+    const kl__young_entry *oldest =
+        self != NULL ? kl__young_oldest(&self->young) : NULL;
+
+    if (oldest == NULL || oldest->due_ms > now_ms) {
+        return oldest != NULL ? oldest->due_ms : INT64_MAX;
+    }
+    for (size_t i = 0; i < most && oldest != NULL && oldest->due_ms <= now_ms;
+         i++) {
+        settle_oldest(self, now_ms);
+        oldest = kl__young_oldest(&self->young);
+    }
+    if (oldest == NULL || oldest->due_ms > now_ms) {
+        free_slabs(self);
+    }
+    return oldest != NULL ? oldest->due_ms : INT64_MAX;
+}
+
+void kl__packer_pack_all(kl__packer *self)
+{
+    size_t count = self != NULL ? self->young.count : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        settle_oldest(self, self->young.entries[self->young.first].due_ms);
+    }
+    if (count > 0) {
+        free_slabs(self);
+    }
+}

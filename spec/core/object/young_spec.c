@@ -1,0 +1,383 @@
+/*
+ * young_spec.c - the objects of a watch are packed where they are, some seconds
+ * later; what was replaced by then never is.
+ */
+#include "base/buf.h"
+#include "kubelua/memory.h"
+#include "object/block.h"
+#include "object/packer.h"
+#include "packs.h"
+#include "pods.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NOW = 100500, DUE = 104000, ALL = 100000 };
+
+static kl_object *keep(kl__packer *packer, const char *family, unsigned i)
+{
+    return kl__packer_keep_young(packer, pack_plain(family, i, PACK_LENGTH),
+                                 PACK_CROWD, NOW);
+}
+
+static void a_young_object_reads_as_a_plain_one(void **state)
+{
+    static const size_t lengths[] = {300, 3000, 70000, 5000000};
+    kl__packer *packer = pack_trained();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        kl_object *plain = pack_plain("other", 1, lengths[i]);
+        kl_object *young = kl__packer_keep_young(
+            packer, pack_plain("other", 1, lengths[i]), PACK_CROWD, NOW);
+        const char *text = kl_object_json(young, NULL, NULL);
+
+        kl_object_close_json(young);
+        assert_ptr_equal(kl_object_json(young, NULL, NULL), text);
+        kl_object_close_json(young);
+        assert_false(kl__object_is_packed(young));
+        assert_true(kl_object_bytes(young) > lengths[i]);
+        pack_expect_same(young, plain);
+        pack_expect_same(young, plain);
+        kl_object_unref(young);
+        kl_object_unref(plain);
+    }
+    kl__packer_free(packer);
+}
+
+static void it_is_packed_where_it_is_when_it_is_due(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *plain = pack_plain("shop", 7, PACK_LENGTH);
+    kl_object *object = keep(packer, "shop", 7);
+
+    (void)state;
+    assert_int_equal(kl__packer_pack_due(packer, DUE - 1, ALL), DUE);
+    assert_false(kl__object_is_packed(object));
+    assert_true(kl__packer_pack_due(packer, DUE, ALL) == INT64_MAX);
+    assert_true(kl__object_is_packed(object));
+    assert_in_range(kl_object_bytes(object), 1, PACK_LENGTH / 5);
+    assert_int_equal(kl__text_slab_total(), 0);
+    pack_expect_same(object, plain);
+    pack_expect_same(object, plain);
+    assert_ptr_equal(kl__packer_pack(packer, object, PACK_CROWD), object);
+    kl_object_unref(object);
+    kl_object_unref(plain);
+    kl__packer_free(packer);
+}
+
+static void few_are_packed_at_once(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *objects[10];
+    int64_t due = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        objects[i] = keep(packer, "shop", i);
+    }
+    for (int turn = 0; turn < 3; turn++) {
+        due = kl__packer_pack_due(packer, DUE, 3);
+        assert_int_equal(due, DUE);
+    }
+    assert_true(kl__object_is_packed(objects[8]));
+    assert_false(kl__object_is_packed(objects[9]));
+    assert_true(kl__packer_pack_due(packer, DUE, 3) == INT64_MAX);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_true(kl__object_is_packed(objects[i]));
+        kl_object_unref(objects[i]);
+    }
+    kl__packer_free(packer);
+}
+
+static void an_object_that_was_replaced_is_never_packed(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *kept = keep(packer, "shop", 1);
+    size_t seen = packer->seen;
+
+    (void)state;
+    for (unsigned i = 2; i < 9; i++) {
+        kl_object_unref(keep(packer, "shop", i));
+    }
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 8);
+    kl__packer_pack_due(packer, DUE, ALL);
+    assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 1);
+    assert_int_equal(packer->seen, seen + 1);
+    kl_object_unref(kept);
+    kl__packer_free(packer);
+}
+
+static void replaced_objects_do_not_heap_up_until_they_are_due(void **state)
+{
+    kl__packer *packer = pack_trained();
+
+    (void)state;
+    for (unsigned i = 0; i < 200; i++) {
+        kl_object_unref(keep(packer, "shop", i));
+        assert_in_range(kl_live_count(KL_LIVE_OBJECT), 1, 2);
+        assert_in_range(kl__text_slab_total(), 1, 64 * 1024);
+    }
+    kl__packer_free(packer);
+}
+
+static void a_text_that_is_open_stays_over_its_packing(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *plain = pack_plain("shop", 7, PACK_LENGTH);
+    kl_object *object = keep(packer, "shop", 7);
+    const char *text = kl_object_json(object, NULL, NULL);
+
+    (void)state;
+    kl__packer_pack_due(packer, DUE, ALL);
+    assert_true(kl__object_is_packed(object));
+    assert_ptr_equal(kl_object_json(object, NULL, NULL), text);
+    kl_object_close_json(object);
+    assert_string_equal(text, kl_object_json(plain, NULL, NULL));
+    assert_true(kl__text_slab_total() > 0);
+    kl_object_close_json(object);
+    pack_expect_same(object, plain);
+    kl_object_unref(object);
+    kl_object_unref(plain);
+    kl__packer_free(packer);
+    assert_int_equal(kl__text_slab_total(), 0);
+}
+
+static void a_tree_that_is_open_stays_over_its_packing(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *object = keep(packer, "shop", 7);
+    const kl_value *root = kl_object_open(object, NULL);
+
+    (void)state;
+    kl__packer_pack_due(packer, DUE, ALL);
+    assert_int_equal(kl__text_slab_total(), 0);
+    assert_ptr_equal(kl_object_open(object, NULL), root);
+    assert_non_null(kl_value_get(root, "spec"));
+    kl_object_close(object);
+    kl_object_close(object);
+    kl_object_unref(object);
+    kl__packer_free(packer);
+}
+
+/* Limits with room for so many bytes of young texts. */
+static kl__packer *make_limited(kl__pack_limits *limits, size_t bytes)
+{
+    kl__packer *packer = pack_trained();
+
+    *limits = (kl__pack_limits)KL__PACK_USUAL;
+    limits->young_bytes = bytes;
+    packer->limits = limits;
+    return packer;
+}
+
+static void the_oldest_are_packed_when_there_is_no_room(void **state)
+{
+    enum { COUNT = 200, ROOM = 128 * 1024 };
+    kl__pack_limits limits;
+    kl__packer *packer = make_limited(&limits, ROOM);
+    kl_object *objects[COUNT];
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        objects[i] = keep(packer, "shop", i);
+        assert_false(kl__object_is_packed(objects[i]));
+        assert_in_range(kl__text_slab_total(), 1, ROOM);
+    }
+    for (unsigned i = 0; i < COUNT - ROOM / PACK_LENGTH; i++) {
+        assert_true(kl__object_is_packed(objects[i]));
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        kl_object_unref(objects[i]);
+    }
+    kl__packer_free(packer);
+}
+
+static void without_any_room_an_object_is_packed_at_once(void **state)
+{
+    kl__pack_limits limits;
+    kl__packer *packer = make_limited(&limits, 0);
+    kl_object *object = keep(packer, "shop", 7);
+
+    (void)state;
+    assert_true(kl__object_is_packed(object));
+    kl_object_unref(object);
+    limits.young_bytes = ALL;
+    limits.young_ms = 0;
+    object = keep(packer, "shop", 7);
+    assert_true(kl__object_is_packed(object));
+    assert_true(kl__packer_pack_due(packer, DUE, ALL) == INT64_MAX);
+    kl_object_unref(object);
+    kl__packer_free(packer);
+}
+
+static void texts_that_readers_keep_open_do_not_hold_up_an_event(void **state)
+{
+    enum { COUNT = 100 };
+    kl__pack_limits limits;
+    kl__packer *packer = make_limited(&limits, 128 * 1024);
+    kl_object *objects[COUNT];
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        size_t young = packer->young.count;
+
+        objects[i] = keep(packer, "shop", i);
+        assert_non_null(kl_object_json(objects[i], NULL, NULL));
+        assert_true(packer->young.count + KL__PACK_EVICTED >= young);
+        assert_in_range(kl__text_slab_total(), 1, 128 * 1024);
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        kl_object_close_json(objects[i]);
+        kl_object_unref(objects[i]);
+    }
+    kl__packer_free(packer);
+    assert_int_equal(kl__text_slab_total(), 0);
+}
+
+static void one_that_does_not_get_smaller_leaves_its_slab(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *plain = pack_random();
+    kl_object *object =
+        kl__packer_keep_young(packer, pack_random(), PACK_CROWD, NOW);
+    const char *text = kl_object_json(object, NULL, NULL);
+
+    (void)state;
+    /* A reader is in the way: it is tried again. */
+    assert_int_equal(kl__packer_pack_due(packer, DUE, ALL), DUE + 3000);
+    assert_string_equal(text, kl_object_json(plain, NULL, NULL));
+    kl_object_close_json(object);
+    assert_true(kl__packer_pack_due(packer, DUE + 3000, ALL) == INT64_MAX);
+    assert_false(kl__object_is_packed(object));
+    assert_int_equal(kl__text_slab_total(), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(kl_object_json(object, NULL, NULL),
+                            kl_object_json(plain, NULL, NULL));
+        kl_object_close_json(object);
+        assert_non_null(kl_object_open(object, NULL));
+        kl_object_close(object);
+    }
+    kl_object_unref(object);
+    kl_object_unref(plain);
+    kl__packer_free(packer);
+}
+
+static void young_objects_replace_a_dictionary_that_does_not_fit(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *first = keep(packer, "shop", 1);
+    kl_object *last = NULL;
+
+    (void)state;
+    kl__packer_pack_due(packer, DUE, ALL);
+    for (unsigned i = 0; i < 2000; i++) {
+        kl_object_unref(last);
+        last = keep(packer, i < 300 ? "shop" : "elsewhere", i);
+        kl__packer_pack_due(packer, DUE, ALL);
+    }
+    assert_true(kl__object_is_packed(last));
+    assert_ptr_not_equal(first->dictionary, last->dictionary);
+    assert_in_range(kl_object_bytes(last), 1, PACK_LENGTH / 5);
+    kl_object_unref(first);
+    kl_object_unref(last);
+    kl__packer_free(packer);
+}
+
+static void the_end_of_a_packer_packs_what_a_user_keeps(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *plain = pack_plain("shop", 7, PACK_LENGTH);
+    kl_object *object = keep(packer, "shop", 7);
+
+    (void)state;
+    kl_object_unref(keep(packer, "shop", 8));
+    kl__packer_free(packer);
+    assert_int_equal(kl__text_slab_total(), 0);
+    assert_true(kl__object_is_packed(object));
+    pack_expect_same(object, plain);
+    kl_object_unref(object);
+    kl_object_unref(plain);
+}
+
+static void an_object_of_another_kind_keeps_its_own(void **state)
+{
+    static const char usual[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"";
+    kl__packer *packer = pack_trained();
+    kl_object *pod = pack_plain("shop", 9, PACK_LENGTH);
+    kl__buf json = {0};
+    kl_object *object;
+
+    (void)state;
+    kl__buf_puts(&json, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"W\"");
+    kl__buf_puts(&json, kl_object_json(pod, NULL, NULL) + sizeof(usual) - 1);
+    object = kl__packer_keep_young(packer, object_of(json.bytes, NULL),
+                                   PACK_CROWD, NOW);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(kl_object_json(object, NULL, NULL), json.bytes);
+        assert_string_equal(kl_object_kind(object), "W");
+        assert_string_equal(kl_object_api_version(object), "example.com/v1");
+        assert_string_equal(kl_object_key(object), kl_object_key(pod));
+        kl_object_close_json(object);
+        kl__packer_pack_all(packer);
+    }
+    assert_true(kl__object_is_packed(object));
+    kl__packer_free(packer);
+    kl_object_unref(object);
+    kl_object_unref(pod);
+    kl__buf_deinit(&json);
+}
+
+static void without_a_dictionary_an_object_is_not_young(void **state)
+{
+    kl__packer *packer = kl__packer_new();
+    kl_object *object = keep(packer, "shop", 1);
+
+    (void)state;
+    assert_false(object->is_apart);
+    assert_true(kl__packer_pack_due(packer, DUE, ALL) == INT64_MAX);
+    kl_object_unref(object);
+    kl__packer_free(packer);
+    assert_true(kl__packer_pack_due(NULL, DUE, ALL) == INT64_MAX);
+    assert_ptr_equal(kl__packer_keep_young(NULL, NULL, 0, NOW), NULL);
+    kl__packer_pack_all(NULL);
+}
+
+static int expect_nothing_lives(void **state)
+{
+    (void)state;
+    return kl_live_count(KL_LIVE_OBJECT) == 0 &&
+                   kl_live_count(KL_LIVE_DOC) == 0 && kl__text_slab_total() == 0
+               ? 0
+               : -1;
+}
+
+#define YOUNG_TEST(name) cmocka_unit_test_teardown(name, expect_nothing_lives)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        YOUNG_TEST(a_young_object_reads_as_a_plain_one),
+        YOUNG_TEST(it_is_packed_where_it_is_when_it_is_due),
+        YOUNG_TEST(few_are_packed_at_once),
+        YOUNG_TEST(an_object_that_was_replaced_is_never_packed),
+        YOUNG_TEST(replaced_objects_do_not_heap_up_until_they_are_due),
+        YOUNG_TEST(a_text_that_is_open_stays_over_its_packing),
+        YOUNG_TEST(a_tree_that_is_open_stays_over_its_packing),
+        YOUNG_TEST(the_oldest_are_packed_when_there_is_no_room),
+        YOUNG_TEST(without_any_room_an_object_is_packed_at_once),
+        YOUNG_TEST(texts_that_readers_keep_open_do_not_hold_up_an_event),
+        YOUNG_TEST(one_that_does_not_get_smaller_leaves_its_slab),
+        YOUNG_TEST(young_objects_replace_a_dictionary_that_does_not_fit),
+        YOUNG_TEST(the_end_of_a_packer_packs_what_a_user_keeps),
+        YOUNG_TEST(an_object_of_another_kind_keeps_its_own),
+        YOUNG_TEST(without_a_dictionary_an_object_is_not_young),
+    };
+
+    return cmocka_run_group_tests(tests, pack_choose_usual_limits, NULL);
+}
