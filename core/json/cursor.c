@@ -72,12 +72,13 @@ bool kl__cursor_next(kl__cursor *self)
 bool kl__cursor_has_name(const kl__cursor *self, const char *name,
                          size_t length)
 {
-    const char *raw = self->name + 1;
+    const char *raw;
     size_t raw_length;
 
     if (self->name == NULL) {
         return false;
     }
+    raw = self->name + 1;
     raw_length = (size_t)(self->value - strlen("\":") - raw);
     if (raw_length == length) {
         return memcmp(raw, name, length) == 0 &&
