@@ -115,6 +115,10 @@ static void judge_window(kl__packer *self)
     if (self->writes == NULL) {
         return;
     }
+    if (is_first && self->codes_literals && share < KL__PACK_DENSE) {
+        self->codes_literals = false;
+        return; /* `best` is measured in the next window */
+    }
     if (is_first && self->replaced != 0) {
         /* If a new dictionary is hardly better, the next check comes later. */
         bool is_better = share < self->replaced - self->replaced / 8;
@@ -156,9 +160,11 @@ static bool compress_text(kl__packer *self, const kl__slice *text)
     if (context == NULL) {
         return false;
     }
-    /* ZSTD_c_literalCompressionMode: a fast search leaves literals uncoded. A
-     * zstd that does not know the parameter makes larger frames. */
-    (void)ZSTD_CCtx_setParameter(context, ZSTD_c_experimentalParam5, CODED);
+    if (self->codes_literals) {
+        /* ZSTD_c_literalCompressionMode: a fast search leaves literals uncoded.
+         * A zstd that does not know the parameter makes larger frames. */
+        (void)ZSTD_CCtx_setParameter(context, ZSTD_c_experimentalParam5, CODED);
+    }
     length = ZSTD_CCtx_setParameter(context, ZSTD_c_dictIDFlag, 0);
     if (!ZSTD_isError(length)) {
         length = ZSTD_CCtx_refCDict(context, self->writes);

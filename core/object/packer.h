@@ -63,6 +63,9 @@ enum {
     KL__PACK_CONTENT = 64 * 1024,       /* bytes; more has no effect */
     KL__PACK_LEVEL = 1,                 /* 3 takes a quarter longer, for 1 % */
     KL__PACK_PATIENCE = 1024,           /* windows, at most */
+    /* Where objects get smaller than a 13th (in 1024ths), frames are so small
+     * that coding their literals does not pay: see codes_literals. */
+    KL__PACK_DENSE = 78,
     /* For one new object, at most so many old ones are packed to make room. */
     KL__PACK_EVICTED = 32,
     KL__PACK_TRIM = 8 * 1024 * 1024 /* bytes: so many are worth a trim */
@@ -94,6 +97,12 @@ struct kl__packer {
     size_t rest;     /* windows until the next check */
     size_t patience; /* `rest` after a new dictionary that is no better */
     size_t replaced; /* the ratio at which the last one was replaced */
+
+    /* True until the first window of a dictionary shows that its objects are
+     * dense. Without Huffman codes of the literals, a pod of 4 KB takes 379
+     * bytes, not 262, but 2.0 us to pack, not 2.2, and 0.5 to unpack, not 1.2.
+     * Pods that vary would take a fifth more: they are not dense. */
+    bool codes_literals;
 };
 
 /* Packs a young object where it is; or it stays plain. False: out of memory, or

@@ -135,6 +135,7 @@ void kl__packer_train(kl__packer *self)
 {
     if (make_dictionary(self)) {
         self->best = 0;
+        self->codes_literals = true;
     } else {
         /* Out of memory, or zstd cannot make a dictionary of these samples. */
         self->rest = self->patience;

@@ -38,6 +38,49 @@ static void objects_that_are_alike_take_a_tenth(void **state)
     kl__packer_free(packer);
 }
 
+/* Packs the same object so many times; it reads as it was. */
+static void pack_often(kl__packer *packer, kl_object *like, unsigned count)
+{
+    const char *json = kl_object_json(like, NULL, NULL);
+
+    for (unsigned i = 0; i < count; i++) {
+        kl_object *object =
+            kl__packer_pack(packer, object_of(json, NULL), PACK_CROWD);
+
+        assert_true(kl__object_is_packed(object));
+        pack_expect_same(object, like);
+        kl_object_unref(object);
+    }
+    kl_object_close_json(like);
+}
+
+/* The first object is in the dictionary as a whole. */
+static void literals_of_very_small_frames_are_not_coded(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *small = pack_plain("shop", 0, PACK_LENGTH);
+
+    (void)state;
+    pack_often(packer, small, 10);
+    assert_true(packer->codes_literals);
+    pack_often(packer, small, 600);
+    assert_false(packer->codes_literals);
+    kl_object_unref(small);
+    kl__packer_free(packer);
+}
+
+static void literals_of_other_frames_are_coded(void **state)
+{
+    kl__packer *packer = pack_trained();
+    kl_object *large = pack_plain("other", 0, 8 * PACK_LENGTH);
+
+    (void)state;
+    pack_often(packer, large, 300);
+    assert_true(packer->codes_literals);
+    kl_object_unref(large);
+    kl__packer_free(packer);
+}
+
 static void objects_of_any_size_read_as_they_were(void **state)
 {
     static const size_t lengths[] = {1, 300, 70000, 5000000};
@@ -287,6 +330,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PACK_TEST(objects_that_are_alike_take_a_tenth),
+        PACK_TEST(literals_of_very_small_frames_are_not_coded),
+        PACK_TEST(literals_of_other_frames_are_coded),
         PACK_TEST(objects_of_any_size_read_as_they_were),
         PACK_TEST(an_object_that_does_not_get_smaller_stays_plain),
         PACK_TEST(an_object_of_another_kind_keeps_its_own),
