@@ -2,16 +2,43 @@
  * match.c - comparisons for code that reads a cache: an object with a label
  * selector, a resourceVersion with another.
  */
-#include "binding.h"
+#include "view.h"
 
 #include <limits.h>
+
+/* Only the labels are parsed, unless the whole object is. */
+static bool has_labels(lua_State *L, view *self, const kl_selector *selector)
+{
+    view metadata = {self->whole, {NULL, METADATA}};
+    view labels = metadata;
+    const char *from;
+    kl_doc **doc;
+    bool matches;
+
+    if (reads_tree(self)) {
+        return kl_selector_matches(
+            selector, kl_value_get(opened(L, &metadata), "labels"));
+    }
+    from = locate(L, &metadata);
+    labels.at = end_search(
+        &metadata, from,
+        kl_cursor_member(from, end_of_text(self->whole), "labels", 6));
+    if (labels.at.offset == NOWHERE) {
+        return kl_selector_matches(selector, NULL);
+    }
+    doc = push_text_doc(L, &labels);
+    /* doc */
+    matches = kl_selector_matches(selector, kl_doc_root(*doc));
+    kl_doc_unref(*doc);
+    *doc = NULL;
+    return matches;
+}
 
 /* core.matches(object, labels): true if the label selector selects the
  * object. */
 static int match_labels(lua_State *L)
 {
     const kl_selector *selector;
-    const kl_value *metadata;
     kl_error err;
 
     luaL_checkudata(L, 1, TYPE_OBJECT);
@@ -19,9 +46,7 @@ static int match_labels(lua_State *L)
     if (selector == NULL) {
         return push_error(L, &err);
     }
-    metadata = kl_value_get(to_value(L, 1), "metadata");
-    lua_pushboolean(
-        L, kl_selector_matches(selector, kl_value_get(metadata, "labels")));
+    lua_pushboolean(L, has_labels(L, check_view(L, 1), selector));
     return 1;
 }
 

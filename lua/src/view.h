@@ -101,7 +101,13 @@ bool to_position(lua_State *L, int index, size_t *position);
  * done. */
 const kl_value *opened(lua_State *L, view *self);
 /* True if the view is to be read in the tree: it is open, or it pays. */
-bool reads_tree(const view *self);
+static inline bool reads_tree(const view *self)
+{
+    const whole *owner = self->whole;
+
+    return self->at.value != NULL || owner->view.at.value != NULL ||
+           (owner->was_read && owner->patience < 0);
+}
 
 /* view_text.c. The pointers that it returns are valid until a lua_* call that
  * allocates, since that may run a finalizer which reads other objects. */
@@ -129,6 +135,9 @@ place find_in_text(lua_State *L, const view *self, int index);
 /* Pushes a scalar of the text, nil for null; false: it is an array or
  * object. */
 bool push_text_scalar(lua_State *L, whole *owner, uint32_t offset);
+/* Pushes a userdata with a document of its own for a view that is read in the
+ * text; its __gc unrefs it, unless the caller has done so and cleared it. */
+kl_doc **push_text_doc(lua_State *L, const view *self);
 /* Pushes a deep copy of a view that is read in the text. */
 void push_text_copy(lua_State *L, const view *self);
 

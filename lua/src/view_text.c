@@ -219,7 +219,7 @@ bool push_text_scalar(lua_State *L, whole *owner, uint32_t offset)
     return true;
 }
 
-void push_text_copy(lua_State *L, const view *self)
+kl_doc **push_text_doc(lua_State *L, const view *self)
 {
     kl_doc **guard = push_doc_guard(L);
     const char *from = locate(L, self);
@@ -231,6 +231,14 @@ void push_text_copy(lua_State *L, const view *self)
     if (*guard == NULL) {
         misuse(L, "%s: %s", kl_object_key(object_of(L, self)), err.message);
     }
+    return guard;
+}
+
+void push_text_copy(lua_State *L, const view *self)
+{
+    kl_doc **guard = push_text_doc(L, self);
+
+    /* guard */
     push_copy(L, kl_doc_root(*guard));
     kl_doc_unref(*guard);
     *guard = NULL;

@@ -64,11 +64,3 @@ const kl_value *opened(lua_State *L, view *self)
     }
     return self->at.value;
 }
-
-bool reads_tree(const view *self)
-{
-    const whole *owner = self->whole;
-
-    return self->at.value != NULL || owner->view.at.value != NULL ||
-           (owner->was_read && owner->patience < 0);
-}
