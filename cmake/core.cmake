@@ -38,18 +38,11 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/base/clock.c core/base/str.c core/base/thread.c
      core/base/error.c core/base/log.c core/base/namespace.c
      core/base/sha256.c core/cache/diff.c core/json/cursor_decode.c
-     core/json/hash.c core/json/path.c core/object/fields.c
-     core/object/prune.c core/object/resource.c
-     core/base/backoff.c core/base/cancel.c core/base/event_queue.c
-     core/base/random.c core/base/wakeup.c core/cache/sync_tracker.c
-     core/http/curl_buffers.c core/informer/backoff.c
-     core/informer/distribution.c core/informer/field_selector.c
-     core/informer/notes.c core/object/prune_text.c core/shared/slot.c
-     core/informer/reflector_pack.c core/object/object_open.c
-     core/object/object_young.c core/object/pack.c core/object/packer.c
-     core/object/packer_young.c core/object/selector.c
-     core/json/write.c core/object/text_slab.c core/object/young.c
-     core/queue/keys.c core/queue/lanes.c core/shared/layout.c)
+     core/json/hash.c core/object/prune.c core/object/resource.c
+     core/base/backoff.c core/base/cancel.c core/base/random.c
+     core/base/wakeup.c core/cache/sync_tracker.c core/informer/backoff.c
+     core/informer/field_selector.c core/object/selector.c
+     core/shared/layout.c)
 set_source_files_properties(${KUBELUA_RARE_SOURCES} PROPERTIES COMPILE_OPTIONS
     "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
 
