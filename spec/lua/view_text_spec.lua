@@ -116,7 +116,7 @@ describe("an object that is read in its text", function()
 
     it("has what its table has", function()
         math.randomseed(20261123)
-        for _ = 1, 40 do
+        for _ = 1, 12 do
             local text = object_text()
             local expected = kubelua.decode(text)
             for _, field in ipairs { "metadata", "spec", "status" } do
@@ -126,7 +126,7 @@ describe("an object that is read in its text", function()
     end)
 
     it("has the same parts before and after it is parsed", function()
-        for _ = 1, 30 do
+        for _ = 1, 10 do
             local object = assert(core.object(object_text()))
             local parts = {} -- what they are of, their key, a view, a copy
             local function gather(part)
