@@ -165,9 +165,10 @@ static bool emit_place(void *context, size_t i, const char *value)
 static kl_code emit_path(const kl__index *index, const kl_object *object,
                          kl_index_sink *sink)
 {
+    const kl_path *path = index->path;
     emission to = {.sink = sink};
     kl__search search = {
-        .paths = &index->path, .count = 1, .take = emit_place, .context = &to};
+        .paths = &path, .count = 1, .take = emit_place, .context = &to};
     size_t length;
     const char *text = kl_object_json(object, &length, NULL);
 

@@ -67,27 +67,6 @@ bool kl__cursor_next(kl__cursor *self)
     return true;
 }
 
-/* The bytes between the quotes are never fewer than those of the name; they are
- * as many if they have no escapes. */
-bool kl__cursor_has_name(const kl__cursor *self, const char *name,
-                         size_t length)
-{
-    const char *raw;
-    size_t raw_length;
-
-    if (self->name == NULL) {
-        return false;
-    }
-    raw = self->name + 1;
-    raw_length = (size_t)(self->value - strlen("\":") - raw);
-    if (raw_length == length) {
-        return memcmp(raw, name, length) == 0 &&
-               memchr(name, '\\', length) == NULL;
-    }
-    return raw_length > length && memchr(raw, '\\', raw_length) != NULL &&
-           kl__cursor_is(self->name, self->end, name, length);
-}
-
 const char *kl__cursor_member(const char *value, const char *end,
                               const char *name, size_t length)
 {

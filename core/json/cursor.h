@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Returns the end of a value: the byte behind it. */
 const char *kl__cursor_skip(const char *value, const char *end);
@@ -50,10 +51,6 @@ void kl__cursor_begin(kl__cursor *self, const char *value, const char *end);
  * value may set self->at to it before: then it is not looked for. */
 bool kl__cursor_next(kl__cursor *self);
 
-/* True if the current part is a member of that name. */
-bool kl__cursor_has_name(const kl__cursor *self, const char *name,
-                         size_t length);
-
 typedef kl_scalar kl__scalar;
 
 /*
@@ -79,5 +76,27 @@ size_t kl__cursor_decode(const char *string, const char *end, char *out);
 /* True if these are the bytes of a string, such as a member's name. */
 bool kl__cursor_is(const char *string, const char *end, const char *bytes,
                    size_t length);
+
+/* True if the current part is a member of that name. Inline, as most names have
+ * another length: the bytes between the quotes are never fewer than those of
+ * the name, and as many if they have no escapes. */
+static inline bool kl__cursor_has_name(const kl__cursor *self, const char *name,
+                                       size_t length)
+{
+    const char *raw;
+    size_t raw_length;
+
+    if (self->name == NULL) {
+        return false;
+    }
+    raw = self->name + 1;
+    raw_length = (size_t)(self->value - strlen("\":") - raw);
+    if (raw_length == length) {
+        return memcmp(raw, name, length) == 0 &&
+               memchr(name, '\\', length) == NULL;
+    }
+    return raw_length > length && memchr(raw, '\\', raw_length) != NULL &&
+           kl__cursor_is(self->name, self->end, name, length);
+}
 
 #endif

@@ -5,7 +5,7 @@
 #include "kubelua/cursor.h"
 
 #include "json/cursor.h"
-#include "json/path.h"
+#include "json/search.h"
 
 const char *kl_cursor_skip(const char *value, const char *end)
 {
@@ -44,35 +44,24 @@ size_t kl_cursor_decode(const char *string, const char *end, char *out)
     return kl__cursor_decode(string, end, out);
 }
 
-/* The same walk as in path.c. Recurses at [*] only, so the depth is at most
- * that of the text. */
-static const char *find_first(const kl_path *path, size_t from,
-                              const char *value, const char *end)
+static bool take_first(void *context, size_t i, const char *value)
 {
-    for (size_t i = from; i < path->count && value != NULL; i++) {
-        const kl__step *next = &path->steps[i];
-        kl_cursor walk;
+    const char **found = context;
 
-        if (next->kind == KL__STEP_NAME) {
-            value = kl__cursor_member(value, end, next->name, next->length);
-            continue;
-        }
-        if (next->kind == KL__STEP_INDEX) {
-            value = kl__cursor_element(value, end, next->index);
-            continue;
-        }
-        kl__cursor_begin(&walk, value, end);
-        value = NULL;
-        while (value == NULL && kl__cursor_next(&walk)) {
-            value = find_first(path, i + 1, walk.value, end);
-        }
-        return value;
-    }
-    return value != NULL && *value != 'n' ? value : NULL;
+    (void)i;
+    *found = value;
+    return false;
 }
 
 const char *kl_cursor_path(const kl_path *path, const char *value,
                            const char *end)
 {
-    return find_first(path, 0, value, end);
+    const char *found = NULL;
+    kl__search search = {
+        .paths = &path, .count = 1, .take = take_first, .context = &found};
+
+    if (value != NULL) {
+        kl__search_run(&search, value, end);
+    }
+    return found;
 }

@@ -1,6 +1,7 @@
 /*
  * search.h - finds the values at many paths in one pass over a text, without a
- * tree: for indexes by path (cache/index.c) and kl_fields (object/fields.c).
+ * tree: for indexes by path (cache/index.c), kl_fields (object/fields.c) and
+ * kl_cursor_path (cursor_public.c).
  */
 #ifndef KL_JSON_SEARCH_H
 #define KL_JSON_SEARCH_H
@@ -15,7 +16,7 @@ enum { KL__SEARCH_MOST = 64 };
 
 /* What is searched for; constant while a search runs. */
 typedef struct kl__search {
-    kl_path *const *paths;
+    const kl_path *const *paths;
     size_t count; /* of the paths: 1 to KL__SEARCH_MOST */
     /* Called with a value at path number `i`, one to read with json/cursor.h.
      * False: no more values of this path are wanted. */

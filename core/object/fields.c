@@ -164,7 +164,7 @@ static kl_code read_values(kl_fields *fields, const char *end, kl_error *err)
 kl_code kl_fields_read(kl_fields *fields, const kl_object *object,
                        kl_error *err)
 {
-    kl__search search = {.paths = fields->paths,
+    kl__search search = {.paths = (const kl_path *const *)fields->paths,
                          .count = fields->count,
                          .take = take_first,
                          .context = fields};

@@ -89,7 +89,7 @@ static void compare(found *a, found *b)
 static void finds_the_same(world *self, const char *text, size_t length)
 {
     kl_doc *doc = kl_doc_parse(text, length, NULL);
-    kl__search search = {.paths = self->paths,
+    kl__search search = {.paths = (const kl_path *const *)self->paths,
                          .count = self->count,
                          .take = note_place,
                          .context = self};

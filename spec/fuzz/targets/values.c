@@ -187,7 +187,8 @@ static bool count_place(void *context, size_t i, const char *value)
     return true;
 }
 
-static void expect_searched(kl_path *path, fuzz_text json, size_t expected)
+static void expect_searched(const kl_path *path, fuzz_text json,
+                            size_t expected)
 {
     size_t count = 0;
     kl__search search = {
