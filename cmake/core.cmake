@@ -20,7 +20,8 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/http/curl_setup.c core/informer/informer.c
      core/informer/informer_factory.c core/informer/reflector.c
      core/informer/reflector_list.c
-     core/informer/reflector_probe.c core/informer/reflector_stream.c
+     core/informer/reflector_probe.c core/informer/reflector_resume.c
+     core/informer/reflector_stream.c
      core/informer/registration.c core/informer/shared_informer.c
      core/informer/status.c core/cache/index_build.c core/cache/lists.c
      core/informer/health.c core/json/path_form.c core/shared/writer.c

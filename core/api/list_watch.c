@@ -47,6 +47,18 @@ kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
     return source->ops->next(source, item, timeout_ms, cancel, err);
 }
 
+bool kl__list_watch_lends(kl__list_watch *source)
+{
+    return source->ops->lends != NULL && source->ops->lends(source);
+}
+
+kl_code kl__list_watch_wait(kl__list_watch *source, const kl__stream_turn *turn,
+                            int64_t timeout_ms, kl__cancel *cancel,
+                            kl_error *err)
+{
+    return source->ops->wait(source, turn, timeout_ms, cancel, err);
+}
+
 int64_t kl__list_watch_silence_ms(kl__list_watch *source)
 {
     return source->ops->silence_ms(source);
@@ -260,6 +272,8 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
         .list = kl__http_source_list,
         .watch = kl__http_source_watch,
         .next = kl__http_source_next,
+        .lends = kl__http_source_lends,
+        .wait = kl__http_source_wait,
         .silence_ms = silence_ms,
         .take_continue = take_continue,
         .has_new_credentials = has_new_credentials,

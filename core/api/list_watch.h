@@ -7,6 +7,7 @@
 #define KL_API_LIST_WATCH_H
 
 #include "base/cancel.h"
+#include "http/turn.h"
 #include "kubelua/client.h"
 #include "kubelua/object.h"
 #include "object/prune.h"
@@ -62,6 +63,9 @@ typedef struct kl__list_watch_ops {
                      kl__cancel *cancel, kl_error *err);
     kl_code (*next)(kl__list_watch *source, kl__item *item, int64_t timeout_ms,
                     kl__cancel *cancel, kl_error *err);
+    bool (*lends)(kl__list_watch *source); /* may be NULL: never */
+    kl_code (*wait)(kl__list_watch *source, const kl__stream_turn *turn,
+                    int64_t timeout_ms, kl__cancel *cancel, kl_error *err);
     int64_t (*silence_ms)(kl__list_watch *source);
     char *(*take_continue)(kl__list_watch *source);
     bool (*has_new_credentials)(
@@ -126,6 +130,18 @@ kl_code kl__list_watch_watch(kl__list_watch *source,
  * `list` or `watch`.
  */
 kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
+                            int64_t timeout_ms, kl__cancel *cancel,
+                            kl_error *err);
+
+/* True if kl__list_watch_wait may be called for the current transfer. */
+bool kl__list_watch_lends(kl__list_watch *source);
+
+/*
+ * Lends `turn` while it waits for bytes, at most timeout_ms (< 0: no limit):
+ * see kl__stream_turn and kl__stream_wait, also for the codes. The turn calls
+ * kl__list_watch_next with a timeout of 0, and so does the caller afterwards.
+ */
+kl_code kl__list_watch_wait(kl__list_watch *source, const kl__stream_turn *turn,
                             int64_t timeout_ms, kl__cancel *cancel,
                             kl_error *err);
 

@@ -13,7 +13,8 @@
 #include "object/prune.h"
 #include "object/resource.h"
 
-/* The one thread that works with the source owns all fields but `stream`. */
+/* The one thread that works with the source owns all fields but `stream`;
+ * while it waits in kl__http_source_wait, its turn does (kl__stream_turn). */
 typedef struct kl__http_source {
     kl__list_watch base;
     kl_client *client; /* a reference */
@@ -38,7 +39,9 @@ typedef struct kl__http_source {
                            mutex held, as any thread may read it in
                            silence_ms */
     bool is_watch;
-    kl__scan *scan;         /* of the current transfer */
+    bool is_lent;   /* the turn has the source: it must not close the stream */
+    bool is_over;   /* the turn has come to the end of the transfer */
+    kl__scan *scan; /* of the current transfer */
     char *offered_continue; /* from the last 410; NULL: none */
 } kl__http_source;
 
@@ -74,6 +77,10 @@ kl_code kl__http_source_watch(kl__list_watch *source,
 kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
                              int64_t timeout_ms, kl__cancel *cancel,
                              kl_error *err);
+bool kl__http_source_lends(kl__list_watch *source);
+kl_code kl__http_source_wait(kl__list_watch *source,
+                             const kl__stream_turn *turn, int64_t timeout_ms,
+                             kl__cancel *cancel, kl_error *err);
 void kl__http_source_end(kl__list_watch *source);
 
 #endif

@@ -377,6 +377,16 @@ static kl_code cut_frame(reading *at, kl_error *err)
     }
 }
 
+/* Ends the transfer; during a turn, kl__http_source_wait ends it afterwards. */
+static void end_transfer(kl__http_source *self)
+{
+    if (self->is_lent) {
+        self->is_over = true;
+    } else {
+        kl__http_source_end(&self->base);
+    }
+}
+
 kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
                              int64_t timeout_ms, kl__cancel *cancel,
                              kl_error *err)
@@ -390,7 +400,7 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
 
     *item = (kl__item){0};
     err = err != NULL ? err : &local;
-    if (at.self->stream == NULL) {
+    if (at.self->stream == NULL || (at.self->is_lent && at.self->is_over)) {
         return kl_error_set(err, KL_EINVAL, "there is no transfer to read");
     }
     if (kl__cancel_fired(cancel)) {
@@ -402,6 +412,31 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
     }
     if ((code != KL_OK && code != KL_ETIMEOUT) || item->type == KL__ITEM_PAGE ||
         item->type == KL__ITEM_END) {
+        end_transfer(at.self);
+    }
+    return code;
+}
+
+bool kl__http_source_lends(kl__list_watch *source)
+{
+    const kl__http_source *self = kl__http_source_of(source);
+
+    return self->stream != NULL && kl__stream_lends(self->stream);
+}
+
+kl_code kl__http_source_wait(kl__list_watch *source,
+                             const kl__stream_turn *turn, int64_t timeout_ms,
+                             kl__cancel *cancel, kl_error *err)
+{
+    kl__http_source *self = kl__http_source_of(source);
+    kl_code code;
+
+    self->is_over = false;
+    self->is_lent = true;
+    code = kl__stream_wait(self->stream, turn, deadline_of(timeout_ms), cancel,
+                           err);
+    self->is_lent = false;
+    if (self->is_over) {
         kl__http_source_end(source);
     }
     return code;

@@ -80,6 +80,18 @@ void kl__mutex_lock(kl__mutex *mutex)
     must(pthread_mutex_lock(&mutex->native));
 }
 
+bool kl__mutex_try_lock(kl__mutex *mutex)
+{
+    int status = pthread_mutex_trylock(&mutex->native);
+
+    if (status == EBUSY) {
+        return false;
+    }
+    must(status);
+    note_lock(mutex->rank);
+    return true;
+}
+
 void kl__mutex_unlock(kl__mutex *mutex)
 {
     note_unlock(mutex->rank);

@@ -64,6 +64,8 @@ KL__FOR_SIM void kl__mutex_init(kl__mutex *mutex, kl__rank rank);
 KL__FOR_SIM void kl__mutex_deinit(kl__mutex *mutex);
 KL__FOR_SIM void kl__mutex_lock(kl__mutex *mutex);
 KL__FOR_SIM void kl__mutex_unlock(kl__mutex *mutex);
+/* Locks the mutex if that needs no wait; false: it is locked. */
+bool kl__mutex_try_lock(kl__mutex *mutex);
 
 void kl__rwlock_init(kl__rwlock *lock, kl__rank rank);
 void kl__rwlock_deinit(kl__rwlock *lock);
@@ -99,8 +101,10 @@ bool kl__thread_is_self(const kl__thread *thread);
 
 /* What the calling thread is used for. Kept in thread-local storage. */
 typedef enum kl__role {
-    KL__ROLE_ANY,    /* the default: threads of the host, and all others */
-    KL__ROLE_HANDLER /* runs handlers; must not join a thread of this role */
+    KL__ROLE_ANY,      /* the default: threads of the host, and all others */
+    KL__ROLE_HANDLER,  /* runs handlers; must not join a thread of this role */
+    KL__ROLE_TRANSPORT /* moves the bytes of all streams of a client; must not
+                          run a function of the user */
 } kl__role;
 
 void kl__thread_set_role(kl__role role);

@@ -317,6 +317,18 @@ bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
     return push_bounded(fifo, NULL, timeout_ms, cancel) == KL_OK;
 }
 
+size_t kl__delta_fifo_idle_room(kl__delta_fifo *fifo)
+{
+    size_t room = 0;
+
+    kl__mutex_lock(&fifo->mutex);
+    if (is_empty_locked(fifo) && !fifo->is_taken && !fifo->closed) {
+        room = fifo->bound;
+    }
+    kl__mutex_unlock(&fifo->mutex);
+    return room;
+}
+
 static bool is_alone(const kl__delta *delta)
 {
     return delta->type == KL__DELTA_REPLACED || delta->type == KL__DELTA_SYNC ||

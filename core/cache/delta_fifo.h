@@ -1,10 +1,10 @@
 /*
  * delta_fifo.h - the ordered, bounded queue from the reflector thread, which
  * reads the stream, to the thread that applies the deltas to the indexer: the
- * informer thread, or the reflector thread itself. Deltas keep the order of the
- * stream, also across keys. A whole relist is one Replaced delta, a resync is
- * one Sync delta, and bookmarks and errors keep their place. Objects are never
- * merged. client-go's queues: docs/KUBERNETES.md#delta-queue.
+ * informer thread, or the thread that has read them. Deltas keep the order of
+ * the stream, also across keys. A whole relist is one Replaced delta, a resync
+ * is one Sync delta, and bookmarks and errors keep their place. Objects are
+ * never merged. client-go's queues: docs/KUBERNETES.md#delta-queue.
  */
 #ifndef KL_CACHE_DELTA_FIFO_H
 #define KL_CACHE_DELTA_FIFO_H
@@ -94,6 +94,10 @@ void kl__delta_fifo_gather(kl__delta_fifo *fifo, bool gathers);
 /* Blocks until there is room. False: timed out, cancelled or closed. */
 bool kl__delta_fifo_wait_room(kl__delta_fifo *fifo, int64_t timeout_ms,
                               kl__cancel *cancel);
+
+/* How many objects can be pushed without a wait, if the queue is idle: it is
+ * empty, and no batch has the turn. Else 0. */
+size_t kl__delta_fifo_idle_room(kl__delta_fifo *fifo);
 
 /*
  * The consumers' calls. They take turns: a turn begins with a pop and ends when

@@ -201,12 +201,23 @@ static kl_code call_function(const kl__index *index, kl_object *object,
     return code;
 }
 
+/* True if the index has a function of the user, and this thread must not run
+ * it. */
+static bool is_forbidden(const kl__index *index)
+{
+    return index->path == NULL && !index->table.by_namespace &&
+           kl__thread_role() == KL__ROLE_TRANSPORT;
+}
+
 kl_code kl__index_compute(kl__index *index, kl_object *object,
                           kl_index_sink *sink)
 {
     kl_code code;
 
     reset_sink(sink);
+    if (is_forbidden(index)) {
+        return KL_ENOMEM;
+    }
     code = index->path != NULL ? emit_path(index, object, sink)
                                : call_function(index, object, sink);
     if (sink->bytes.failed) {

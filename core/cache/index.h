@@ -90,7 +90,8 @@ struct kl_index_sink {
  * index by path searches the object's text, one by function gets its tree. If
  * the index function fails, the object has no values and a warning is logged,
  * once for each index. KL_ENOMEM: there is no memory for the values, to unpack
- * the text or for the tree.
+ * the text or for the tree; or this thread must not run a function of the
+ * user (KL__ROLE_TRANSPORT).
  */
 kl_code kl__index_compute(kl__index *index, kl_object *object,
                           kl_index_sink *sink);

@@ -305,6 +305,10 @@ kl_code kl__indexer_add_index(kl__indexer *indexer,
         return kl_error_set(err, KL_ENOMEM, "out of memory for index \"%s\"",
                             options->name);
     }
+    if (options->fn != NULL) {
+        atomic_store_explicit(&indexer->calls_functions, true,
+                              memory_order_relaxed);
+    }
     self.plan.table = &self.index->table;
     kl__list_init(&self.build.node);
     kl__list_init(&self.build.journals);

@@ -25,6 +25,12 @@ static kl_code emit_namespace(void *context, const kl_object *object,
     return kl_index_emit(sink, name_space, strlen(name_space));
 }
 
+bool kl__indexer_calls_functions(const kl__indexer *indexer)
+{
+    return atomic_load_explicit(&indexer->calls_functions,
+                                memory_order_relaxed);
+}
+
 kl__indexer *kl__indexer_new(void)
 {
     const kl__index_options by_namespace = {.name = "", .fn = emit_namespace};

@@ -109,5 +109,8 @@ typedef struct kl__index_options {
 } kl__index_options;
 kl_code kl__indexer_add_index(kl__indexer *indexer,
                               const kl__index_options *options, kl_error *err);
+/* True if the writer may have to call a function of the user: an index by
+ * function was added, or is being added. Any thread. */
+bool kl__indexer_calls_functions(const kl__indexer *indexer);
 
 #endif

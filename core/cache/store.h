@@ -11,6 +11,8 @@
 #include "base/thread.h"
 #include "cache/index.h"
 
+#include <stdatomic.h>
+
 /* One object that a transaction has changed, for an index that is being
  * built. */
 typedef struct kl__journal_item {
@@ -47,6 +49,10 @@ struct kl__indexer {
     kl__list builds;
     uint64_t generation; /* rises when indexes or builds change */
     char *version;       /* NULL before the first list */
+
+    /* Set before an index by function is published. Relaxed: if a turn of the
+     * transport thread misses it, kl__index_compute does not call. */
+    atomic_bool calls_functions;
 };
 
 /* The object of a key, without a reference, or NULL. */

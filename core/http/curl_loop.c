@@ -322,18 +322,13 @@ static void end_finished(kl__curl_transport *transport)
     }
 }
 
-/* Wakes the readers of streams whose bytes have arrived. Both sides hold the
- * stream's mutex, so no reader misses a wake-up. */
-static void wake_readers(kl__curl_transport *transport)
+static void deliver_news(kl__curl_transport *transport)
 {
     kl__list *node;
 
     while ((node = kl__list_shift(&transport->news)) != NULL) {
-        kl__curl_stream *stream =
-            KL__CONTAINER(node, kl__curl_stream, news_node);
-
-        kl__mutex_lock(&stream->mutex);
-        kl__curl_stream_unlock_and_tell(stream);
+        kl__curl_stream_deliver(
+            KL__CONTAINER(node, kl__curl_stream, news_node));
     }
 }
 
@@ -377,13 +372,14 @@ void *kl__curl_loop(void *arg)
     bool admitted;
     int running;
 
+    kl__thread_set_role(KL__ROLE_TRANSPORT);
     while (run_inbox(transport, false)) {
         if (transport->must_nudge) {
             nudge_all(transport);
         }
         curl_multi_perform(transport->multi, &running);
         end_finished(transport);
-        wake_readers(transport);
+        deliver_news(transport);
         admitted = admit_next(transport);
         if (!transport->must_nudge && !admitted && may_sleep(transport) &&
             curl_multi_poll(transport->multi, NULL, 0,

@@ -113,11 +113,15 @@ typedef struct kl__curl_stream {
     bool has_head;        /* `response` and `encoding` are set and final */
     bool is_left;         /* the loop is finished with it: close frees it */
     bool finished;        /* `failure` is set and final; KL_OK: a clean end */
+    const kl__stream_turn *lent; /* the reader's, while it waits; or NULL */
+    bool is_taken;               /* the loop carries out that turn */
+    bool is_awaited;             /* the reader waits for the end of the turn */
+    bool is_returned;            /* the turn returned false */
     kl__response response;
     kl__encoding encoding;
     kl_error failure;
 
-    /* Used only by the reader. */
+    /* Used only by the reader, or by the loop during a turn. */
     kl__buf taken;
     size_t taken_used;
     kl__inflate *inflate; /* made with the first byte of a gzip body */
@@ -203,6 +207,9 @@ void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure);
  * arrived. A reader that wakes while the mutex is held would only wait again.
  */
 void kl__curl_stream_unlock_and_tell(kl__curl_stream *stream);
+/* Tells the reader that bytes have come; or carries out its turn. On the loop.
+ */
+void kl__curl_stream_deliver(kl__curl_stream *stream);
 /* The callbacks for curl; `arg` is the stream. Called on the loop. */
 size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg);
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg);

@@ -6,8 +6,14 @@
 
 #include "base/clock.h"
 
-/* A response of at most this many bytes is short: see kl__stream_hook.end. */
-enum { SHORT_ANSWER = 64 * 1024 };
+enum {
+    /* A response of at most this many bytes is short: see kl__stream_hook.end.
+     */
+    SHORT_ANSWER = 64 * 1024,
+    /* Fewer bytes than this are few: see kl__stream_turn. As many are what curl
+     * reads at once, and more are likely to follow. */
+    LENT_MAX = 16 * 1024
+};
 
 /* ---- waking the reader ---- */
 
@@ -93,6 +99,45 @@ void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure)
     }
 }
 
+/* ---- the reader's turn ---- */
+
+/* True if the loop may carry out the reader's turn: the reader sleeps, and few
+ * bytes have come. */
+static bool may_take_locked(kl__curl_stream *stream)
+{
+    size_t unread = atomic_load(&stream->unread);
+
+    return stream->lent != NULL && !stream->is_awaited &&
+           !stream->is_returned && !stream->finished &&
+           !atomic_load(&stream->paused) && unread > 0 && unread < LENT_MAX;
+}
+
+/* Carries out the reader's turn, unlocked. False: the reader has to go on. */
+static bool run_turn_locked(kl__curl_stream *stream)
+{
+    const kl__stream_turn *turn = stream->lent;
+    bool is_done;
+
+    stream->is_taken = true;
+    kl__mutex_unlock(&stream->mutex);
+    is_done = turn->run(turn->arg);
+    kl__mutex_lock(&stream->mutex);
+    stream->is_taken = false;
+    stream->is_returned = !is_done;
+    return is_done && !stream->is_awaited;
+}
+
+/* Both sides hold the stream's mutex, so the reader misses no wake-up. */
+void kl__curl_stream_deliver(kl__curl_stream *stream)
+{
+    kl__mutex_lock(&stream->mutex);
+    if (may_take_locked(stream) && run_turn_locked(stream)) {
+        kl__mutex_unlock(&stream->mutex);
+    } else {
+        kl__curl_stream_unlock_and_tell(stream);
+    }
+}
+
 /* ---- what curl calls ---- */
 
 static void note_byte(kl__curl_stream *stream)
@@ -130,8 +175,9 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
  * it; a stream with unread bytes pauses when its window is full, and its
  * reader, which has bytes to read, resumes it later. On resuming, everything is
  * accepted at once: over HTTP/2 that can be megabytes, and curl would copy the
- * rest each time it had to keep some. wake_readers wakes the reader once for
- * all parts that arrive in one turn: curl delivers at most 16 KB in each call.
+ * rest each time it had to keep some. deliver_news tells the reader once of all
+ * parts that arrive in one turn of the loop: curl delivers at most 16 KB in
+ * each call.
  */
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
 {

@@ -428,6 +428,64 @@ static kl_code stream_headers(kl__stream *base, const char **lines,
     return KL_OK;
 }
 
+/* ---- lending the turn ---- */
+
+static bool must_go_on(const kl__curl_stream *stream)
+{
+    return !stream->is_taken && (has_bytes(stream) || stream->is_returned);
+}
+
+static kl_code wait_lent_locked(kl__curl_stream *stream,
+                                const kl__stream_turn *turn,
+                                const wait_limits *limits)
+{
+    kl_code code;
+
+    stream->lent = turn;
+    stream->is_returned = false;
+    code = wait_for_locked(stream, must_go_on, limits);
+    stream->is_awaited = true;
+    while (stream->is_taken) {
+        kl__cond_wait(&stream->cond, &stream->mutex, -1);
+    }
+    stream->is_awaited = false;
+    stream->lent = NULL;
+    return code;
+}
+
+static kl_code stream_wait(kl__stream *base, const kl__stream_turn *turn,
+                           int64_t deadline_ms, kl__cancel *cancel,
+                           kl_error *err)
+{
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+    kl__cancel_hook hook = {.wake = wake_reader, .arg = stream};
+    wait_limits limits = {deadline_ms, cancel};
+    int64_t again = stream_look_again_ms(base);
+    kl_code code = kl__check_process(stream->transport->made_in, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    if (again >= 0 && (deadline_ms < 0 || again < deadline_ms)) {
+        limits.deadline_ms = again;
+    }
+    if (!kl__cancel_add(cancel, &hook)) {
+        return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    }
+    kl__mutex_lock(&stream->mutex);
+    code = wait_lent_locked(stream, turn, &limits);
+    kl__mutex_unlock(&stream->mutex);
+    kl__cancel_remove(cancel, &hook);
+    if (code == KL_ECANCELED) {
+        return kl_error_set(err, code, "the call was cancelled");
+    }
+    if (code == KL_ETIMEOUT && limits.deadline_ms == deadline_ms) {
+        return kl_error_set(err, code, "%s did not answer in time",
+                            stream->origin);
+    }
+    return KL_OK; /* after `again`: the next read frees large buffers */
+}
+
 static const kl__stream_ops ops = {.response = stream_response,
                                    .read = stream_read,
                                    .last_byte_ms = stream_last_byte_ms,
@@ -435,4 +493,5 @@ static const kl__stream_ops ops = {.response = stream_response,
                                    .set_hook = stream_set_hook,
                                    .look_again_ms = stream_look_again_ms,
                                    .withdraw = stream_withdraw,
-                                   .headers = stream_headers};
+                                   .headers = stream_headers,
+                                   .wait = stream_wait};

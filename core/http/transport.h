@@ -10,6 +10,7 @@
 #include "base/for_sim.h"
 #include "base/cancel.h"
 #include "http/tls.h"
+#include "http/turn.h"
 #include "kubelua/client.h"
 
 #include <stdbool.h>
@@ -91,6 +92,9 @@ typedef struct kl__stream_ops {
     int64_t (*look_again_ms)(const kl__stream *stream);
     bool (*withdraw)(kl__stream *stream);
     kl_code (*headers)(kl__stream *stream, const char **lines, kl_error *err);
+    kl_code (*wait)(kl__stream *stream, const kl__stream_turn *turn,
+                    int64_t deadline_ms, kl__cancel *cancel,
+                    kl_error *err); /* NULL: no turn can be lent */
 } kl__stream_ops;
 
 /* The first member of every implementation's struct. */
@@ -157,6 +161,26 @@ static inline kl_code kl__stream_read(kl__stream *stream, char *buffer,
 {
     return stream->ops->read(stream, buffer, size, length, deadline_ms, cancel,
                              err);
+}
+
+/* True if kl__stream_wait may be called. */
+static inline bool kl__stream_lends(const kl__stream *stream)
+{
+    return stream->ops->wait != NULL;
+}
+
+/*
+ * Lends `turn` and blocks until the reader has to go on: there are bytes to
+ * read, the stream has ended, or the turn returned false. KL_OK: read with a
+ * deadline of 0 now; there may be nothing to read. KL_ETIMEOUT, KL_ECANCELED,
+ * KL_EFORKED as above. When it returns, the turn is the reader's again.
+ */
+static inline kl_code kl__stream_wait(kl__stream *stream,
+                                      const kl__stream_turn *turn,
+                                      int64_t deadline_ms, kl__cancel *cancel,
+                                      kl_error *err)
+{
+    return stream->ops->wait(stream, turn, deadline_ms, cancel, err);
 }
 
 /* When the last byte has arrived, on the real clock; before the first byte,

@@ -104,18 +104,35 @@ static bool commit_first_locked(kl__processor *processor,
     return is_done;
 }
 
+/* What is special about a transaction. */
+typedef struct manner {
+    bool is_list;
+    bool at_once; /* it does not wait for the distribute lock */
+} manner;
+
+static bool lock_distribute(kl__processor *processor, const manner *how)
+{
+    if (how->at_once) {
+        return kl__mutex_try_lock(&processor->distribute);
+    }
+    kl__mutex_lock(&processor->distribute);
+    return true;
+}
+
 /* One try. KL_OK with `is_done`; KL_OK without: refresh and try again; or an
  * error. */
 static kl_code try_transaction(kl__processor *processor,
-                               kl__transaction *transaction, bool is_list,
+                               kl__transaction *transaction, const manner *how,
                                bool *is_done)
 {
     const kl__change_list *changes = kl__transaction_changes(transaction);
-    bool is_first = is_list && !kl__health_has_synced(processor->health);
+    bool is_first = how->is_list && !kl__health_has_synced(processor->health);
     kl__buf merging = {0};
     kl_code code = KL_OK;
 
-    kl__mutex_lock(&processor->distribute);
+    if (!lock_distribute(processor, how)) {
+        return KL_ETIMEOUT;
+    }
     if (processor->is_closed) {
         code = KL_ECLOSED;
     } else if (!reserve_locked(processor, changes->count)) {
@@ -129,20 +146,20 @@ static kl_code try_transaction(kl__processor *processor,
     kl__mutex_unlock(&processor->distribute);
     log_merging(processor, &merging);
     if (*is_done && !is_first) {
-        kl__health_changed(processor->health, is_list);
+        kl__health_changed(processor->health, how->is_list);
     }
     return code;
 }
 
 /* Applies the transaction, however many tries it needs, and frees it. */
 static kl_code run_transaction(kl__processor *processor,
-                               kl__transaction *transaction, bool is_list)
+                               kl__transaction *transaction, const manner *how)
 {
     kl_code code = transaction != NULL ? KL_OK : KL_ENOMEM;
     bool is_done = false;
 
     while (code == KL_OK && !is_done) {
-        code = try_transaction(processor, transaction, is_list, &is_done);
+        code = try_transaction(processor, transaction, how, &is_done);
         if (code == KL_OK && !is_done) {
             code = kl__transaction_refresh(transaction);
         }
@@ -154,8 +171,17 @@ static kl_code run_transaction(kl__processor *processor,
 kl_code kl__processor_apply(kl__processor *processor,
                             const kl__delta_batch *batch)
 {
-    return run_transaction(
-        processor, kl__indexer_prepare(processor->indexer, batch), false);
+    return run_transaction(processor,
+                           kl__indexer_prepare(processor->indexer, batch),
+                           &(manner){0});
+}
+
+kl_code kl__processor_apply_now(kl__processor *processor,
+                                const kl__delta_batch *batch)
+{
+    return run_transaction(processor,
+                           kl__indexer_prepare(processor->indexer, batch),
+                           &(manner){.at_once = true});
 }
 
 kl_code kl__processor_replace(kl__processor *processor,
@@ -163,7 +189,8 @@ kl_code kl__processor_replace(kl__processor *processor,
 {
     return run_transaction(
         processor,
-        kl__indexer_prepare_replace(processor->indexer, list, version), true);
+        kl__indexer_prepare_replace(processor->indexer, list, version),
+        &(manner){.is_list = true});
 }
 
 /* Pushes the error of number told_error to the listeners that want errors and

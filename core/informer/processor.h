@@ -1,8 +1,9 @@
 /*
  * processor.h - the registrations of an informer. The informer thread, or the
- * reflector thread in its place, changes the cache through the processor. Under
- * the distribute lock, the processor changes the cache and pushes the events of
- * the change to every listener; no other thread sees one without the other.
+ * thread that has read the events, changes the cache through the processor.
+ * Under the distribute lock, the processor changes the cache and pushes the
+ * events of the change to every listener; no other thread sees one without the
+ * other.
  */
 #ifndef KL_INFORMER_PROCESSOR_H
 #define KL_INFORMER_PROCESSOR_H
@@ -34,6 +35,10 @@ void kl__processor_free(kl__processor *processor);
  */
 kl_code kl__processor_apply(kl__processor *processor,
                             const kl__delta_batch *batch);
+/* The same, but KL_ETIMEOUT where apply would wait for a thread that adds or
+ * removes a handler, or resyncs. */
+kl_code kl__processor_apply_now(kl__processor *processor,
+                                const kl__delta_batch *batch);
 /* The first call applies the initial list: then the informer and its
  * registrations have synced. */
 kl_code kl__processor_replace(kl__processor *processor,

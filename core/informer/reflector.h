@@ -26,9 +26,10 @@ typedef struct kl__reflector_options {
                          closed must fire it, too */
     kl__clock *clock; /* borrowed; NULL: the real one */
     const char *name; /* for logs; copied; required */
-    /* Called on the reflector's thread when it has queued all events that have
-     * come, and is about to wait for more. It may apply them itself; what it
-     * leaves in the queue is for the informer thread. NULL: leave all. */
+    /* Called when all events that have come are queued, before the wait for
+     * more; on the reflector's thread, or the one that has its turn. It may
+     * apply them itself; what it leaves in the queue is for the informer
+     * thread. NULL: leave all. */
     void (*apply_queued)(void *context);
     void *context;           /* its argument; borrowed */
     int64_t idle_timeout_ms; /* 0: 90 s; < 0: never */

@@ -18,13 +18,40 @@ enum {
     KL__DEFAULT_PAGE_SIZE = 500,
     /* A list is given up after this time without a byte: half of a server's own
        limit for a request (docs/KUBERNETES.md#request-timeouts). */
-    KL__LIST_SILENCE_MS = 30000
+    KL__LIST_SILENCE_MS = 30000,
+    /* A watch that lasted this long is healthy, even without events. */
+    KL__HEALTHY_MS = 10000
 };
+
+/* How a watch ended. */
+typedef enum kl__outcome {
+    KL__WATCH_GOES_ON,
+    KL__WATCH_ENDED,    /* the server ended it cleanly */
+    KL__WATCH_SILENT,   /* no byte for idle_timeout_ms */
+    KL__WATCH_DOUBTED,  /* items came, but none at the version or above */
+    KL__WATCH_SLOW,     /* the queue was full for stall_ms */
+    KL__WATCH_BACKWARD, /* an event had a lower version than one before */
+    KL__WATCH_BROKE     /* it failed; `err` says why */
+} kl__outcome;
+
+/* A watch that is being read. */
+typedef struct kl__attempt {
+    kl__reflector *reflector;
+    int64_t began; /* taken before the request, as a proxy may delay the head */
+    int64_t idle_ms; /* how long it may be silent; < 0: no limit */
+    int64_t until; /* on the clock: the thread waits for items until then; < 0:
+                      without end */
+    kl__outcome result;
+    kl_error err;  /* why it failed */
+    bool progress; /* it brought something new */
+    bool gathers;  /* the queue gathers: items come without a wait */
+} kl__attempt;
 
 struct kl__reflector {
     kl__reflector_options options; /* defaults filled in; name is owned */
 
-    /* Only the reflector's thread uses these. */
+    /* Only the reflector's thread uses these, or, while that thread waits for
+     * items of a watch, the thread that has its turn (kl__stream_turn). */
     char version[KL__VERSION_SIZE]; /* to watch from; "" before a list */
     char listed[KL__VERSION_SIZE];  /* of the last list or bookmark */
     bool newest; /* the next list asks for the newest state, not for one that is
@@ -65,8 +92,8 @@ struct kl__reflector {
     kl_informer_state state;
     int64_t retry_at;
 
-    /* Counters for the status. The thread writes them, any thread reads them;
-     * they do not depend on each other, so relaxed. */
+    /* Counters for the status. The same threads write them, any thread reads
+     * them; they do not depend on each other, so relaxed. */
     atomic_int_fast64_t last_item_at; /* on the clock; -1: none ever */
     atomic_uint_fast64_t lists, watches, events, failures;
 };
@@ -75,6 +102,13 @@ struct kl__reflector {
 kl_informer_state kl__reflector_list(kl__reflector *self);
 kl_informer_state kl__reflector_stream(kl__reflector *self);
 kl_informer_state kl__reflector_watch(kl__reflector *self);
+
+/* In reflector_resume.c. Ends a watch, and chooses the next state by how it
+ * ended; or by `err`, if the watch could not begin. */
+kl_informer_state kl__reflector_end_watch(kl__reflector *self,
+                                          const kl__attempt *now);
+kl_informer_state kl__reflector_watch_failed(kl__reflector *self,
+                                             const kl__attempt *now);
 
 /* How an attempt failed, and the state to go on with. Zeroed fields are the
  * defaults. */
@@ -101,6 +135,8 @@ kl_object *kl__reflector_keep_young(kl__reflector *self, kl_object *object);
  * Returns in how many milliseconds it is to be called again, `rest_ms` at most
  * (< 0: no limit); 0: at once, unless an event is there. */
 int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms);
+/* The same without packing: how long a wait of `rest_ms` may be. */
+int64_t kl__reflector_until_due(kl__reflector *self, int64_t rest_ms);
 
 /* Waits for `wait_ms`, without a failure, then goes on with `resume`. */
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,

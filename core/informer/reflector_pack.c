@@ -22,7 +22,8 @@ kl_object *kl__reflector_keep_young(kl__reflector *self, kl_object *object)
                                  kl__reflector_now(self));
 }
 
-int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms)
+/* Packs at most `most` objects that are due. */
+static int64_t pack_some(kl__reflector *self, int64_t rest_ms, size_t most)
 {
     int64_t now_ms, left_ms;
 
@@ -30,10 +31,20 @@ int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms)
         return rest_ms;
     }
     now_ms = kl__reflector_now(self);
-    left_ms = kl__packer_pack_due(self->packer, now_ms, PACKED_AT_ONCE);
+    left_ms = kl__packer_pack_due(self->packer, now_ms, most);
     if (left_ms == INT64_MAX) {
         return rest_ms;
     }
     left_ms = left_ms > now_ms ? left_ms - now_ms : 0;
     return rest_ms < 0 || left_ms < rest_ms ? left_ms : rest_ms;
+}
+
+int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms)
+{
+    return pack_some(self, rest_ms, PACKED_AT_ONCE);
+}
+
+int64_t kl__reflector_until_due(kl__reflector *self, int64_t rest_ms)
+{
+    return pack_some(self, rest_ms, 0);
 }

@@ -145,11 +145,13 @@ static bool process_batch(kl__shared_informer *self, kl__delta_batch *batch)
 }
 
 /*
- * Applies the objects that wait in the queue, on the reflector's thread, which
- * has just queued them: the informer thread then sleeps on. It never waits: the
- * informer thread gets what has to wait for memory or for room in a listener,
- * and lists, errors and resyncs. While that thread applies a batch it has the
- * turn, and this does nothing.
+ * Applies the objects that wait in the queue, on the thread that has just
+ * queued them: the informer thread then sleeps on. It is the reflector's
+ * thread, or the transport thread with the reflector's turn (kl__stream_turn).
+ * It never waits: the informer thread gets what has to wait for memory, for
+ * room in a listener or for a handler that is being added, and lists, errors
+ * and resyncs. While that thread applies a batch it has the queue's turn, and
+ * this does nothing.
  */
 static void apply_queued(void *arg)
 {
@@ -158,7 +160,7 @@ static void apply_queued(void *arg)
 
     while (kl__processor_has_room(self->processor) &&
            kl__delta_fifo_pop_objects(self->fifo, &batch, BATCH_MAX) == KL_OK) {
-        if (kl__processor_apply(self->processor, &batch) != KL_OK) {
+        if (kl__processor_apply_now(self->processor, &batch) != KL_OK) {
             kl__delta_fifo_give_back(self->fifo, &batch);
             return;
         }

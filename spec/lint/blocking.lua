@@ -16,6 +16,7 @@ local EXEMPT = {
     kl__http_source_list = "within kl__list_watch_list",
     kl__http_source_watch = "within kl__list_watch_watch",
     kl__http_source_next = "within kl__list_watch_next",
+    kl__http_source_wait = "within kl__list_watch_wait",
     kl__registration_close = "within kl_registration_remove",
     kl__registration_finish = "within kl_registration_remove",
     kl__processor_remove_owner = "within kl_informer_close",

@@ -39,7 +39,8 @@ enum { LINE = 200, PATH = 1024, SCHEDULES = 20 };
     X("server.delay-max-ms", server.delay_max_ms, int)        \
     X("server.faults", server.fault_per_mille, int)           \
     X("server.lists-apart", server.lists_apart, bool)         \
-    X("server.wordless", server.wordless, int)
+    X("server.wordless", server.wordless, int)                \
+    X("server.lends", server.lends, bool)
 
 void case_file_write(const history *what, FILE *out)
 {

@@ -72,6 +72,8 @@
     X(WAKES, "wake-ups for sync")                                 \
     X(RESYNC_CHECKS, "resync periods observed")                   \
     X(SETTLED, "informers found in sync at the end")              \
+    X(TURNS, "turns on the transport thread")                     \
+    X(TURNS_ALONE, "of them without the reader's thread")         \
     X(PREEMPTIONS, "preemptions")                                 \
     X(SWITCHES, "hand-overs")                                     \
     X(VIRTUAL_S, "virtual seconds")

@@ -259,6 +259,13 @@ static kl_code tap_read(kl__stream *stream, char *buffer, size_t size,
     return code;
 }
 
+static kl_code tap_wait(kl__stream *stream, const kl__stream_turn *turn,
+                        int64_t deadline_ms, kl__cancel *cancel, kl_error *err)
+{
+    return kl__stream_wait(((tap *)stream)->inner, turn, deadline_ms, cancel,
+                           err);
+}
+
 static int64_t tap_last_byte_ms(const kl__stream *stream)
 {
     return kl__stream_last_byte_ms(((const tap *)stream)->inner);
@@ -388,6 +395,11 @@ static kl__stream *open_between(kl_transport *transport,
                                        .read = tap_read,
                                        .last_byte_ms = tap_last_byte_ms,
                                        .close = tap_close};
+    static const kl__stream_ops lending = {.response = tap_response,
+                                           .read = tap_read,
+                                           .last_byte_ms = tap_last_byte_ms,
+                                           .close = tap_close,
+                                           .wait = tap_wait};
     between *self = (between *)transport;
     kl__stream *inner = kl__transport_open(self->inner, request, err);
     int number = scope_of(request->target);
@@ -399,7 +411,7 @@ static kl__stream *open_between(kl_transport *transport,
     }
     made = calloc(1, sizeof(*made));
     schedule_check(made != NULL, "the model is out of memory");
-    made->base.ops = &ops;
+    made->base.ops = kl__stream_lends(inner) ? &lending : &ops;
     made->inner = inner;
     made->all = self->all;
     made->feed = self->all->latest[number];

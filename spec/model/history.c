@@ -316,6 +316,7 @@ static void draw_additions(uint64_t seed, switches *out)
     out->packing =
         (packing)PICK(&state, PACKING_OFF, PACKING_ON, PACKING_ALWAYS);
     out->young_ms = PICK(&state, 0, 1, 300, 3000, 60000);
+    out->server.lends = draw_chance(&state, 60);
 }
 
 void history_draw(history *self, uint64_t seed)
@@ -379,6 +380,9 @@ static void simplify(switches *what, unsigned simpler)
     if (simpler & SIMPLER_PACKING) {
         what->packing = PACKING_OFF;
         what->young_ms = 0;
+    }
+    if (simpler & SIMPLER_TURNS) {
+        served->lends = false;
     }
 }
 

@@ -155,7 +155,8 @@ enum {
     SIMPLER_HANDS = 256, /* all operations on the first fiber */
     SIMPLER_STREAMING = 512,
     SIMPLER_PACKING = 1024,
-    SIMPLER_BITS = 11
+    SIMPLER_TURNS = 2048,
+    SIMPLER_BITS = 12
 };
 
 typedef struct history_cut {

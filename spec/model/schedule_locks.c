@@ -202,6 +202,17 @@ void kl__mutex_lock(kl__mutex *mutex)
     acquire(mutex);
 }
 
+bool kl__mutex_try_lock(kl__mutex *mutex)
+{
+    schedule_point();
+    if (latch_of(mutex)->owner != NOBODY) {
+        return false;
+    }
+    note_lock(mutex->rank);
+    acquire(mutex);
+    return true;
+}
+
 void kl__mutex_unlock(kl__mutex *mutex)
 {
     bool is_quiet = is_log(mutex);
@@ -327,6 +338,8 @@ bool kl__cond_wait(kl__cond *cond, kl__mutex *mutex, int64_t deadline_ms)
     strand *waiter = strand_self();
     bool in_time = true;
 
+    schedule_check(kl__thread_role() != KL__ROLE_TRANSPORT,
+                   "a turn of a reader waits on the transport thread");
     schedule_check(waiter != NULL, "a condition is waited for");
     schedule_check(waiter->held_count > 0 &&
                        waiter->held[waiter->held_count - 1] == mutex->rank,

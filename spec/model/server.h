@@ -63,6 +63,8 @@ typedef struct server_options {
     /* after server_settle, so many refusals still come from a proxy, without a
      * Status */
     int wordless;
+    bool lends; /* clients that connect have a transport thread, which carries
+                 * out turns of readers (kl__stream_turn) */
 } server_options;
 
 /* What lists_apart adds to versions; and a version without it. */

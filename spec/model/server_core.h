@@ -34,6 +34,9 @@ typedef struct connection {
     kl_transport base;
     server *server;
     bool is_closed;
+    bool lends;   /* `thread` carries out turns that readers lend */
+    bool is_over; /* `thread` has to end */
+    kl__thread thread;
 } connection;
 
 typedef struct stream stream;
@@ -124,6 +127,12 @@ struct stream {
     int64_t bookmark_at;
     int64_t ends_at; /* EVER: no end */
 
+    /* Members of a reader that waits: see server_lend.c. */
+    const kl__stream_turn *lent;
+    bool is_taken;
+    bool is_awaited;
+    bool is_returned;
+
     _Atomic int64_t last_byte_ms; /* relaxed: read by a watchdog */
 };
 
@@ -174,6 +183,30 @@ int64_t server_watch_pump(stream *self);
 void server_meet_faults(stream *self);
 void server_fulfil(stream *self);
 void server_break_all(server *self);
+
+/* In server_stream.c. True if there are bytes, or the end. Else `at` is set to
+ * the time at which to look again, or EVER. How many bytes may be read now. */
+bool server_has_bytes(stream *self, int64_t *at);
+size_t server_readable(const stream *self);
+/* What ends a wait. Waits until `is_ready` is true; the caller holds the
+ * mutex. */
+typedef struct patience {
+    int64_t deadline_ms;
+    kl__cancel *cancel;
+} patience;
+kl_code server_await_locked(stream *self, bool (*is_ready)(stream *, int64_t *),
+                            const patience *until, kl_error *err);
+/* The earlier of two times, which may be EVER. */
+int64_t server_earlier(int64_t a, int64_t b);
+/* The hook of a cancel token; `arg` is the server. */
+void server_wake(void *arg);
+
+/* In server_lend.c. kl__stream_ops.wait; and the transport thread of a
+ * connection that lends. */
+kl_code server_wait(kl__stream *base, const kl__stream_turn *turn,
+                    int64_t deadline_ms, kl__cancel *cancel, kl_error *err);
+void server_lend_start(connection *self);
+void server_lend_stop(connection *self);
 
 /* In server_stream.c. Wakes all readers that wait for bytes; the caller holds
  * the mutex. */

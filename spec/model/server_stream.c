@@ -29,7 +29,7 @@ void server_wake_locked(server *self)
     kl__cond_broadcast(&self->changed);
 }
 
-static void wake(void *arg)
+void server_wake(void *arg)
 {
     server *self = arg;
 
@@ -72,7 +72,7 @@ static bool has_head(stream *self, int64_t *at)
 }
 
 /* How many bytes may be read now: those up to a fault. */
-static size_t readable(const stream *self)
+size_t server_readable(const stream *self)
 {
     size_t length = self->body.length;
 
@@ -87,14 +87,14 @@ static size_t readable(const stream *self)
  * to read: so an ERROR event comes between two others. */
 static void meet_doom(stream *self)
 {
-    if (self->is_doomed && readable(self) == 0 &&
+    if (self->is_doomed && server_readable(self) == 0 &&
         self->taken >= self->doom_at) {
         server_fulfil(self);
     }
 }
 
 /* True if there are bytes, or the end. Else `at` is set as by has_head. */
-static bool has_bytes(stream *self, int64_t *at)
+bool server_has_bytes(stream *self, int64_t *at)
 {
     int64_t now = schedule_now();
 
@@ -104,19 +104,15 @@ static bool has_bytes(stream *self, int64_t *at)
     }
     meet_doom(self);
     *at = EVER;
-    if (readable(self) == 0 && self->is_watching) {
+    if (server_readable(self) == 0 && self->is_watching) {
         *at = server_watch_pump(self);
         meet_doom(self);
     }
-    return readable(self) > 0 || self->end == ENDS || self->end == BREAKS;
+    return server_readable(self) > 0 || self->end == ENDS ||
+           self->end == BREAKS;
 }
 
-typedef struct patience {
-    int64_t deadline_ms;
-    kl__cancel *cancel;
-} patience;
-
-static int64_t earlier(int64_t a, int64_t b)
+int64_t server_earlier(int64_t a, int64_t b)
 {
     if (a < 0 || b < 0) {
         return a < 0 ? b : a;
@@ -124,7 +120,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static kl_code await_locked(stream *self, bool (*is_ready)(stream *, int64_t *),
+kl_code server_await_locked(stream *self, bool (*is_ready)(stream *, int64_t *),
                             const patience *until, kl_error *err)
 {
     server *from = self->server;
@@ -145,7 +141,7 @@ static kl_code await_locked(stream *self, bool (*is_ready)(stream *, int64_t *),
             return kl_error_set(err, KL_ETIMEOUT, "nothing came in time");
         }
         kl__cond_wait(&from->changed, &from->mutex,
-                      earlier(at, until->deadline_ms));
+                      server_earlier(at, until->deadline_ms));
     }
 }
 
@@ -153,14 +149,14 @@ static kl_code await_locked(stream *self, bool (*is_ready)(stream *, int64_t *),
 static kl_code await(stream *self, bool (*is_ready)(stream *, int64_t *),
                      const patience *until, kl_error *err)
 {
-    kl__cancel_hook hook = {.wake = wake, .arg = self->server};
+    kl__cancel_hook hook = {.wake = server_wake, .arg = self->server};
     kl_code code;
 
     if (!kl__cancel_add(until->cancel, &hook)) {
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
     }
     kl__mutex_lock(&self->server->mutex);
-    code = await_locked(self, is_ready, until, err);
+    code = server_await_locked(self, is_ready, until, err);
     kl__mutex_unlock(&self->server->mutex);
     kl__cancel_remove(until->cancel, &hook);
     if (code == KL_OK) {
@@ -205,7 +201,7 @@ static kl_code response(kl__stream *base, kl__response *out,
 static size_t draw_chunk(const stream *self, size_t size)
 {
     size_t most = self->server->options.chunk_max;
-    size_t there = readable(self);
+    size_t there = server_readable(self);
 
     most = most > 0 ? most : CHUNK;
     most = most < size ? most : size;
@@ -219,13 +215,13 @@ static kl_code read_some(kl__stream *base, char *buffer, size_t size,
 {
     stream *self = stream_of(base);
     patience until = {deadline_ms, cancel};
-    kl_code code = await(self, has_bytes, &until, err);
+    kl_code code = await(self, server_has_bytes, &until, err);
 
     *length = 0;
     if (code != KL_OK) {
         return code;
     }
-    if (readable(self) > 0) {
+    if (server_readable(self) > 0) {
         *length = draw_chunk(self, size);
         memcpy(buffer, self->body.bytes + self->taken, *length);
         self->taken += *length;
@@ -266,6 +262,11 @@ static kl__stream *open_stream(kl_transport *transport,
                                        .read = read_some,
                                        .last_byte_ms = last_byte_ms,
                                        .close = close_stream};
+    static const kl__stream_ops lending = {.response = response,
+                                           .read = read_some,
+                                           .last_byte_ms = last_byte_ms,
+                                           .close = close_stream,
+                                           .wait = server_wait};
     connection *at = connection_of(transport);
     server *from = at->server;
     stream *self = calloc(1, sizeof(*self));
@@ -273,7 +274,7 @@ static kl__stream *open_stream(kl_transport *transport,
     if (self == NULL) {
         abort();
     }
-    self->base.ops = &ops;
+    self->base.ops = at->lends ? &lending : &ops;
     self->server = from;
     self->connection = at;
     self->end = GOES_ON;
@@ -310,8 +311,11 @@ static void close_transport(kl_transport *transport)
 
 static void free_transport(kl_transport *transport)
 {
-    connection_of(transport)->server->links--;
-    free(transport);
+    connection *self = connection_of(transport);
+
+    server_lend_stop(self);
+    self->server->links--;
+    free(self);
 }
 
 kl_transport *server_transport(server *self)
@@ -327,5 +331,6 @@ kl_transport *server_transport(server *self)
     atomic_init(&made->base.refs, 1);
     made->server = self;
     self->links++;
+    server_lend_start(made);
     return &made->base;
 }

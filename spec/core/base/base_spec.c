@@ -318,9 +318,47 @@ static void readers_share_a_rwlock_and_a_writer_excludes_them(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
 }
 
+static void *try_to_lock(void *arg)
+{
+    kl__mutex *mutex = arg;
+    bool is_locked = kl__mutex_try_lock(mutex);
+
+    if (is_locked) {
+        kl__mutex_unlock(mutex);
+    }
+    return is_locked ? mutex : NULL;
+}
+
+static void *result_of_trying(kl__mutex *mutex)
+{
+    pthread_t thread;
+    void *result = NULL;
+
+    assert_int_equal(pthread_create(&thread, NULL, try_to_lock, mutex), 0);
+    pthread_join(thread, &result);
+    return result;
+}
+
+static void a_locked_mutex_is_not_waited_for(void **state)
+{
+    kl__mutex mutex;
+
+    (void)state;
+    kl__mutex_init(&mutex, KL__RANK_FIFO);
+    kl__mutex_lock(&mutex);
+    assert_null(result_of_trying(&mutex));
+    kl__mutex_unlock(&mutex);
+    assert_ptr_equal(result_of_trying(&mutex), &mutex);
+    assert_true(kl__mutex_try_lock(&mutex));
+    assert_null(result_of_trying(&mutex));
+    kl__mutex_unlock(&mutex);
+    kl__mutex_deinit(&mutex);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_locked_mutex_is_not_waited_for),
         cmocka_unit_test(a_buf_grows_and_its_bytes_can_be_taken),
         cmocka_unit_test(an_empty_buf_gives_an_empty_string),
         cmocka_unit_test(texts_are_joined_if_they_fit_the_buffer),

@@ -205,6 +205,30 @@ a_failing_index_function_skips_the_object_and_logs_once(void **state)
     assert_int_equal(calls.dropped, 1);
 }
 
+static void the_transport_thread_calls_no_index_function(void **state)
+{
+    kl__indexer *indexer = kl__indexer_new();
+    counted calls = {0};
+    kl__index_options options = by_function(&calls);
+    kl__delta delta = cache_delta(KL__DELTA_ADDED, pod("good", "v", 3));
+    kl__delta_batch batch = {.items = &delta, .count = 1, .capacity = 1};
+
+    (void)state;
+    cache_add_path(indexer, "node", "spec.nodeName");
+    kl__thread_set_role(KL__ROLE_TRANSPORT);
+    cache_apply_one(indexer, KL__DELTA_ADDED, pod("first", "u", 1));
+    kl__thread_set_role(KL__ROLE_ANY);
+    assert_int_equal(kl__indexer_add_index(indexer, &options, NULL), KL_OK);
+    assert_true(kl__indexer_calls_functions(indexer));
+    assert_string_equal(cache_values(indexer, "name"), "first");
+    kl__thread_set_role(KL__ROLE_TRANSPORT);
+    assert_null(kl__indexer_prepare(indexer, &batch));
+    kl__thread_set_role(KL__ROLE_ANY);
+    cache_apply(indexer, &delta, 1);
+    assert_string_equal(cache_values(indexer, "name"), "first good");
+    cache_end(indexer);
+}
+
 static void a_failed_add_index_leaves_the_context_to_the_caller(void **state)
 {
     kl__indexer *indexer = kl__indexer_new();
@@ -461,6 +485,7 @@ int main(void)
         cmocka_unit_test(another_path_under_an_existing_name_is_a_conflict),
         cmocka_unit_test(
             a_failing_index_function_skips_the_object_and_logs_once),
+        cmocka_unit_test(the_transport_thread_calls_no_index_function),
         cmocka_unit_test(a_failed_add_index_leaves_the_context_to_the_caller),
         cmocka_unit_test(a_relist_computes_only_what_changed),
         cmocka_unit_test(a_large_relist_swaps_store_and_indexes),

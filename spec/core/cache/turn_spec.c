@@ -257,6 +257,27 @@ static void two_threads_take_turns_in_the_order_of_the_queue(void **state)
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
 
+static void an_idle_queue_has_room_and_any_other_has_none(void **state)
+{
+    kl__delta_fifo *fifo = kl__delta_fifo_new(3, NULL);
+    kl__delta_batch batch = {0};
+
+    (void)state;
+    assert_int_equal(kl__delta_fifo_idle_room(fifo), 3);
+    add(fifo, 1);
+    assert_int_equal(kl__delta_fifo_idle_room(fifo), 0);
+    assert_int_equal(kl__delta_fifo_pop_objects(fifo, &batch, MAX), KL_OK);
+    assert_int_equal(kl__delta_fifo_idle_room(fifo), 0); /* a turn */
+    kl__delta_fifo_give_back(fifo, &batch);
+    assert_int_equal(kl__delta_fifo_idle_room(fifo), 0);
+    assert_int_equal(kl__delta_fifo_pop(fifo, &batch, MAX, 0), KL_OK);
+    kl__delta_batch_clear(&batch);
+    assert_int_equal(kl__delta_fifo_idle_room(fifo), 3);
+    kl__delta_fifo_close(fifo);
+    assert_int_equal(kl__delta_fifo_idle_room(fifo), 0);
+    kl__delta_fifo_free(fifo);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +288,7 @@ int main(void)
             lists_errors_and_resyncs_are_left_to_the_thread_that_waits),
         cmocka_unit_test(the_end_of_a_turn_wakes_the_thread_that_waits_for_it),
         cmocka_unit_test(two_threads_take_turns_in_the_order_of_the_queue),
+        cmocka_unit_test(an_idle_queue_has_room_and_any_other_has_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,6 +190,33 @@ static void block_next(void *scene_)
     }
 }
 
+/* Reads what is there. True: the thread that waits may wait on. */
+static bool read_dry(void *scene_)
+{
+    scene *self = scene_;
+    kl_code code = KL_OK;
+
+    while (code == KL_OK) {
+        kl__item item = {0};
+
+        code = kl__list_watch_next(self->source, &item, 0, &self->cancel, NULL);
+        kl__item_clear(&item);
+    }
+    return code == KL_ETIMEOUT;
+}
+
+static void block_lent(void *scene_)
+{
+    scene *self = scene_;
+    const kl__stream_turn turn = {.run = read_dry, .arg = self};
+
+    block_watch(self);
+    while (kl__list_watch_lends(self->source) && read_dry(self) &&
+           kl__list_watch_wait(self->source, &turn, -1, &self->cancel, NULL) ==
+               KL_OK) {
+    }
+}
+
 static void block_wait_synced(void *scene_)
 {
     scene *self = scene_;
@@ -276,6 +303,9 @@ static const row rows[] = {
      SERVERS},
     {BY_TOKEN("kl__list_watch_next", network_set_up_source,
               network_begin_source, block_next),
+     SERVERS},
+    {BY_TOKEN("kl__list_watch_wait", network_set_up_source,
+              network_begin_source, block_lent),
      SERVERS},
     {BY_CLOSE("kl__stream_read", network_begin_transport, block_read,
               close_transport),

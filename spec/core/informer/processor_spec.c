@@ -3,6 +3,7 @@
  * many, changes and resyncs. Errors are in processor_errors_spec.c.
  */
 #include "informer/processor.h"
+#include "informer/processor_members.h"
 
 #include "base/mem.h"
 #include "failing_alloc.h"
@@ -310,6 +311,27 @@ static void an_event_that_was_pulled_outlives_its_registration(void **state)
     rig_end(&rig);
 }
 
+static void applying_now_does_not_wait_for_a_handler_that_is_added(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl__delta delta = {.type = KL__DELTA_ADDED, .object = pod("a", "1", 6)};
+    kl__delta_batch batch = {.items = &delta, .count = 1, .capacity = 1};
+
+    (void)state;
+    kl__mutex_lock(&rig.processor->distribute);
+    assert_int_equal(kl__processor_apply_now(rig.processor, &batch),
+                     KL_ETIMEOUT);
+    kl__mutex_unlock(&rig.processor->distribute);
+    assert_int_equal(kl__indexer_count(rig.indexer), 0);
+    assert_string_equal(rig_pull(handler), "");
+    assert_int_equal(kl__processor_apply_now(rig.processor, &batch), KL_OK);
+    assert_string_equal(rig_pull(handler), "+a@6");
+    kl__delta_clear(&delta);
+    kl_registration_remove(handler);
+    rig_end(&rig);
+}
+
 /* What a registration is told of one delta; the store and the handler must
  * agree whatever happens. */
 static kl_code change(kl__processor *processor, kl__indexer *indexer,
@@ -406,6 +428,8 @@ static void out_of_memory_never_leaves_a_handler_behind_the_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            applying_now_does_not_wait_for_a_handler_that_is_added),
         cmocka_unit_test(an_early_registration_sees_the_first_list_then_synced),
         cmocka_unit_test(a_late_registration_is_replayed_the_cache),
         cmocka_unit_test(an_empty_list_is_synced_at_once),

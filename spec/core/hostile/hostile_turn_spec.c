@@ -1,0 +1,358 @@
+/*
+ * hostile_turn_spec.c - lone pieces of a watch, which the transport thread
+ * handles in the reflector's place: the reflector's thread sleeps on, unless
+ * there is something that only it can do.
+ */
+#include "kube_script.h"
+
+#include "asleep.h"
+
+#include "kubelua/log.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { EVENTS = 30, PATIENCE_MS = 60000 };
+
+/* ---- threads ---- */
+
+static bool is_named(int thread, const char *name)
+{
+    char path[64], found[32] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/comm", thread);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        (void)!fscanf(file, "%31s", found);
+        fclose(file);
+    }
+    return strcmp(found, name) == 0;
+}
+
+/* The thread of this name; there is one. */
+static int thread_of(const char *name)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    const struct dirent *each;
+    int found = 0;
+
+    assert_non_null(tasks);
+    while ((each = readdir(tasks)) != NULL) {
+        if (is_named(atoi(each->d_name), name)) {
+            found = atoi(each->d_name);
+        }
+    }
+    closedir(tasks);
+    assert_int_not_equal(found, 0);
+    return found;
+}
+
+/* How often a thread has gone to sleep. */
+static long count_sleeps(int thread)
+{
+    char path[64], line[256];
+    long count = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/status", thread);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        sscanf(line, "voluntary_ctxt_switches: %ld", &count);
+    }
+    fclose(file);
+    assert_true(count >= 0);
+    return count;
+}
+
+static void await_sleep(int thread)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+
+    while (!is_asleep(thread)) {
+        assert_true(kl__clock_now(kl__clock_real()) < deadline);
+        sched_yield();
+    }
+}
+
+/* ---- what the transport thread does ---- */
+
+/* A watch that sends `first`, then `piece` alone. */
+#define LONE_PIECE(first, piece)                                      \
+    STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(first), HOSTILE_GATE("lone"), \
+          HOSTILE_CHUNK(piece), HOSTILE_FREEZE)
+
+/* Opens a cluster whose watch is at rest after c@11, in lone pieces. */
+static void open_at_rest(kube *k)
+{
+    kube_on(k, "list",
+            ANSWER(200, LIST("10", NODE("a", "1") "," NODE("b", "2"))));
+    kube_open(k);
+    kube_told(k, "*a@1 *b@2 synced +c@11");
+    await_sleep(thread_of("kl-reflector"));
+}
+
+static void lone_events_do_not_wake_the_reflector(void **state)
+{
+    kube *k = *state;
+    hostile_step steps[3 + 2 * EVENTS] = {HOSTILE_STREAM,
+                                          HOSTILE_CHUNK(ADDED("c", "11"))};
+    static char names[EVENTS][16], texts[EVENTS][256];
+    kl__buf told = {0};
+    int reflector;
+    long before = 0;
+
+    for (int i = 0; i < EVENTS; i++) {
+        snprintf(names[i], sizeof(names[i]), "gate-%d", i);
+        snprintf(texts[i], sizeof(texts[i]),
+                 "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Node\","
+                 "\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"c\",\"uid\":"
+                 "\"uid-c\",\"resourceVersion\":\"%d\"}}}\n",
+                 12 + i);
+        steps[2 + 2 * i] = (hostile_step)HOSTILE_GATE(names[i]);
+        steps[3 + 2 * i] = (hostile_step)HOSTILE_CHUNK(texts[i]);
+    }
+    steps[2 + 2 * EVENTS] = (hostile_step)HOSTILE_FREEZE;
+    k->options.compress = -1; /* packing is the reflector's own work */
+    kube_on(k, "watch", steps, 3 + 2 * EVENTS);
+    open_at_rest(k);
+    reflector = thread_of("kl-reflector");
+    kl__buf_printf(&told, "*a@1 *b@2 synced +c@11");
+    for (int i = 0; i < EVENTS; i++) {
+        hostile_open_gate(k->server, names[i]);
+        kl__buf_printf(&told, " ~c@%d>%d", 11 + i, 12 + i);
+        kube_told(k, told.bytes);
+        if (i == 0) {
+            before = count_sleeps(reflector);
+        }
+    }
+    assert_int_equal(count_sleeps(reflector), before);
+    assert_int_equal(kube_status(k).events, 1 + EVENTS);
+    kube_cache(k, "a@1 b@2 c@41", "41");
+    kl__buf_deinit(&told);
+}
+
+static void an_event_in_many_pieces_arrives_whole(void **state)
+{
+    static const char text[] = MODIFIED("c", "12") DELETED("a", "13");
+    kube *k = *state;
+
+    kube_on(k, "watch",
+            STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(ADDED("c", "11")),
+                  HOSTILE_GATE("lone"),
+                  HOSTILE_PIECES(kube_chunked(k, text, 5, 0), 1),
+                  HOSTILE_FREEZE));
+    open_at_rest(k);
+    hostile_open_gate(k->server, "lone");
+    kube_told(k, "*a@1 *b@2 synced +c@11 ~c@11>12 -a@13");
+}
+
+static void a_gone_that_comes_alone_causes_a_relist(void **state)
+{
+    kube *k = *state;
+
+    kube_on(k, "watch", LONE_PIECE(ADDED("c", "11"), ERROR_EVENT(EXPIRED)));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("d", "21")));
+    open_at_rest(k);
+    kube_on(k, "list", ANSWER(200, LIST("20", NODE("c", "11"))));
+    hostile_open_gate(k->server, "lone");
+    kube_told_at_last(k, "+d@21");
+    kube_cache(k, "c@11 d@21", "21");
+    kube_requests(k, "list", 2);
+}
+
+static void rubbish_that_comes_alone_ends_the_watch(void **state)
+{
+    kube *k = *state;
+
+    k->leaps = true;
+    kube_on(k, "watch", LONE_PIECE(ADDED("c", "11"), "{\"type\":17}\n"));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("d", "12")));
+    open_at_rest(k);
+    hostile_open_gate(k->server, "lone");
+    kube_told(k, "*a@1 *b@2 synced +c@11 !parse +d@12");
+    kube_asked(k, "watch", 1, "resourceVersion=11 ");
+}
+
+/* An event, and in the same piece what ends the watch. */
+static void what_came_before_an_error_in_a_piece_is_told(void **state)
+{
+    kube *k = *state;
+
+    k->leaps = true;
+    kube_on(k, "watch",
+            LONE_PIECE(ADDED("c", "11"), ADDED("d", "12") ERROR_EVENT(STATUS(
+                                             500, "InternalError", "no"))));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("e", "13")));
+    open_at_rest(k);
+    hostile_open_gate(k->server, "lone");
+    kube_told(k, "*a@1 *b@2 synced +c@11 +d@12 !internal +e@13");
+    kube_asked(k, "watch", 1, "resourceVersion=12 ");
+}
+
+static void a_lone_event_puts_silence_off_and_does_not_end_it(void **state)
+{
+    kube *k = *state;
+
+    k->options.idle_timeout_ms = 800;
+    kube_on(k, "watch", LONE_PIECE(ADDED("c", "11"), ADDED("d", "12")));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("e", "13")));
+    kube_always(k, "watch", OPEN_WATCH(""));
+    open_at_rest(k);
+    kube_always(k, "list", ANSWER(200, LIST("12", NODE("a", "1"))));
+    hostile_open_gate(k->server, "lone");
+    kube_told_at_last(k, "+e@13");
+    assert_int_equal(kube_status(k).failures, 0);
+}
+
+/* ---- functions of the user ---- */
+
+static atomic_int calls, misplaced;
+
+static kl_code index_nothing(void *context, const kl_object *object,
+                             const kl_value *root, kl_index_sink *sink)
+{
+    (void)context;
+    (void)object;
+    (void)root;
+    (void)sink;
+    atomic_fetch_add(&calls, 1);
+    if (is_named(gettid(), "kl-transport")) {
+        atomic_fetch_add(&misplaced, 1);
+    }
+    return KL_OK;
+}
+
+static void an_index_function_never_runs_on_the_transport_thread(void **state)
+{
+    kube *k = *state;
+
+    atomic_store(&calls, 0);
+    kube_on(k, "watch", LONE_PIECE(ADDED("c", "11"), ADDED("d", "12")));
+    open_at_rest(k);
+    assert_int_equal(kl_informer_add_index(k->informer, "by-nothing",
+                                           index_nothing, NULL, NULL, NULL),
+                     KL_OK);
+    atomic_store(&calls, 0);
+    hostile_open_gate(k->server, "lone");
+    kube_told(k, "*a@1 *b@2 synced +c@11 +d@12");
+    assert_int_equal(atomic_load(&calls), 1);
+    assert_int_equal(atomic_load(&misplaced), 0);
+}
+
+/* ---- closing meanwhile ---- */
+
+/* Holds the transport thread in a turn: it logs that a bookmark is ignored. */
+static sem_t held, leave;
+static atomic_int holder;
+
+static void hold(void *context, kl_log_level level, const char *line)
+{
+    (void)context;
+    (void)level;
+    if (strstr(line, "bookmark 5 ignored") != NULL) {
+        atomic_store(&holder, gettid());
+        sem_post(&held);
+        sem_wait(&leave);
+    }
+}
+
+static atomic_int closer;
+static atomic_bool has_closed;
+
+static void *close_informer(void *arg)
+{
+    kube *k = arg;
+
+    atomic_store(&closer, gettid());
+    kl_informer_close(k->informer);
+    k->informer = NULL; /* its registration is removed, too */
+    k->registration = NULL;
+    atomic_store(&has_closed, true);
+    return NULL;
+}
+
+static void a_close_waits_for_the_turn_on_the_transport_thread(void **state)
+{
+    kube *k = *state;
+    pthread_t thread;
+
+    sem_init(&held, 0, 0);
+    sem_init(&leave, 0, 0);
+    atomic_store(&closer, 0);
+    atomic_store(&has_closed, false);
+    kube_on(k, "watch", LONE_PIECE(ADDED("c", "11"), BOOKMARK("5")));
+    open_at_rest(k);
+    kl_set_log(hold, NULL, KL_LOG_DEBUG);
+    hostile_open_gate(k->server, "lone");
+    sem_wait(&held);
+    assert_true(is_named(atomic_load(&holder), "kl-transport"));
+    assert_int_equal(pthread_create(&thread, NULL, close_informer, k), 0);
+    while (atomic_load(&closer) == 0) {
+        sched_yield();
+    }
+    await_sleep(atomic_load(&closer));
+    assert_false(atomic_load(&has_closed));
+    sem_post(&leave);
+    pthread_join(thread, NULL);
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    sem_destroy(&leave);
+    sem_destroy(&held);
+}
+
+/* Closes in the middle of events that come one by one. */
+static void closing_while_lone_events_come_loses_no_thread(void **state)
+{
+    for (unsigned round = 0; round < 20; round++) {
+        kube *k = round == 0 ? *state : kube_renew(state);
+        int64_t until =
+            kl__clock_now(kl__clock_real()) + (int64_t)(round * 7 % 20);
+
+        kube_on(k, "watch",
+                STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(ADDED("c", "11")),
+                      HOSTILE_PIECES(
+                          kube_chunked(
+                              k, kube_repeated(k, "", BOOKMARK("11"), 300, ""),
+                              110, 0),
+                          110),
+                      HOSTILE_FREEZE));
+        open_at_rest(k);
+        while (kl__clock_now(kl__clock_real()) < until) {
+            sched_yield();
+        }
+        if (round % 2 == 0) {
+            kl_client_close(k->client);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KUBE_CASE(lone_events_do_not_wake_the_reflector),
+        KUBE_CASE(an_event_in_many_pieces_arrives_whole),
+        KUBE_CASE(a_gone_that_comes_alone_causes_a_relist),
+        KUBE_CASE(rubbish_that_comes_alone_ends_the_watch),
+        KUBE_CASE(what_came_before_an_error_in_a_piece_is_told),
+        KUBE_CASE(a_lone_event_puts_silence_off_and_does_not_end_it),
+        KUBE_CASE(an_index_function_never_runs_on_the_transport_thread),
+        KUBE_CASE(a_close_waits_for_the_turn_on_the_transport_thread),
+        KUBE_CASE(closing_while_lone_events_come_loses_no_thread),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
