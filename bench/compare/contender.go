@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -197,6 +198,19 @@ func (r *running) memory(field string) (bytes float64) {
 		}
 	}
 	return bytes * 1024
+}
+
+// cpu is the CPU time that the process has used so far, in microseconds: two
+// fields of /proc/PID/stat behind the name in brackets, in hundredths of a second.
+func (r *running) cpu() float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.process.Process.Pid))
+	words := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(words) < 13 {
+		return 0
+	}
+	var user, system float64
+	fmt.Sscan(words[11]+" "+words[12], &user, &system)
+	return (user + system) * 1e4
 }
 
 // settled is the resident memory once it stays the same for half a second.

@@ -107,6 +107,17 @@ func (t *trial) updates(count int) error {
 	return err
 }
 
+// A contender may put off work. KubeLua packs what a watch brought some seconds later.
+const putOff = 5 * time.Second
+
+// afterwards measures what is left to do after changes, and what then stays.
+func (t *trial) afterwards(count int) {
+	used := t.cpu()
+	time.Sleep(putOff)
+	t.got["later_bytes"] = (t.settled() - t.empty) / float64(t.objects)
+	t.got["later_cpu"] = (t.cpu() - used) / float64(count)
+}
+
 // delays measures the time from a write to the handler; changes come in bursts.
 // The collector of this process, which is the server's too, stays away.
 func (t *trial) delays(name string, of changes) error {
@@ -155,6 +166,7 @@ func (c *contender) measure(server *replay.Server, data *replay.Data, with *sett
 		return nil, err
 	}
 	if err = t.updates(updates); err == nil {
+		t.afterwards(updates)
 		err = t.delays("steady", with.Steady)
 	}
 	if err == nil {

@@ -47,14 +47,18 @@ func (r *race) million(c *contender) (figures, error) {
 	}, nil
 }
 
-// scattered measures a sync and changes of that many pods.
+// scattered measures a sync and changes of that many pods, with what is left to do
+// after them.
 func (r *race) scattered(c *contender, pods int) (figures, error) {
 	r.server.Scatter(r.data, pods)
 	t, err := c.begin(r.server, "stream")
 	if err != nil {
 		return nil, err
 	}
-	err = t.updates(r.with.ManyUpdates)
+	if err = t.updates(r.with.ManyUpdates); err == nil {
+		t.afterwards(r.with.ManyUpdates)
+		t.got["update_cpu"] += t.got["later_cpu"]
+	}
 	t.stop(err != nil)
 	return t.got, err
 }

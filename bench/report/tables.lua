@@ -22,7 +22,8 @@ local function sync(results, there)
         { "wall", us "sync_wall" },
         { "resident a pod", kb "rest_bytes" },
         { "peak over rest", plain "peak" },
-        { "after updates", kb "late_bytes" },
+        { "right after updates", kb "late_bytes" },
+        { "5 s later", kb "later_bytes" },
         { "in pages: CPU", us "paged_sync_cpu" },
         { "in pages: peak over rest", plain "paged_peak" },
     })
@@ -31,6 +32,7 @@ end
 local function update(results, there)
     local wanted = {
         { "CPU an update", us "update_cpu" },
+        { "in the 5 s after it", us "later_cpu" },
         { "updates per CPU, relative", relative(results, "update_cpu", true) },
         { "updates a second", per_second "update_wall" },
     }
