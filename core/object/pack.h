@@ -13,8 +13,8 @@
  *    it is, when no event waits; readers that have its text open keep the plain
  *    one. If it was replaced or deleted meanwhile, it is never packed: a lease
  *    that is renewed every two seconds, a pod that starts. All young texts of
- *    the process together have at most young_bytes; if there are more, the
- *    oldest are packed at once. Before a list all are packed.
+ *    the process together have at most young_bytes; if that is full, what
+ *    comes is packed at once. Before a list all are packed.
  * 3. A dictionary is made of the first objects: of some of their texts, and of
  *    the statistics of all. Objects that were staged before it are packed when
  *    their list is complete. A small cache has no dictionary and its objects
@@ -27,7 +27,7 @@
  *    that are opened often are kept (object_open.c). The `old` of an update is
  *    unpacked only if it is read.
  * 6. Behind a frame is a checksum of the text (base/checksum.h). If a frame or
- * a dictionary is damaged, the process ends with a message.
+ *    a dictionary is damaged, the process ends with a message.
  * 7. Out of memory: the object stays plain, or the reader gets KL_ENOMEM.
  */
 #ifndef KL_OBJECT_PACK_H

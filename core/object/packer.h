@@ -66,8 +66,6 @@ enum {
     /* Where objects get smaller than a 13th (in 1024ths), frames are so small
      * that coding their literals does not pay: see codes_literals. */
     KL__PACK_DENSE = 78,
-    /* For one new object, at most so many old ones are packed to make room. */
-    KL__PACK_EVICTED = 32,
     KL__PACK_TRIM = 8 * 1024 * 1024 /* bytes: so many are worth a trim */
 };
 

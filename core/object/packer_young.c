@@ -46,7 +46,7 @@ kl_object *kl__packer_keep_young(kl__packer *self, kl_object *object,
                                  size_t crowd, int64_t now_ms)
 {
     kl__young_room room;
-    kl_object *young = NULL;
+    kl_object *young;
 
     if (self == NULL || self->writes == NULL || self->limits->young_ms == 0 ||
         kl_object_json_length(object) < self->limits->min_text) {
@@ -56,16 +56,7 @@ kl_object *kl__packer_keep_young(kl__packer *self, kl_object *object,
     room =
         (kl__young_room){self->limits->young_slab, self->limits->young_bytes};
     drop_replaced(self);
-    for (int i = 0; young == NULL && i <= KL__PACK_EVICTED; i++) {
-        if (i > 0) {
-            if (kl__young_oldest(&self->young) == NULL) {
-                break;
-            }
-            settle_oldest(self, now_ms);
-        }
-        young =
-            kl__young_add(&self->young, object, due_after(self, now_ms), &room);
-    }
+    young = kl__young_add(&self->young, object, due_after(self, now_ms), &room);
     if (young == NULL) {
         return kl__packer_pack(self, object, crowd);
     }
