@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-/* How far a kubelua.pairs has come. A loop that began in the text goes on in
- * it, also if the tree is opened meanwhile. */
+/* How far a kubelua.pairs has come. A loop that began in the text may go on in
+ * the tree (leave_text). */
 typedef struct steps {
     bool is_in_tree;
     kl_value_iter iter; /* in the tree */
     /* In the text: the current member's name (0 in an array) and value (0: none
-     * yet), and how many there were. */
+     * yet), and how many there were, nulls included. */
     uint32_t name;
     uint32_t value;
     size_t count;
@@ -64,12 +64,39 @@ static bool step_in_text(lua_State *L, const view *self, steps *at)
     return true;
 }
 
+/* True if a loop in the text should go on in the tree. If the body opened the
+ * tree, a value that is an array or object would be looked for in it from the
+ * beginning. If the body reads other objects, each step may open the whole text
+ * again. */
+static bool should_leave_text(const view *self)
+{
+    const whole *owner = self->whole;
+
+    return reads_tree(self) &&
+           (owner->view.at.value != NULL || owner->text == NULL);
+}
+
+/* Goes to the same member or element in the tree. */
+static void leave_text(lua_State *L, view *self, steps *at)
+{
+    const kl_value *value = opened(L, self);
+
+    at->iter = (kl_value_iter){0};
+    while (at->iter.index < at->count &&
+           kl_value_next(value, &at->iter, NULL) != NULL) {
+    }
+    at->is_in_tree = true;
+}
+
 /* One step of kubelua.pairs. Upvalue 1: the steps; upvalue 2: the view. */
 static int view_next(lua_State *L)
 {
     steps *at = lua_touserdata(L, lua_upvalueindex(1));
     view *self = lua_touserdata(L, lua_upvalueindex(2));
 
+    if (!at->is_in_tree && should_leave_text(self)) {
+        leave_text(L, self, at);
+    }
     if (at->is_in_tree) {
         return push_next_of_tree(L, self, at);
     }

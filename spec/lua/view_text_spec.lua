@@ -156,6 +156,36 @@ describe("an object that is read in its text", function()
         assert.equal(1, object.a.x)
     end)
 
+    it("has each member once in a loop during which it is parsed", function()
+        local text = [[{"metadata":{"name":"n"},"map":{"a":null,"b":1,"a":2,"c":null,"":null,
+            "a":{"x":[1]},"d":1.5,"e":[],"f":null},"list":[null,null,1,null,{"x":1},2,null,[3],
+            null],"none":[null,null]}]]
+        -- Parses the object in turn number `turn` of the loop, or after it.
+        local function entries(field, turn)
+            local object = assert(core.object(text))
+            local found = {}
+            local next_entry = kubelua.pairs(object[field])
+            for key, value in next_entry do
+                found[#found + 1] = { key, core.is_view(value) and kubelua.table(value) or value }
+                if #found == turn then
+                    parse(object)
+                end
+            end
+            if #found < turn then
+                parse(object)
+            end
+            assert.is_nil(next_entry())
+            return found
+        end
+        for field, count in pairs { map = 5, list = 4, none = 0 } do
+            local expected = entries(field, count + 1)
+            assert.equal(count, #expected)
+            for turn = 1, count do
+                assert.same(expected, entries(field, turn))
+            end
+        end
+    end)
+
     it("is parsed once it is read again and again", function()
         collectgarbage()
         collectgarbage()
@@ -168,6 +198,36 @@ describe("an object that is read in its text", function()
         end
         assert.equal(before + 1, core.live().documents)
         assert.is_true(spec == object.spec)
+    end)
+
+    -- Else each turn of the loop would open, and so unpack, the whole text again.
+    it("is parsed in a loop whose body reads other objects", function()
+        local members = {}
+        for i = 1, 2000 do
+            members[i] = ('"name-%d":"a value that is longer than its name, %d"'):format(i, i)
+        end
+        local large = assert(core.object('{"metadata":{"name":"n"},"data":{'
+            .. table.concat(members, ",") .. "}}"))
+        collectgarbage()
+        collectgarbage()
+        local before = core.live().documents
+        local count = 0
+        for key, value in kubelua.pairs(large.data) do
+            count = count + 1
+            assert.equal("name-" .. count, key)
+            assert.equal("a value that is longer than its name, " .. count, value)
+            if count <= 100 then
+                for number = 1, 4 do
+                    local other = core.object('{"metadata":{"name":"o"},"number":' .. number .. "}")
+                    assert.equal(number, other.number)
+                end
+            end
+            if count == 1 then
+                assert.equal(before, core.live().documents)
+            end
+        end
+        assert.equal(2000, count)
+        assert.equal(before + 1, core.live().documents)
     end)
 
     it("has parts that are equal only if they are the same", function()

@@ -1,5 +1,7 @@
--- Objects that rest compressed are read in turns: more of them than texts are open at once.
+-- Objects that rest compressed are read in turns: more of them than texts are open at once. A loop
+-- goes on in the tree of an object.
 local at_collection = require "at_collection"
+local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
@@ -24,6 +26,12 @@ describe("compressed objects that are read in turns", function()
         for number = 1, COUNT do
             maps[number] = config_map(number)
         end
+        local large = { apiVersion = "v1", kind = "ConfigMap", data = {},
+            metadata = { name = "large", namespace = "web" } }
+        for field = 1, 2000 do
+            large.data["setting-" .. field] = "value-" .. field
+        end
+        maps[COUNT + 1] = large
         sim = assert(Sim.new())
         assert(sim:load(kubelua.json { apiVersion = "v1", kind = "List", items = maps }))
         client = assert(sim:connect())
@@ -77,5 +85,48 @@ describe("compressed objects that are read in turns", function()
             check(map.data, 200 + round)
             collectgarbage()
         end
+    end)
+
+    it("have their own fields in a loop that reads others", function()
+        local data = informer:get("web", "large").data
+        local seen, count = {}, 0
+        for key, value in kubelua.pairs(data) do
+            count = count + 1
+            assert.is_nil(seen[key])
+            seen[key] = value
+            local number = count % COUNT + 1
+            assert.equal("https://shop-7919.example.com/" .. number,
+                informer:get("web", "c-" .. number).data["setting-1"])
+        end
+        assert.equal(2000, count)
+        for field = 1, count do
+            assert.equal("value-" .. field, seen["setting-" .. field])
+        end
+    end)
+end)
+
+describe("an object that is parsed by a loop over its parts", function()
+    -- Else each part would be looked for in the tree from the first one on: 4,000 would take some
+    -- hundred times as long.
+    it("gives it parts of the tree", function()
+        local items = {}
+        for i = 1, 4000 do
+            items[i] = ('{"number":%d,"text":"some text that is not read"}'):format(i)
+        end
+        local text = '{"metadata":{"name":"n"},"items":[' .. table.concat(items, ",") .. "]}"
+        local function seconds(parse_first)
+            local object = assert(core.object(text))
+            local sum, from = 0, os.clock()
+            if parse_first then
+                kubelua.json(object.items)
+            end
+            for _, item in kubelua.pairs(object.items) do
+                kubelua.json(object.metadata)
+                sum = sum + item.number
+            end
+            assert.equal(8002000, sum)
+            return os.clock() - from
+        end
+        assert.is_true(seconds(false) < 20 * seconds(true) + 1)
     end)
 end)
