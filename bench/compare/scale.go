@@ -12,7 +12,7 @@ const thousand = 1000
 // event costs beside one with few pods. Changes jump from pod to pod.
 func (r *race) scale() {
 	for _, c := range r.competing() {
-		if c.name != inC && c.name != inLua54 {
+		if c.name != inCPlain && c.name != inC && c.name != inLua54 {
 			continue
 		}
 		got, err := r.million(c)
