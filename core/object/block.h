@@ -6,6 +6,7 @@
 #ifndef KL_OBJECT_BLOCK_H
 #define KL_OBJECT_BLOCK_H
 
+#include "base/list.h"
 #include "base/thread.h"
 #include "json/doc.h"
 #include "object/object.h"
@@ -26,7 +27,18 @@ typedef struct kl__opened {
                               allocated by itself */
     uint32_t opens;      /* users of `tree`: kl_object_open */
     uint32_t texts;      /* users of `text`: kl_object_json */
+    bool is_young;       /* constant: it is in a kl__youth */
 } kl__opened;
+
+/* What a young object has in place of a kl__opened: its node in the queue of
+ * young objects (young.h). The queue has no reference: an object that is
+ * replaced is freed at once, and leaves the queue. */
+typedef struct kl__youth {
+    kl__opened opened; /* the first member: it is freed as a kl__opened */
+    kl_object *object; /* constant */
+    kl__list node;     /* guarded by the mutex of young.c */
+    int64_t due_ms;    /* the same */
+} kl__youth;
 
 /* A cache may have a million of them, so each byte counts. */
 struct kl_object {
@@ -69,5 +81,8 @@ kl_object *kl__object_new(size_t length);
 kl__mutex *kl__object_stripe(const kl_object *object);
 /* The frame of a packed object. Borrowed from the object. */
 const char *kl__object_frame(const kl_object *object);
+
+/* In young.c, for the last unref of an object that was made young. */
+void kl__youth_leave(kl__youth *youth);
 
 #endif

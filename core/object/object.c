@@ -281,22 +281,25 @@ kl_object *kl__object_copy_packed(const kl_object *object,
 kl_object *kl__object_copy_young(const kl_object *object, kl__text_slab *slab)
 {
     static const char *const no_frame = NULL;
-    kl__opened *opened = kl__calloc(1, sizeof(*opened));
+    kl__youth *youth = kl__calloc(1, sizeof(*youth));
     kl_object *copy = copy_head(object, object->json, sizeof(no_frame));
     const char *text = kl_object_json(object, NULL, NULL);
 
-    if (opened != NULL && copy != NULL) {
-        opened->text = kl__text_slab_add(slab, text, object->json_length);
-        opened->slab = opened->text != NULL ? slab : NULL;
+    if (youth != NULL && copy != NULL) {
+        youth->opened.text = kl__text_slab_add(slab, text, object->json_length);
     }
     kl_object_close_json(object);
-    if (opened == NULL || opened->text == NULL) {
+    if (youth == NULL || youth->opened.text == NULL) {
         kl_object_unref(copy);
-        kl__free(opened);
+        kl__free(youth);
         return NULL;
     }
+    youth->opened.slab = slab;
+    youth->opened.is_young = true;
+    youth->object = copy;
+    kl__list_init(&youth->node);
     copy->is_apart = 1;
-    copy->opened = opened;
+    copy->opened = &youth->opened;
     memcpy(copy->bytes + copy->json, &no_frame, sizeof(no_frame));
     return copy;
 }

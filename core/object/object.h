@@ -52,6 +52,9 @@ bool kl__object_pack(kl_object *object, const kl__packed *packed);
 bool kl__object_leave_slab(kl_object *object);
 /* True if the object's text is packed (pack.h). Thread-safe. */
 bool kl__object_is_packed(const kl_object *object);
+/* Adds a reference, unless the last one was dropped. The caller knows that the
+ * object's memory is not freed meanwhile (young.c). */
+bool kl__object_try_ref(kl_object *object);
 /* True if there are other references than the caller's. Other threads may drop
  * theirs at any time; false stays false until the caller adds a reference. */
 bool kl__object_is_shared(const kl_object *object);

@@ -101,6 +101,21 @@ kl_object *kl_object_ref(const kl_object *object)
     return owned;
 }
 
+bool kl__object_try_ref(kl_object *object)
+{
+    unsigned count =
+        atomic_load_explicit(&object->references, memory_order_relaxed);
+
+    while (count != 0) {
+        if (atomic_compare_exchange_weak_explicit(
+                &object->references, &count, count + 1, memory_order_relaxed,
+                memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool kl__object_is_shared(const kl_object *object)
 {
     /* Acquire: this thread sees all that other threads have done before they
@@ -156,6 +171,9 @@ void kl_object_unref(kl_object *object)
     if (object == NULL || atomic_fetch_sub_explicit(&object->references, 1,
                                                     memory_order_acq_rel) > 1) {
         return;
+    }
+    if (object->opened != NULL && object->opened->is_young) {
+        kl__youth_leave((kl__youth *)object->opened);
     }
     if (object->dictionary != NULL) {
         size_t stripe = stripe_of(object);

@@ -94,9 +94,9 @@ kl_object *kl__packer_keep_young(kl__packer *packer, kl_object *object,
                                  size_t crowd, int64_t now_ms);
 
 /*
- * Packs young objects that are due, at most `most`; those that only the packer
- * refers to are dropped. Returns the time when the next is due; it is `now_ms`
- * or before if there were more than `most`; INT64_MAX: none is young. A NULL
+ * Packs young objects that are due, at most `most`, and frees the memory of the
+ * texts of others. Returns when it is to be called again: `now_ms` or before if
+ * more objects are due; INT64_MAX: not before another object is young. A NULL
  * packer is fine.
  */
 int64_t kl__packer_pack_due(kl__packer *packer, int64_t now_ms, size_t most);

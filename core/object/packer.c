@@ -43,6 +43,7 @@ kl__packer *kl__packer_new(void)
     if (self != NULL) {
         self->limits = kl__pack_limits_chosen;
         self->patience = 1;
+        kl__young_init(&self->young);
     }
     return self;
 }

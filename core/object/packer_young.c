@@ -15,31 +15,21 @@ static int64_t due_after(const kl__packer *self, int64_t now_ms)
     return (now_ms + self->limits->young_ms + step - 1) / step * step;
 }
 
-/* Packs the oldest young object; or drops it, if only the packer refers to it:
- * no other thread can get a reference any more. */
-static void settle_oldest(kl__packer *self, int64_t now_ms)
+/* Packs the oldest young object. If it could not be packed, it is tried again
+ * later. False: there is none. */
+static bool settle_oldest(kl__packer *self, int64_t now_ms)
 {
     kl_object *object = kl__young_take(&self->young);
 
+    if (object == NULL) {
+        return false;
+    }
     if (kl__object_is_shared(object) && !kl__packer_pack_young(self, object)) {
         kl__young_put_back(&self->young, object, due_after(self, now_ms));
-        return;
+        return true;
     }
     kl_object_unref(object);
-}
-
-/* Drops the oldest young objects, as far as only the packer refers to them: one
- * more than is added, so that they do not heap up. */
-static void drop_replaced(kl__packer *self)
-{
-    const kl__young_entry *oldest = kl__young_oldest(&self->young);
-
-    for (int i = 0;
-         i < 2 && oldest != NULL && !kl__object_is_shared(oldest->object);
-         i++) {
-        kl_object_unref(kl__young_take(&self->young));
-        oldest = kl__young_oldest(&self->young);
-    }
+    return true;
 }
 
 kl_object *kl__packer_keep_young(kl__packer *self, kl_object *object,
@@ -55,7 +45,6 @@ kl_object *kl__packer_keep_young(kl__packer *self, kl_object *object,
     self->crowd = crowd;
     room =
         (kl__young_room){self->limits->young_slab, self->limits->young_bytes};
-    drop_replaced(self);
     young = kl__young_add(&self->young, object, due_after(self, now_ms), &room);
     if (young == NULL) {
         return kl__packer_pack(self, object, crowd);
@@ -77,31 +66,30 @@ static void free_slabs(kl__packer *self)
 
 int64_t kl__packer_pack_due(kl__packer *self, int64_t now_ms, size_t most)
 {
-    const kl__young_entry *oldest =
-        self != NULL ? kl__young_oldest(&self->young) : NULL;
+    int64_t due_ms = self != NULL ? kl__young_due(&self->young) : INT64_MAX;
 
-    if (oldest == NULL || oldest->due_ms > now_ms) {
-        return oldest != NULL ? oldest->due_ms : INT64_MAX;
+    if (most == 0 || due_ms > now_ms) {
+        return due_ms;
     }
-    for (size_t i = 0; i < most && oldest != NULL && oldest->due_ms <= now_ms;
-         i++) {
-        settle_oldest(self, now_ms);
-        oldest = kl__young_oldest(&self->young);
+    for (size_t i = 0;
+         i < most && due_ms <= now_ms && settle_oldest(self, now_ms); i++) {
+        due_ms = kl__young_due(&self->young);
     }
-    if (oldest == NULL || oldest->due_ms > now_ms) {
+    if (due_ms > now_ms || kl__young_count(&self->young) == 0) {
         free_slabs(self);
+        due_ms = kl__young_due(&self->young);
     }
-    return oldest != NULL ? oldest->due_ms : INT64_MAX;
+    return due_ms;
 }
 
 void kl__packer_pack_all(kl__packer *self)
 {
-    size_t count = self != NULL ? self->young.count : 0;
+    size_t count = self != NULL ? kl__young_count(&self->young) : 0;
 
     for (size_t i = 0; i < count; i++) {
-        settle_oldest(self, self->young.entries[self->young.first].due_ms);
+        (void)settle_oldest(self, self->young.last_due_ms);
     }
-    if (count > 0) {
+    if (self != NULL) {
         free_slabs(self);
     }
 }

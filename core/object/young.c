@@ -3,38 +3,39 @@
  */
 #include "object/young.h"
 
-#include "base/mem.h"
-#include "object/object.h"
+#include "base/thread.h"
+#include "object/block.h"
 
-#include <string.h>
+/* How many of the oldest slabs are looked at for one without a text; a reader
+ * may have a text of the first ones open for long. */
+enum { REUSE_TRIES = 4 };
 
-enum {
-    FIRST_CAPACITY = 64,
-    /* How many of the oldest slabs are looked at for one without a text; a
-     * reader may have a text of the first ones open for long. */
-    REUSE_TRIES = 4
-};
+/* Guards the links of all queues: an object leaves its queue on the thread that
+ * drops its last reference. The same rank as the stripes of objects, and never
+ * locked together with one. */
+static kl__mutex links = {PTHREAD_MUTEX_INITIALIZER, KL__RANK_OBJECT};
 
-static bool grow_entries(kl__young *self)
+__attribute__((constructor)) static void keep_links_over_fork(void)
 {
-    size_t capacity = self->capacity != 0 ? self->capacity * 2 : FIRST_CAPACITY;
-    kl__young_entry *entries;
+    kl__mutex_outlive_fork(&links, 1);
+}
 
-    if (self->count < self->capacity) {
-        return true;
-    }
-    entries = kl__malloc(capacity * sizeof(*entries));
-    if (entries == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < self->count; i++) {
-        entries[i] = self->entries[(self->first + i) & (self->capacity - 1)];
-    }
-    kl__free(self->entries);
-    self->entries = entries;
-    self->capacity = capacity;
-    self->first = 0;
-    return true;
+static kl__youth *youth_of(kl__list *node)
+{
+    return KL__CONTAINER(node, kl__youth, node);
+}
+
+void kl__youth_leave(kl__youth *youth)
+{
+    kl__mutex_lock(&links);
+    kl__list_remove(&youth->node);
+    kl__mutex_unlock(&links);
+}
+
+void kl__young_init(kl__young *self)
+{
+    *self = (kl__young){0};
+    kl__list_init(&self->objects);
 }
 
 static void append_slab(kl__young *self, kl__text_slab *slab)
@@ -115,47 +116,80 @@ static kl_object *copy_object(kl__young *self, const kl_object *object,
     return copy;
 }
 
-static void push_entry(kl__young *self, kl_object *object, int64_t due_ms)
+/* Makes a young object the newest of the queue. */
+static void append(kl__young *self, kl_object *object, int64_t due_ms)
 {
-    size_t at = (self->first + self->count) & (self->capacity - 1);
+    kl__youth *youth = (kl__youth *)object->opened;
 
-    self->entries[at] = (kl__young_entry){object, due_ms};
-    self->count++;
+    kl__mutex_lock(&links);
+    youth->due_ms = due_ms;
+    kl__list_append(&self->objects, &youth->node);
+    kl__mutex_unlock(&links);
+    self->last_due_ms = due_ms;
 }
 
 kl_object *kl__young_add(kl__young *self, const kl_object *object,
                          int64_t due_ms, const kl__young_room *room)
 {
-    kl_object *copy =
-        grow_entries(self) ? copy_object(self, object, room) : NULL;
+    kl_object *copy = copy_object(self, object, room);
 
     if (copy != NULL) {
-        push_entry(self, kl_object_ref(copy), due_ms);
+        append(self, copy, due_ms);
     }
     return copy;
 }
 
-const kl__young_entry *kl__young_oldest(const kl__young *self)
+int64_t kl__young_due(kl__young *self)
 {
-    return self->count > 0 ? &self->entries[self->first] : NULL;
+    int64_t due_ms = self->oldest != NULL ? self->last_due_ms : INT64_MAX;
+
+    kl__mutex_lock(&links);
+    if (!kl__list_empty(&self->objects)) {
+        due_ms = youth_of(self->objects.next)->due_ms;
+    }
+    kl__mutex_unlock(&links);
+    return due_ms;
+}
+
+size_t kl__young_count(kl__young *self)
+{
+    size_t count = 0;
+
+    kl__mutex_lock(&links);
+    for (kl__list *node = self->objects.next; node != &self->objects;
+         node = node->next) {
+        count++;
+    }
+    kl__mutex_unlock(&links);
+    return count;
 }
 
 kl_object *kl__young_take(kl__young *self)
 {
-    kl_object *object = self->entries[self->first].object;
+    kl_object *object = NULL;
+    kl__list *node;
 
-    self->first = (self->first + 1) & (self->capacity - 1);
-    self->count--;
+    kl__mutex_lock(&links);
+    /* An object that gets no reference is about to leave on another thread. */
+    while (object == NULL && (node = kl__list_shift(&self->objects)) != NULL) {
+        object = youth_of(node)->object;
+        if (!kl__object_try_ref(object)) {
+            object = NULL;
+        }
+    }
+    kl__mutex_unlock(&links);
     return object;
 }
 
 void kl__young_put_back(kl__young *self, kl_object *object, int64_t due_ms)
 {
-    push_entry(self, object, due_ms);
+    append(self, object, due_ms);
+    kl_object_unref(object);
 }
 
 size_t kl__young_free_slabs(kl__young *self)
 {
+    bool is_last = kl__young_count(self) == 0;
     size_t before = self->bytes;
     kl__text_slab *previous = NULL;
     kl__text_slab *slab = self->oldest;
@@ -163,7 +197,7 @@ size_t kl__young_free_slabs(kl__young *self)
     while (slab != NULL) {
         kl__text_slab *next = *kl__text_slab_next(slab);
 
-        if (kl__text_slab_empty(slab)) {
+        if (is_last || kl__text_slab_empty(slab)) {
             remove_slab(self, previous, slab);
             kl__text_slab_unref(slab);
         } else {
@@ -176,15 +210,9 @@ size_t kl__young_free_slabs(kl__young *self)
 
 void kl__young_deinit(kl__young *self)
 {
-    while (self->count > 0) {
-        kl_object_unref(kl__young_take(self));
+    kl__mutex_lock(&links);
+    while (kl__list_shift(&self->objects) != NULL) {
     }
-    while (self->oldest != NULL) {
-        kl__text_slab *slab = self->oldest;
-
-        remove_slab(self, NULL, slab);
-        kl__text_slab_unref(slab);
-    }
-    kl__free(self->entries);
-    *self = (kl__young){0};
+    kl__mutex_unlock(&links);
+    kl__young_free_slabs(self);
 }

@@ -154,14 +154,42 @@ static void many_threads_read_an_object_while_it_is_packed(void **state)
         due = kl__packer_pack_due(packer, INT64_MAX / 2, 1);
         kl_object_unref(keep(packer, COUNT));
         kl_object_unref(pack_one(packer, COUNT + 1));
-        if (packer->young.count == 1) {
-            break;
-        }
     }
     kl__packer_free(packer);
     for (size_t i = 0; i < 4; i++) {
         kl__thread_join(&readers[i].thread);
     }
+}
+
+static void *drop_all(void *arg)
+{
+    reader *self = arg;
+
+    for (size_t i = COUNT; i > 0; i--) {
+        kl_object_unref(self->objects[i - 1]);
+    }
+    return NULL;
+}
+
+static void a_last_reference_goes_while_the_queue_takes_its_object(void **state)
+{
+    kl__packer *packer = pack_trained();
+    reader dropper;
+
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (unsigned i = 0; i < COUNT; i++) {
+            dropper.objects[i] = keep(packer, i);
+        }
+        assert_int_equal(kl__thread_start(&dropper.thread, "dropper", drop_all,
+                                          &dropper, NULL),
+                         KL_OK);
+        while (kl__packer_pack_due(packer, INT64_MAX / 2, 1) != INT64_MAX) {
+        }
+        kl__thread_join(&dropper.thread);
+        assert_int_equal(kl__young_count(&packer->young), 0);
+    }
+    kl__packer_free(packer);
 }
 
 /* What a child says that reads the object's JSON. */
@@ -227,6 +255,7 @@ int main(void)
         YOUNG_TEST(without_memory_nothing_is_lost),
         YOUNG_TEST(without_memory_it_is_packed_later),
         YOUNG_TEST(many_threads_read_an_object_while_it_is_packed),
+        YOUNG_TEST(a_last_reference_goes_while_the_queue_takes_its_object),
         YOUNG_TEST(its_damaged_frame_aborts_with_a_message),
     };
 
