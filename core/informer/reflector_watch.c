@@ -269,17 +269,19 @@ static bool lend_turn(kl__reflector *self, kl__attempt *now)
     const kl__stream_turn turn = {.run = take_turn, .arg = now};
     int64_t now_ms = kl__reflector_now(self);
     int64_t timeout_ms = kl__reflector_pack_due(self, item_timeout(self, now));
+    kl_error err = {.retry_after_ms = -1}; /* now->err is the turn's */
     kl_code code;
 
     now->until = timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms
                      ? -1
                      : now_ms + timeout_ms;
     code = kl__list_watch_wait(self->options.source, &turn, timeout_ms,
-                               self->options.stop, &now->err);
+                               self->options.stop, &err);
     note_health(self, now);
     if (code == KL_OK) {
         set_gathering(self, now, true); /* what has come is read at once */
     } else if (code != KL_ETIMEOUT && now->result == KL__WATCH_GOES_ON) {
+        now->err = err;
         now->err.code = code;
         now->result = KL__WATCH_BROKE;
     }

@@ -29,6 +29,7 @@ kl_code server_wait(kl__stream *base, const kl__stream_turn *turn,
     server *from = self->server;
     kl__cancel_hook hook = {.wake = server_wake, .arg = from};
     patience until = {deadline_ms, cancel};
+    kl_error reason = {0};
     kl_code code;
 
     if (!kl__cancel_add(cancel, &hook)) {
@@ -38,7 +39,7 @@ kl_code server_wait(kl__stream *base, const kl__stream_turn *turn,
     self->lent = turn;
     self->is_returned = false;
     server_wake_locked(from);
-    code = server_await_locked(self, must_go_on, &until, err);
+    code = server_await_locked(self, must_go_on, &until, &reason);
     self->is_awaited = true;
     while (self->is_taken) {
         kl__cond_wait(&from->changed, &from->mutex, EVER);
@@ -47,6 +48,9 @@ kl_code server_wait(kl__stream *base, const kl__stream_turn *turn,
     self->lent = NULL;
     kl__mutex_unlock(&from->mutex);
     kl__cancel_remove(cancel, &hook);
+    if (code != KL_OK) { /* the turn may have written `err` */
+        *err = reason;
+    }
     return code;
 }
 

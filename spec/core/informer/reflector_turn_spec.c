@@ -34,13 +34,14 @@ typedef struct played {
     kl__thread thread;
 
     kl__item_type last; /* what follows the events; OBJECT: nothing */
-    kl_code broken;     /* what follows the events; KL_OK: nothing */
+    kl_code broken;     /* what follows the events, once; KL_OK: nothing */
     int count;          /* of the events */
     bool is_open;       /* the events may be read */
     int next;           /* the next one */
     int waits;
     int refusals;       /* watches that fail before */
     bool is_silent;     /* the first wait lasts ten seconds, without a turn */
+    bool is_late;       /* the time of the first wait passes in its turn */
     int64_t ages;       /* what the silence is in the turn */
     int64_t silence_ms; /* what it is now */
     bool was_done;      /* what the turn returned */
@@ -84,13 +85,17 @@ static kl_code watch(kl__list_watch *source, const kl__watch_params *params,
 
 static kl_code end_or_time_out(played *self, kl__item *item, kl_error *err)
 {
+    kl_code code = KL_ETIMEOUT;
+
     if (self->is_open && self->last != KL__ITEM_OBJECT) {
         item->type = self->last;
         return KL_OK;
     }
-    return kl_error_set(
-        err, self->is_open && self->broken ? self->broken : KL_ETIMEOUT,
-        "nothing more");
+    if (self->is_open && self->broken != KL_OK) {
+        code = self->broken;
+        self->broken = KL_OK;
+    }
+    return kl_error_set(err, code, "nothing more");
 }
 
 static kl_code next(kl__list_watch *source, kl__item *item, int64_t timeout_ms,
@@ -165,6 +170,9 @@ static kl_code lend(kl__list_watch *source, const kl__stream_turn *turn,
     self->taken = self->next;
     self->queued = kl__delta_fifo_length(self->fifo);
     gate_pass(&self->has_turned);
+    if (self->is_late) { /* the transport says so after the turn */
+        return kl_error_set(err, KL_ETIMEOUT, "no answer in time");
+    }
     return self->was_done ? await_stop(self, err) : KL_OK;
 }
 
@@ -316,6 +324,27 @@ static void a_turn_leaves_an_error_to_the_reader(void **state)
     assert_int_equal(status.error.code, KL_EFORBIDDEN);
 }
 
+/* The reader's time passes while another thread has the turn. */
+static void a_turn_that_ends_late_keeps_its_error(void **state)
+{
+    kl_informer_status status = {0};
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
+
+    (void)state;
+    self.broken = KL_EGONE;
+    self.is_late = true;
+    play(1, 0);
+    assert_false(self.was_done);
+    assert_true(kl__clock_await_waiters(self.clock, 1)); /* in the backoff */
+    kl__reflector_status(self.reflector, &status);
+    assert_int_equal(status.error.code, KL_EGONE);
+    kl__clock_advance(self.clock, 60000);
+    while (status.lists < 2) {
+        assert_true(kl__clock_now(kl__clock_real()) < deadline);
+        kl__reflector_status(self.reflector, &status);
+    }
+}
+
 /* The reader would sleep for longer than its idle timeout allows. */
 static void a_turn_that_leaves_less_time_wakes_the_reader(void **state)
 {
@@ -352,6 +381,7 @@ int main(void)
         SPEC(a_turn_ends_after_some_events_and_the_reader_goes_on),
         SPEC(a_turn_leaves_the_end_of_the_watch_to_the_reader),
         SPEC(a_turn_leaves_an_error_to_the_reader),
+        SPEC(a_turn_that_ends_late_keeps_its_error),
         SPEC(a_turn_that_leaves_less_time_wakes_the_reader),
         SPEC(a_watch_that_waits_long_enough_is_healthy),
     };
