@@ -4,6 +4,7 @@
 #include "packs.h"
 
 #include "base/buf.h"
+#include "kubelua/memory.h"
 #include "object/packer.h"
 #include "pods.h"
 
@@ -90,6 +91,50 @@ void pack_expect_same(kl_object *object, kl_object *plain)
     kl_object_close(object);
     kl_object_close_json(plain);
     kl_object_close_json(object);
+}
+
+/* Writes what that object's JSON is. */
+static void write_another_kind(kl__buf *json)
+{
+    static const char usual[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"";
+    kl_object *pod = pack_plain("shop", 9, PACK_LENGTH);
+
+    kl__buf_puts(json, "{\"apiVersion\":\"example.com/v1\",\"kind\":\"W\"");
+    kl__buf_puts(json, kl_object_json(pod, NULL, NULL) + sizeof(usual) - 1);
+    kl_object_unref(pod);
+}
+
+kl_object *pack_of_another_kind(void)
+{
+    kl__buf json = {0};
+    kl_object *object;
+
+    write_another_kind(&json);
+    object = object_of(json.bytes, NULL);
+    kl__buf_deinit(&json);
+    return object;
+}
+
+void pack_expect_of_another_kind(kl_object *object)
+{
+    kl__buf json = {0};
+
+    write_another_kind(&json);
+    assert_string_equal(kl_object_json(object, NULL, NULL), json.bytes);
+    assert_string_equal(kl_object_kind(object), "W");
+    assert_string_equal(kl_object_api_version(object), "example.com/v1");
+    assert_string_equal(kl_object_key(object), "web/shop-9");
+    kl_object_close_json(object);
+    kl__buf_deinit(&json);
+}
+
+int pack_expect_nothing_lives(void **state)
+{
+    (void)state;
+    return kl_live_count(KL_LIVE_OBJECT) == 0 &&
+                   kl_live_count(KL_LIVE_DOC) == 0 && kl__text_slab_total() == 0
+               ? 0
+               : -1;
 }
 
 int pack_choose_usual_limits(void **state)

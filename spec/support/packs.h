@@ -16,6 +16,11 @@ enum {
 /* Object number `i` of a family, whose objects are alike. */
 kl_object *pack_plain(const char *family, unsigned i, size_t length);
 
+/* An object as of the family "shop", but of the kind W of example.com/v1. */
+kl_object *pack_of_another_kind(void);
+/* Asserts that it reads as that object, whether it is packed or not. */
+void pack_expect_of_another_kind(kl_object *object);
+
 /* A small object of random text, which zstd stops packing in the middle because
  * it does not get smaller. */
 kl_object *pack_random(void);
@@ -26,6 +31,10 @@ kl_object *pack_one(kl__packer *packer, unsigned i);
 /* A group setup: packers of this program have the usual limits, with
  * KUBELUA_RETRAIN in the environment too. */
 int pack_choose_usual_limits(void **state);
+
+/* A teardown: fails if an object, a tree or the memory of a young text is left.
+ */
+int pack_expect_nothing_lives(void **state);
 
 /* A packer that has a dictionary for the family "shop". */
 kl__packer *pack_trained(void);

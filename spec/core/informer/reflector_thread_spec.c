@@ -2,10 +2,7 @@
  * reflector_thread_spec.c - a reflector on its thread: stopped wherever it
  * waits, and behind a consumer that is slow.
  */
-#include "informer/reflector.h"
-#include "scripted_source.h"
-
-#include "base/mem.h"
+#include "threaded_reflector.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,77 +11,7 @@
 
 #include <cmocka.h>
 
-typedef struct threaded {
-    kl__clock *clock; /* stands still until told */
-    kl__cancel stop;
-    kl__delta_fifo *fifo;
-    kl__health health;
-    scripted_source *source;
-    kl__reflector *reflector;
-    kl__thread thread;
-    bool running;
-} threaded;
-
-static int setup(void **state)
-{
-    threaded *self = kl__calloc(1, sizeof(*self));
-
-    assert_non_null(self);
-    self->clock = kl__clock_fake(1000);
-    kl__cancel_init(&self->stop);
-    kl__health_init(&self->health, self->clock);
-    *state = self;
-    return 0;
-}
-
-static void start(threaded *self, const char *script, size_t bound)
-{
-    self->fifo = kl__delta_fifo_new(bound, self->clock);
-    self->source = scripted_source_new(script, self->clock, NULL);
-    self->reflector = kl__reflector_new(&(kl__reflector_options){
-        .source = scripted_source_list_watch(self->source),
-        .fifo = self->fifo,
-        .health = &self->health,
-        .stop = &self->stop,
-        .clock = self->clock,
-        .name = "pods",
-        .no_streaming_list = true,
-    });
-    assert_non_null(self->reflector);
-    assert_int_equal(kl__thread_start(&self->thread, "reflector",
-                                      kl__reflector_run, self->reflector, NULL),
-                     KL_OK);
-    self->running = true;
-}
-
-static void join(threaded *self)
-{
-    if (self->running) {
-        kl__thread_join(&self->thread);
-        self->running = false;
-    }
-}
-
-static int teardown(void **state)
-{
-    threaded *self = *state;
-
-    kl__cancel_fire(&self->stop);
-    join(self);
-    kl__reflector_free(self->reflector);
-    scripted_source_free(self->source);
-    kl__delta_fifo_free(self->fifo);
-    kl__health_deinit(&self->health);
-    kl__cancel_deinit(&self->stop);
-    kl__clock_fake_free(self->clock);
-    kl__free(self);
-    return kl_live_count(KL_LIVE_OBJECT) == 0 &&
-                   kl_live_count(KL_LIVE_THREAD) == 0
-               ? 0
-               : -1;
-}
-
-static kl_informer_status status_of(threaded *self)
+static kl_informer_status status_of(threaded_reflector *self)
 {
     kl_informer_status status = {0};
 
@@ -93,7 +20,7 @@ static kl_informer_status status_of(threaded *self)
 }
 
 /* Takes one batch out of the queue and drops it; how many deltas it had. */
-static size_t consume(threaded *self)
+static size_t consume(threaded_reflector *self)
 {
     kl__delta_batch batch = {0};
     size_t count;
@@ -106,23 +33,23 @@ static size_t consume(threaded *self)
 
 static void a_stop_ends_a_silent_watch(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
 
-    start(self, "a@1 =10; ok", 0);
+    threaded_reflector_start(self, "a@1 =10; ok", 0, false);
     assert_true(scripted_source_await(self->source, 3));
     assert_true(kl__clock_await_waiters(self->clock, 1));
     assert_int_equal(status_of(self).state, KL_STATE_WATCHING);
     kl__cancel_fire(&self->stop);
-    join(self);
+    threaded_reflector_join(self);
     assert_int_equal(status_of(self).state, KL_STATE_STOPPED);
 }
 
 static void a_stop_ends_a_backoff(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
     kl_informer_status status;
 
-    start(self, "!forbidden:403", 0);
+    threaded_reflector_start(self, "!forbidden:403", 0, false);
     assert_true(scripted_source_await(self->source, 2));
     assert_true(kl__clock_await_waiters(self->clock, 1));
     status = status_of(self);
@@ -130,27 +57,27 @@ static void a_stop_ends_a_backoff(void **state)
     assert_in_range(status.retry_in_ms, 800, 1599);
     assert_int_equal(status.error.code, KL_EFORBIDDEN);
     kl__cancel_fire(&self->stop);
-    join(self);
+    threaded_reflector_join(self);
     assert_int_equal(status_of(self).state, KL_STATE_STOPPED);
 }
 
 static void a_stop_ends_a_wait_for_room(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
 
-    start(self, "=10; +a@11 +b@12 +c@13", 1);
+    threaded_reflector_start(self, "=10; +a@11 +b@12 +c@13", 1, false);
     assert_true(scripted_source_await(self->source, 3));
     assert_true(kl__clock_await_waiters(self->clock, 1));
     kl__cancel_fire(&self->stop);
-    join(self);
+    threaded_reflector_join(self);
 }
 
 static void the_time_that_is_left_counts_down(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
     int64_t before;
 
-    start(self, "!too_many_requests:429/60000", 0);
+    threaded_reflector_start(self, "!too_many_requests:429/60000", 0, false);
     assert_true(scripted_source_await(self->source, 2));
     assert_true(kl__clock_await_waiters(self->clock, 1));
     before = status_of(self).retry_in_ms;
@@ -160,9 +87,9 @@ static void the_time_that_is_left_counts_down(void **state)
 
 static void the_age_of_the_last_message_grows(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
 
-    start(self, "a@1 =10; ok", 0);
+    threaded_reflector_start(self, "a@1 =10; ok", 0, false);
     assert_true(scripted_source_await(self->source, 3));
     assert_true(kl__clock_await_waiters(self->clock, 1));
     assert_int_equal(status_of(self).last_message_age_ms, 0);
@@ -172,9 +99,10 @@ static void the_age_of_the_last_message_grows(void **state)
 
 static void a_slow_consumer_closes_the_watch_and_nothing_is_lost(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
 
-    start(self, "=10; +a@11 +b@12 +c@13; +c@13 +d@14", 2);
+    threaded_reflector_start(self, "=10; +a@11 +b@12 +c@13; +c@13 +d@14", 2,
+                             false);
     assert_true(scripted_source_await(self->source, 3));
     consume(self); /* the list; then a and b fill the queue, and c waits */
     while (kl__delta_fifo_length(self->fifo) < 2) {
@@ -195,7 +123,9 @@ static void a_slow_consumer_closes_the_watch_and_nothing_is_lost(void **state)
     assert_int_equal(status_of(self).failures, 0);
 }
 
-#define THREADED(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define THREADED(name)                                              \
+    cmocka_unit_test_setup_teardown(name, threaded_reflector_setup, \
+                                    threaded_reflector_teardown)
 
 int main(void)
 {

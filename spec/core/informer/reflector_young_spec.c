@@ -3,12 +3,9 @@
  * brought: while it waits, for events or for the end of a backoff, and before a
  * list.
  */
-#include "informer/reflector.h"
-#include "scripted_source.h"
-
-#include "base/mem.h"
 #include "object/object.h"
 #include "object/packer.h"
+#include "threaded_reflector.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,17 +21,6 @@
 
 enum { YOUNG_MS = 4000, PATIENCE_S = 60 };
 
-typedef struct threaded {
-    kl__clock *clock; /* stands still until told */
-    kl__cancel stop;
-    kl__delta_fifo *fifo;
-    kl__health health;
-    scripted_source *source;
-    kl__reflector *reflector;
-    kl__thread thread;
-    kl_object *object; /* of the last delta that was popped */
-} threaded;
-
 static int choose_limits(void **state)
 {
     static const kl__pack_limits few = KL__PACK_EAGER(false);
@@ -44,82 +30,37 @@ static int choose_limits(void **state)
     return 0;
 }
 
-static int setup(void **state)
+/* Pops deltas up to one about an object; returns a reference to it. */
+static kl_object *pop_object(threaded_reflector *self)
 {
-    threaded *self = kl__calloc(1, sizeof(*self));
+    kl_object *object = NULL;
 
-    assert_non_null(self);
-    self->clock = kl__clock_fake(1000);
-    kl__cancel_init(&self->stop);
-    kl__health_init(&self->health, self->clock);
-    *state = self;
-    return 0;
-}
-
-static void start(threaded *self, const char *script, size_t bound)
-{
-    self->fifo = kl__delta_fifo_new(bound, self->clock);
-    self->source = scripted_source_new(script, self->clock, NULL);
-    self->reflector = kl__reflector_new(&(kl__reflector_options){
-        .source = scripted_source_list_watch(self->source),
-        .fifo = self->fifo,
-        .health = &self->health,
-        .stop = &self->stop,
-        .clock = self->clock,
-        .name = "pods",
-        .no_streaming_list = true,
-        .compress = true,
-        .seed = 42,
-    });
-    assert_non_null(self->reflector);
-    assert_int_equal(kl__thread_start(&self->thread, "reflector",
-                                      kl__reflector_run, self->reflector, NULL),
-                     KL_OK);
-}
-
-static int teardown(void **state)
-{
-    threaded *self = *state;
-
-    kl__cancel_fire(&self->stop);
-    kl__thread_join(&self->thread);
-    kl__reflector_free(self->reflector);
-    scripted_source_free(self->source);
-    kl__delta_fifo_free(self->fifo);
-    kl__health_deinit(&self->health);
-    kl__cancel_deinit(&self->stop);
-    kl__clock_fake_free(self->clock);
-    kl_object_unref(self->object);
-    kl__free(self);
-    return kl_live_count(KL_LIVE_OBJECT) == 0 &&
-                   kl_live_count(KL_LIVE_THREAD) == 0 &&
-                   kl__text_slab_total() == 0
-               ? 0
-               : -1;
-}
-
-/* Pops deltas up to one about an object, and keeps that object. */
-static void pop_object(threaded *self)
-{
-    kl_object_unref(self->object);
-    self->object = NULL;
-    while (self->object == NULL) {
+    while (object == NULL) {
         kl__delta_batch batch = {0};
 
         assert_int_equal(kl__delta_fifo_pop(self->fifo, &batch, 1, -1), KL_OK);
         if (batch.items[0].object != NULL) {
-            self->object = kl_object_ref(batch.items[0].object);
+            object = kl_object_ref(batch.items[0].object);
         }
         kl__delta_batch_clear(&batch);
     }
+    return object;
+}
+
+/* Starts the reflector, and pops the first object that the watch brings. */
+static kl_object *start(threaded_reflector *self, const char *script,
+                        size_t bound)
+{
+    threaded_reflector_start(self, script, bound, true);
+    return pop_object(self);
 }
 
 /* Waits until the object is packed, for at most a minute. */
-static void await_packed(const threaded *self)
+static void await_packed(const kl_object *object)
 {
     const struct timespec pause = {0, 1000000};
 
-    for (int i = 0; !kl__object_is_packed(self->object); i++) {
+    for (int i = 0; !kl__object_is_packed(object); i++) {
         assert_in_range(i, 0, PATIENCE_S * 1000);
         nanosleep(&pause, NULL);
     }
@@ -127,23 +68,24 @@ static void await_packed(const threaded *self)
 
 static void an_object_is_packed_in_a_silent_watch(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
+    kl_object *object;
 
-    start(self, LIST "~a@11", 0);
-    pop_object(self);
+    object = start(self, LIST "~a@11", 0);
     assert_true(kl__clock_await_waiters(self->clock, 1));
-    assert_false(kl__object_is_packed(self->object));
+    assert_false(kl__object_is_packed(object));
     kl__clock_advance(self->clock, YOUNG_MS);
-    await_packed(self);
-    assert_string_equal(kl_object_resource_version(self->object), "11");
+    await_packed(object);
+    assert_string_equal(kl_object_resource_version(object), "11");
     assert_string_equal(scripted_source_requests(self->source),
                         "resolve; list limit=500; watch rv=10");
+    kl_object_unref(object);
 }
 
 static void many_objects_are_packed_in_turns(void **state)
 {
     enum { COUNT = 40 };
-    threaded *self = *state;
+    threaded_reflector *self = *state;
     kl_object *objects[COUNT];
     char script[1000] = LIST;
 
@@ -152,17 +94,16 @@ static void many_objects_are_packed_in_turns(void **state)
 
         snprintf(script + used, sizeof(script) - used, " ~a@%d", 11 + i);
     }
-    start(self, script, 0);
+    threaded_reflector_start(self, script, 0, true);
     for (int i = 0; i < COUNT; i++) {
-        pop_object(self);
-        objects[i] = kl_object_ref(self->object);
+        objects[i] = pop_object(self);
     }
     assert_true(kl__clock_await_waiters(self->clock, 1));
     for (int i = 0; i < COUNT; i++) {
         assert_false(kl__object_is_packed(objects[i]));
     }
     kl__clock_advance(self->clock, YOUNG_MS);
-    await_packed(self);
+    await_packed(objects[COUNT - 1]);
     for (int i = 0; i < COUNT; i++) {
         assert_true(kl__object_is_packed(objects[i]));
         kl_object_unref(objects[i]);
@@ -171,64 +112,69 @@ static void many_objects_are_packed_in_turns(void **state)
 
 static void an_object_is_packed_in_a_long_backoff(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
+    kl_object *object;
 
-    start(self, LIST "~a@11 !unavailable:503/60000", 0);
-    pop_object(self);
+    object = start(self, LIST "~a@11 !unavailable:503/60000", 0);
     assert_true(kl__clock_await_waiters(self->clock, 1));
-    assert_false(kl__object_is_packed(self->object));
+    assert_false(kl__object_is_packed(object));
     kl__clock_advance(self->clock, YOUNG_MS);
-    await_packed(self);
+    await_packed(object);
     assert_true(scripted_source_await(self->source, 3));
     assert_string_equal(scripted_source_requests(self->source),
                         "resolve; list limit=500; watch rv=10");
+    kl_object_unref(object);
 }
 
 static void an_object_stays_young_over_a_new_watch(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
+    kl_object *object;
 
-    start(self, LIST "~a@11 %1500 $; ok ~a@12", 0);
-    pop_object(self);
+    object = start(self, LIST "~a@11 %1500 $; ok ~a@12", 0);
     assert_true(scripted_source_await(self->source, 4));
     assert_true(kl__clock_await_waiters(self->clock, 1));
-    assert_false(kl__object_is_packed(self->object));
+    assert_false(kl__object_is_packed(object));
     kl__clock_advance(self->clock, YOUNG_MS);
-    await_packed(self);
+    await_packed(object);
+    kl_object_unref(object);
 }
 
 static void objects_are_packed_before_a_list(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
+    kl_object *object;
 
-    start(self, LIST "~a@11 !gone:410", 0);
-    pop_object(self);
+    object = start(self, LIST "~a@11 !gone:410", 0);
     assert_true(kl__clock_await_waiters(self->clock, 1));
-    assert_false(kl__object_is_packed(self->object));
+    assert_false(kl__object_is_packed(object));
     kl__clock_advance(self->clock, 1000);
-    await_packed(self);
+    await_packed(object);
+    kl_object_unref(object);
 }
 
 static void objects_are_packed_before_a_wait_for_room(void **state)
 {
-    threaded *self = *state;
+    threaded_reflector *self = *state;
+    kl_object *object;
 
-    start(self, LIST "~a@11 ~b@12 ~c@13", 2);
-    pop_object(self);
+    object = start(self, LIST "~a@11 ~b@12 ~c@13", 2);
     while (kl__delta_fifo_length(self->fifo) < 2) {
         assert_true(kl__clock_await_waiters(self->clock, 1));
     }
     scripted_source_feed(self->source, " ~d@14");
     assert_true(scripted_source_await_played(self->source));
     assert_true(kl__clock_await_waiters(self->clock, 1));
-    assert_false(kl__object_is_packed(self->object));
+    assert_false(kl__object_is_packed(object));
     kl__clock_advance(self->clock, 15000);
     assert_true(scripted_source_await_end(self->source));
-    await_packed(self);
+    await_packed(object);
+    kl_object_unref(object);
 }
 
-#define REFLECTOR_TEST(name) \
-    cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define REFLECTOR_TEST(name)                                        \
+    cmocka_unit_test_setup_teardown(name, threaded_reflector_setup, \
+                                    threaded_reflector_teardown)
 
 int main(void)
 {

@@ -348,15 +348,8 @@ static void a_forked_child_reads_what_was_packed_before(void **state)
     kl__packer_free(packer);
 }
 
-static int expect_nothing_lives(void **state)
-{
-    (void)state;
-    return kl_live_count(KL_LIVE_OBJECT) == 0 && kl_live_count(KL_LIVE_DOC) == 0
-               ? 0
-               : -1;
-}
-
-#define PACK_TEST(name) cmocka_unit_test_teardown(name, expect_nothing_lives)
+#define PACK_TEST(name) \
+    cmocka_unit_test_teardown(name, pack_expect_nothing_lives)
 
 int main(void)
 {

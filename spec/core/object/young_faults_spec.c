@@ -4,7 +4,6 @@
  */
 #include "base/thread.h"
 #include "failing_alloc.h"
-#include "kubelua/memory.h"
 #include "object/block.h"
 #include "object/packer.h"
 #include "packs.h"
@@ -238,16 +237,8 @@ static void its_damaged_frame_aborts_with_a_message(void **state)
     kl__packer_free(packer);
 }
 
-static int expect_nothing_lives(void **state)
-{
-    (void)state;
-    return kl_live_count(KL_LIVE_OBJECT) == 0 &&
-                   kl_live_count(KL_LIVE_DOC) == 0 && kl__text_slab_total() == 0
-               ? 0
-               : -1;
-}
-
-#define YOUNG_TEST(name) cmocka_unit_test_teardown(name, expect_nothing_lives)
+#define YOUNG_TEST(name) \
+    cmocka_unit_test_teardown(name, pack_expect_nothing_lives)
 
 int main(void)
 {
