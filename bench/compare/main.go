@@ -97,7 +97,7 @@ func (r *race) drop(name, part string, err error) {
 	r.rounds[name][part] = nil
 }
 
-// broken reports whether this contender has failed in this part in an earlier round.
+// broken is true if this contender has failed in this part in an earlier round.
 func (r *race) broken(name, part string) bool {
 	rounds, is := r.rounds[name][part]
 	return is && rounds == nil

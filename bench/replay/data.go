@@ -65,8 +65,8 @@ func Pods(most int) *Data {
 	return newData(corev1.SchemeGroupVersion.WithKind("Pod"), "pods", all)
 }
 
-// Count returns the number of objects in the list: of a recording those of its list, else
-// one for each model.
+// Count returns the number of objects in the list. A recording has those of its list;
+// other data have one object for each model.
 func (d *Data) Count() int {
 	if d.listed > 0 {
 		return d.listed

@@ -15,7 +15,7 @@ import (
 type app struct {
 	name, namespace string
 	owner           metav1.OwnerReference
-	prefix          string // the names of its pods begin with it
+	prefix          string // each pod of the app has a name that begins with this
 	labels          map[string]string
 	annotations     map[string]string
 	spec            corev1.PodSpec

@@ -94,8 +94,8 @@ func (w *watching) initial() {
 	w.bytes = append(w.bytes, w.as.bookmark(version)...)
 }
 
-// isTooOld reports whether the server has forgotten changes after that version, so
-// that a watch from there would miss them.
+// isTooOld is true if the server has forgotten changes after that version: a watch from
+// there would miss them.
 func (c *collection) isTooOld(version string) bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

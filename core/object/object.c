@@ -237,8 +237,9 @@ static bool has_usual_kind(const kl_object *object,
                   kl__dictionary_api_version(dictionary)) == 0;
 }
 
-/* Makes an object with the first `strings` bytes of the other's strings, and
- * room for `length` bytes of its text. NULL: out of memory. */
+/* Makes an object that has the first `strings` bytes of the strings of
+ * `object`. Behind them, it has `length` more bytes, which the caller fills.
+ * NULL: out of memory. */
 static kl_object *copy_head(const kl_object *object, uint16_t strings,
                             size_t length)
 {

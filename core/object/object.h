@@ -46,9 +46,10 @@ kl_object *kl__object_copy_young(const kl_object *object, kl__text_slab *slab);
  * dictionary. False: out of memory. One thread at a time; others may read.
  */
 bool kl__object_pack(kl_object *object, const kl__packed *packed);
-/* Moves the text of a young object that is not to be packed out of its slab.
- * The caller has its JSON open. False: out of memory, or another reader has it
- * open, too. One thread at a time; others may read. */
+/* Gives a young object that cannot be packed a copy of its text, in place of
+ * the text in the slab. The caller has its JSON open. False: out of memory, or
+ * another reader has the JSON open, too. One thread at a time; others may read.
+ */
 bool kl__object_leave_slab(kl_object *object);
 /* True if the object's text is packed (pack.h). Thread-safe. */
 bool kl__object_is_packed(const kl_object *object);
