@@ -43,7 +43,10 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/base/backoff.c core/base/cancel.c core/base/random.c
      core/base/wakeup.c core/cache/sync_tracker.c core/informer/backoff.c
      core/informer/field_selector.c core/object/selector.c
-     core/shared/layout.c)
+     core/shared/layout.c
+     core/api/requester.c core/cache/transaction_plan.c
+     core/informer/distribution.c core/informer/notes.c
+     core/json/write.c core/object/prune_text.c)
 set_source_files_properties(${KUBELUA_RARE_SOURCES} PROPERTIES COMPILE_OPTIONS
     "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
 
