@@ -14,8 +14,6 @@
  */
 #include "view.h"
 
-#include <stdint.h>
-
 enum {
     /* Bytes. LuaJIT's cycle takes longer: bench/README.md. */
     SMALL = LUA_VERSION_NUM >= 504 ? 4 << 20 : 8 << 20,
@@ -29,28 +27,11 @@ struct account {
     bool collects; /* LuaJIT: a cycle begun here is under way */
 };
 
-/* The key of a lua_State's account in the registry. */
-static const char key = 0;
-
-static account *push_known_account(lua_State *L)
+account *push_account(lua_State *L)
 {
-    lua_pushlightuserdata(L, (void *)(uintptr_t)&key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    return lua_touserdata(L, -1);
-}
+    static const char address = 0;
 
-void push_account(lua_State *L)
-{
-    account *self = push_known_account(L);
-
-    if (self == NULL) {
-        lua_pop(L, 1);
-        self = lua_newuserdata(L, sizeof(*self));
-        *self = (account){0};
-        lua_pushlightuserdata(L, (void *)(uintptr_t)&key);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, LUA_REGISTRYINDEX);
-    }
+    return push_kept(L, &address, sizeof(account));
 }
 
 /* How many bytes of garbage make a cycle of the collector worthwhile: as many
@@ -102,7 +83,7 @@ static void advance_collector(lua_State *L, account *self)
 
 void account_charge(lua_State *L, whole *owner, size_t bytes)
 {
-    account *self = push_known_account(L);
+    account *self = push_account(L);
 
     lua_pop(L, 1);
     owner->charged += bytes;

@@ -80,8 +80,10 @@ void push_borrowed(lua_State *L, const char *text);
 void push_type(lua_State *L, const char *name, const luaL_Reg *methods);
 /* Pushes a zeroed userdata of that type, with an empty state. */
 void *push_with_state(lua_State *L, size_t size, const char *type);
-/* Pushes the state of the userdata at `index`; it was made by
- * push_with_state. */
+/* Pushes and returns the userdata that the registry has under this address; the
+ * first call for a lua_State makes it, of zeros. */
+void *push_kept(lua_State *L, const void *address, size_t size);
+/* Pushes the state of the userdata at `index`, made by push_with_state. */
 void push_state(lua_State *L, int index);
 
 /* misuse.c: mistakes of the script */
@@ -127,9 +129,8 @@ void *test_type(lua_State *L, int index, const char *name);
 
 /* Pushes a read-only object; takes one reference more. */
 void push_object(lua_State *L, kl_object *object);
-/* The same for an object that the cache no longer holds (an old state, or a
- * deleted object): only the script keeps it alive, so the collector is told of
- * its size. */
+/* The same for an old state or a deleted object: only the script keeps it
+ * alive, so the collector is told of its size. */
 void push_last_object(lua_State *L, kl_object *object);
 /* Pushes an object without content; the caller stores a reference to a
  * kl_object in the result. */
@@ -214,8 +215,7 @@ void watch_hurry(loop_watch *watch, int signal);
 typedef struct watched_events {
     loop_watch *watch; /* one reference; NULL: not watched */
     kl_activity activity;
-    char *names[KL_EVENT_ERROR +
-                1]; /* by event type; NULL: that type is not watched */
+    char *names[KL_EVENT_ERROR + 1]; /* by type; NULL: not watched */
 } watched_events;
 
 void watched_begin(watched_events *events, lua_State *L, const kl_event *event);

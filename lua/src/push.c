@@ -4,6 +4,7 @@
  */
 #include "binding.h"
 
+#include <stdint.h>
 #include <string.h>
 
 int push_error(lua_State *L, const kl_error *err)
@@ -80,6 +81,24 @@ void *push_with_state(lua_State *L, size_t size, const char *type)
     /* userdata, state */
     compat_setuservalue(L, -2);
     return box;
+}
+
+void *push_kept(lua_State *L, const void *address, size_t size)
+{
+    void *kept;
+
+    lua_pushlightuserdata(L, (void *)(uintptr_t)address);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    kept = lua_touserdata(L, -1);
+    if (kept == NULL) {
+        lua_pop(L, 1);
+        kept = lua_newuserdata(L, size);
+        memset(kept, 0, size);
+        lua_pushlightuserdata(L, (void *)(uintptr_t)address);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, LUA_REGISTRYINDEX);
+    }
+    return kept;
 }
 
 void push_state(lua_State *L, int index)

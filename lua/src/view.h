@@ -59,7 +59,7 @@ typedef struct whole {
 typedef struct account account;
 
 /* Pushes the account of the lua_State, a userdata; the first call makes it. */
-void push_account(lua_State *L);
+account *push_account(lua_State *L);
 /* Charges bytes for the whole, which must be on the stack. May run the
  * collector, and so finalizers. */
 void account_charge(lua_State *L, whole *owner, size_t bytes);
@@ -116,7 +116,7 @@ typedef struct texts texts;
 
 /* Pushes the open texts of the lua_State, a userdata; the first call makes
  * it. */
-void push_open_texts(lua_State *L);
+texts *push_open_texts(lua_State *L);
 /* Closes the text of a whole, in its __gc, if it is open. */
 void texts_release(texts *self, whole *owner);
 /* Closes all texts. */

@@ -6,7 +6,6 @@
  */
 #include "view.h"
 
-#include <stdint.h>
 #include <string.h>
 
 enum {
@@ -28,28 +27,11 @@ struct texts {
     size_t bytes;
 };
 
-/* The key of a lua_State's texts in the registry. */
-static const char key = 0;
-
-static texts *push_known_texts(lua_State *L)
+texts *push_open_texts(lua_State *L)
 {
-    lua_pushlightuserdata(L, (void *)(uintptr_t)&key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
-    return lua_touserdata(L, -1);
-}
+    static const char address = 0;
 
-void push_open_texts(lua_State *L)
-{
-    texts *self = push_known_texts(L);
-
-    if (self == NULL) {
-        lua_pop(L, 1);
-        self = lua_newuserdata(L, sizeof(*self));
-        *self = (texts){0};
-        lua_pushlightuserdata(L, (void *)(uintptr_t)&key);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, LUA_REGISTRYINDEX);
-    }
+    return push_kept(L, &address, sizeof(texts));
 }
 
 static void close_slot(texts *self, size_t slot)
@@ -75,7 +57,7 @@ void texts_release(texts *self, whole *owner)
 
 void texts_close(lua_State *L)
 {
-    texts *self = push_known_texts(L);
+    texts *self = push_open_texts(L);
 
     lua_pop(L, 1);
     for (size_t i = 0; i < OPEN; i++) {
@@ -97,7 +79,7 @@ static void open_another(lua_State *L, whole *owner)
 {
     kl_object *object = object_of(L, &owner->view);
     size_t length = kl_object_json_length(object);
-    texts *self = push_known_texts(L);
+    texts *self = push_open_texts(L);
     kl_error err;
 
     lua_pop(L, 1);
