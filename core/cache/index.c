@@ -126,14 +126,14 @@ static void reset_sink(kl_index_sink *sink)
 static void emit_decoded(kl_index_sink *sink, const char *string,
                          const char *end)
 {
-    size_t room = (size_t)(kl__cursor_skip(string, end) - string);
+    size_t room = (size_t)(kl_cursor_skip(string, end) - string);
     char *out = kl__buf_reserve(&sink->bytes, room);
     size_t length;
 
     if (out == NULL) {
         return;
     }
-    length = kl__cursor_decode(string, end, out);
+    length = kl_cursor_decode(string, end, out);
     if (memchr(out, '\0', length) == NULL) {
         sink->bytes.length += length;
         kl__buf_putc(&sink->bytes, '\0');
@@ -150,8 +150,8 @@ typedef struct emission {
 static bool emit_place(void *context, size_t i, const char *value)
 {
     const emission *to = context;
-    kl__scalar room;
-    const kl_value *read = kl__cursor_scalar(value, to->end, &room);
+    kl_scalar room;
+    const kl_value *read = kl_cursor_scalar(value, to->end, &room);
 
     (void)i;
     if (read != NULL) {

@@ -1,7 +1,7 @@
 /*
- * cursor.c - see cursor.h. What is passed by is skipped as bytes: strings eight
- * at a time (text.h), arrays and objects 64 at a time (cursor_leave.c). Escapes
- * are rare: cursor_decode.c.
+ * cursor.c - see kubelua/cursor.h. What is passed by is skipped as bytes:
+ * strings eight at a time (text.h), arrays and objects 64 at a time
+ * (cursor_leave.c). Escapes are rare: cursor_decode.c.
  */
 #include "json/cursor.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <yyjson.h>
 
-static_assert(sizeof(kl__scalar) == sizeof(yyjson_val),
+static_assert(sizeof(kl_scalar) == sizeof(yyjson_val),
               "a scalar has room for one value");
 
 /* `string` is at its opening quote. Returns its end. */
@@ -25,7 +25,7 @@ static const char *skip_string(const char *string, const char *end)
     return at + 1;
 }
 
-const char *kl__cursor_skip(const char *value, const char *end)
+const char *kl_cursor_skip(const char *value, const char *end)
 {
     if (*value == '"') {
         return skip_string(value, end);
@@ -39,17 +39,17 @@ const char *kl__cursor_skip(const char *value, const char *end)
     return value;
 }
 
-void kl__cursor_begin(kl__cursor *self, const char *value, const char *end)
+void kl_cursor_begin(kl_cursor *self, const char *value, const char *end)
 {
     bool has_parts = value != NULL && (*value == '{' || *value == '[');
 
-    *self = (kl__cursor){.end = end, .at = has_parts ? value : end};
+    *self = (kl_cursor){.end = end, .at = has_parts ? value : end};
 }
 
-bool kl__cursor_next(kl__cursor *self)
+bool kl_cursor_next(kl_cursor *self)
 {
     const char *at =
-        self->at != NULL ? self->at : kl__cursor_skip(self->value, self->end);
+        self->at != NULL ? self->at : kl_cursor_skip(self->value, self->end);
     bool named = self->name != NULL || *at == '{';
 
     /* At an opening bracket, a comma, a closing bracket, or the end. */
@@ -67,16 +67,16 @@ bool kl__cursor_next(kl__cursor *self)
     return true;
 }
 
-const char *kl__cursor_member(const char *value, const char *end,
-                              const char *name, size_t length)
+const char *kl_cursor_member(const char *value, const char *end,
+                             const char *name, size_t length)
 {
-    kl__cursor self;
+    kl_cursor self;
 
     if (value == NULL || *value != '{') {
         return NULL;
     }
-    kl__cursor_begin(&self, value, end);
-    while (kl__cursor_next(&self)) {
+    kl_cursor_begin(&self, value, end);
+    while (kl_cursor_next(&self)) {
         if (kl__cursor_has_name(&self, name, length)) {
             return self.value;
         }
@@ -84,15 +84,15 @@ const char *kl__cursor_member(const char *value, const char *end,
     return NULL;
 }
 
-const char *kl__cursor_element(const char *value, const char *end, size_t index)
+const char *kl_cursor_element(const char *value, const char *end, size_t index)
 {
-    kl__cursor self;
+    kl_cursor self;
 
     if (value == NULL || *value != '[') {
         return NULL;
     }
-    kl__cursor_begin(&self, value, end);
-    while (kl__cursor_next(&self)) {
+    kl_cursor_begin(&self, value, end);
+    while (kl_cursor_next(&self)) {
         if (index-- == 0) {
             return self.value;
         }
@@ -101,7 +101,7 @@ const char *kl__cursor_element(const char *value, const char *end, size_t index)
 }
 
 const kl_value *kl__cursor_string(const char *bytes, size_t length,
-                                  kl__scalar *room)
+                                  kl_scalar *room)
 {
     yyjson_val *made = (yyjson_val *)(void *)room;
 
@@ -111,7 +111,7 @@ const kl_value *kl__cursor_string(const char *bytes, size_t length,
 }
 
 static const kl_value *make_word(yyjson_type type, yyjson_subtype subtype,
-                                 kl__scalar *room)
+                                 kl_scalar *room)
 {
     yyjson_val *made = (yyjson_val *)(void *)room;
 
@@ -121,7 +121,7 @@ static const kl_value *make_word(yyjson_type type, yyjson_subtype subtype,
 
 /* The same flag as in doc.c. A byte that is no part of a number, or a NUL,
  * stands behind it. */
-static const kl_value *read_number(const char *value, kl__scalar *room)
+static const kl_value *read_number(const char *value, kl_scalar *room)
 {
     yyjson_val *made = (yyjson_val *)(void *)room;
 
@@ -131,8 +131,8 @@ static const kl_value *read_number(const char *value, kl__scalar *room)
                : NULL;
 }
 
-const kl_value *kl__cursor_scalar(const char *value, const char *end,
-                                  kl__scalar *room)
+const kl_value *kl_cursor_scalar(const char *value, const char *end,
+                                 kl_scalar *room)
 {
     const char *stop;
 
@@ -153,21 +153,5 @@ const kl_value *kl__cursor_scalar(const char *value, const char *end,
         return make_word(YYJSON_TYPE_NULL, YYJSON_SUBTYPE_NONE, room);
     default:
         return read_number(value, room);
-    }
-}
-
-kl_type kl__cursor_type(const char *value, const char *end)
-{
-    kl__scalar room;
-
-    switch (value != NULL ? *value : 'n') {
-    case '"':
-        return KL_STRING;
-    case '{':
-        return KL_OBJECT;
-    case '[':
-        return KL_ARRAY;
-    default:
-        return kl_value_type(kl__cursor_scalar(value, end, &room));
     }
 }

@@ -67,7 +67,7 @@ static size_t read_escape(const char **at, char *out)
     return put_utf8(out, point);
 }
 
-size_t kl__cursor_decode(const char *string, const char *end, char *out)
+size_t kl_cursor_decode(const char *string, const char *end, char *out)
 {
     const char *at = string + 1;
     size_t used = 0;

@@ -114,7 +114,7 @@ const char *kl__cursor_leave(const char *at, const char *end)
     for (size_t depth = 1; at < end && depth > 0;) {
         unsigned char class = kl__byte_class[(unsigned char)*at];
 
-        at = class == KL__BYTE_QUOTE ? kl__cursor_skip(at, end) : at + 1;
+        at = class == KL__BYTE_QUOTE ? kl_cursor_skip(at, end) : at + 1;
         depth += class == KL__BYTE_OPEN ? 1 : 0;
         depth -= class == KL__BYTE_CLOSE ? 1 : 0;
     }

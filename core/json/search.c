@@ -21,7 +21,7 @@ typedef struct level {
                      match one more of its parts */
     size_t depth; /* the number of the step that is next */
     size_t index; /* of the current element */
-    kl__cursor part;
+    kl_cursor part;
 } level;
 
 static bool is_match(const level *at, const kl__step *step)
@@ -84,7 +84,7 @@ static const char *leave_part(const seeker *self, const level *at)
         return self->end;
     }
     if (behind == NULL) {
-        behind = kl__cursor_skip(at->part.value, self->end);
+        behind = kl_cursor_skip(at->part.value, self->end);
     }
     return kl__cursor_leave(behind, self->end);
 }
@@ -100,8 +100,8 @@ static const char *visit(seeker *self, const char *value, size_t depth,
     if (at.set == 0 || (*value != '{' && *value != '[')) {
         return NULL;
     }
-    kl__cursor_begin(&at.part, value, self->end);
-    for (; kl__cursor_next(&at.part); at.index++) {
+    kl_cursor_begin(&at.part, value, self->end);
+    for (; kl_cursor_next(&at.part); at.index++) {
         uint64_t found = match_part(self, &at);
 
         if (found != 0) {
@@ -121,4 +121,26 @@ void kl__search_run(const kl__search *search, const char *text, const char *end)
 
     self.wanted = UINT64_MAX >> (KL__SEARCH_MOST - search->count);
     visit(&self, text, 0, self.wanted);
+}
+
+static bool take_first(void *context, size_t i, const char *value)
+{
+    const char **found = context;
+
+    (void)i;
+    *found = value;
+    return false;
+}
+
+const char *kl_cursor_path(const kl_path *path, const char *value,
+                           const char *end)
+{
+    const char *found = NULL;
+    kl__search search = {
+        .paths = &path, .count = 1, .take = take_first, .context = &found};
+
+    if (value != NULL) {
+        kl__search_run(&search, value, end);
+    }
+    return found;
 }

@@ -1,7 +1,7 @@
 /*
  * search.h - finds the values at many paths in one pass over a text, without a
  * tree: for indexes by path (cache/index.c), kl_fields (object/fields.c) and
- * kl_cursor_path (cursor_public.c).
+ * kl_cursor_path (search.c).
  */
 #ifndef KL_JSON_SEARCH_H
 #define KL_JSON_SEARCH_H

@@ -16,7 +16,7 @@
 
 typedef struct field {
     const char *at; /* in the text, during a read; NULL: not found */
-    kl__scalar scalar;
+    kl_scalar scalar;
     kl_doc *tree; /* of an array or object */
     const kl_value *value;
 } field;
@@ -93,7 +93,7 @@ static bool is_container(const char *value)
 static kl_code read_tree(field *to, const char *end, kl_error *err)
 {
     static const kl__text_shape measured = {0};
-    size_t length = (size_t)(kl__cursor_skip(to->at, end) - to->at);
+    size_t length = (size_t)(kl_cursor_skip(to->at, end) - to->at);
 
     to->tree = kl__doc_parse_measured(to->at, length, &measured, err);
     if (to->tree == NULL) {
@@ -110,15 +110,15 @@ static char *read_scalar(field *to, const char *end, char *out)
     size_t length;
 
     if (*to->at == '"') {
-        length = kl__cursor_decode(to->at, end, out);
+        length = kl_cursor_decode(to->at, end, out);
         to->value = kl__cursor_string(out, length, &to->scalar);
     } else {
-        length = (size_t)(kl__cursor_skip(to->at, end) - to->at);
+        length = (size_t)(kl_cursor_skip(to->at, end) - to->at);
         memcpy(out, to->at, length);
     }
     out[length] = '\0';
     if (*to->at != '"') {
-        to->value = kl__cursor_scalar(out, out + length, &to->scalar);
+        to->value = kl_cursor_scalar(out, out + length, &to->scalar);
     }
     return out + length + 1;
 }
@@ -132,7 +132,7 @@ static char *reserve_copies(kl_fields *fields, const char *end)
         const char *at = fields->items[i].at;
 
         if (at != NULL && !is_container(at)) {
-            room += (size_t)(kl__cursor_skip(at, end) - at) + 1;
+            room += (size_t)(kl_cursor_skip(at, end) - at) + 1;
         }
     }
     return kl__buf_reserve(&fields->copies, room);

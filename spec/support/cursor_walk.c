@@ -46,25 +46,25 @@ static void check_text(walker *self, const kl_value *tree, const kl_value *read)
 
 static void check_string(walker *self, const kl_value *tree, const char *at)
 {
-    size_t room = (size_t)(kl__cursor_skip(at, self->end) - at), length;
+    size_t room = (size_t)(kl_cursor_skip(at, self->end) - at), length;
     const char *text = kl_value_string(tree, &length);
     char *decoded = malloc(room - 2);
-    size_t written = kl__cursor_decode(at, self->end, decoded);
-    kl__scalar scalar;
+    size_t written = kl_cursor_decode(at, self->end, decoded);
+    kl_scalar scalar;
 
     check_text(self, tree, kl__cursor_string(decoded, written, &scalar));
     CLAIM(self, kl__cursor_is(at, self->end, text, length));
     CLAIM(self, !kl__cursor_is(at, self->end, text, length + 1));
     CLAIM(self, length == 0 || !kl__cursor_is(at, self->end, text, length - 1));
     CLAIM(self, memchr(at, '\\', room) == NULL ||
-                    kl__cursor_scalar(at, self->end, &scalar) == NULL);
+                    kl_cursor_scalar(at, self->end, &scalar) == NULL);
     free(decoded);
 }
 
 static void check_scalar(walker *self, const kl_value *tree, const char *at)
 {
-    kl__scalar room;
-    const kl_value *read = kl__cursor_scalar(at, self->end, &room);
+    kl_scalar room;
+    const kl_value *read = kl_cursor_scalar(at, self->end, &room);
 
     if (kl_value_type(tree) == KL_STRING) {
         check_string(self, tree, at);
@@ -100,27 +100,26 @@ typedef struct parent {
 } parent;
 
 static void walk_part(walker *self, const parent *of, const kl_value *value,
-                      kl__cursor *part, size_t index)
+                      kl_cursor *part, size_t index)
 {
-    const char *behind = kl__cursor_skip(part->value, self->end);
+    const char *behind = kl_cursor_skip(part->value, self->end);
 
     CLAIM(self, walk_value(self, value, part->value) == behind);
     if (index % 2 == 0) {
         part->at = behind;
     }
     if (*of->at == '[' && index < 40) {
-        CLAIM(self,
-              kl__cursor_element(of->at, self->end, index) == part->value);
+        CLAIM(self, kl_cursor_element(of->at, self->end, index) == part->value);
     }
 }
 
 /* The member's name finds it, unless an earlier member has the same name. */
 static void walk_name(walker *self, const parent *of, const kl_value *value,
-                      const kl_value *key, const kl__cursor *part)
+                      const kl_value *key, const kl_cursor *part)
 {
     size_t length;
     const char *name = kl_value_string(key, &length);
-    const char *found = kl__cursor_member(of->at, self->end, name, length);
+    const char *found = kl_cursor_member(of->at, self->end, name, length);
 
     check_string(self, key, part->name);
     CLAIM(self, found != NULL);
@@ -132,13 +131,13 @@ static const char *walk_parts(walker *self, const parent *of)
 {
     const kl_value *key, *value;
     kl_value_iter iter = {0};
-    kl__cursor part;
+    kl_cursor part;
     size_t index = 0;
 
-    kl__cursor_begin(&part, of->at, self->end);
+    kl_cursor_begin(&part, of->at, self->end);
     while (self->wrong == NULL &&
            (value = kl_value_next(of->tree, &iter, &key)) != NULL) {
-        CLAIM(self, kl__cursor_next(&part));
+        CLAIM(self, kl_cursor_next(&part));
         CLAIM(self, (key != NULL) == (part.name != NULL));
         if (self->wrong == NULL && key != NULL) {
             walk_name(self, of, value, key, &part);
@@ -147,8 +146,8 @@ static const char *walk_parts(walker *self, const parent *of)
             walk_part(self, of, value, &part, index++);
         }
     }
-    CLAIM(self, !kl__cursor_next(&part));
-    CLAIM(self, kl__cursor_element(of->at, self->end, index) == NULL);
+    CLAIM(self, !kl_cursor_next(&part));
+    CLAIM(self, kl_cursor_element(of->at, self->end, index) == NULL);
     check_ends(self, of->at + 1, part.at);
     return part.at;
 }
@@ -156,24 +155,28 @@ static const char *walk_parts(walker *self, const parent *of)
 static const char *walk_value(walker *self, const kl_value *tree,
                               const char *at)
 {
-    kl__cursor part;
+    kl_cursor part;
+    kl_scalar room;
 
-    CLAIM(self, kl__cursor_type(at, self->end) == kl_value_type(tree));
+    CLAIM(self, (*at == '{') == (kl_value_type(tree) == KL_OBJECT));
+    CLAIM(self, (*at == '[') == (kl_value_type(tree) == KL_ARRAY));
     if (*at == '{' || *at == '[') {
+        CLAIM(self, kl_cursor_scalar(at, self->end, &room) == NULL);
         return walk_parts(self, &(parent){tree, at});
     }
     check_scalar(self, tree, at);
-    kl__cursor_begin(&part, at, self->end);
-    CLAIM(self, !kl__cursor_next(&part));
-    CLAIM(self, kl__cursor_member(at, self->end, "", 0) == NULL);
-    CLAIM(self, kl__cursor_element(at, self->end, 0) == NULL);
-    return kl__cursor_skip(at, self->end);
+    kl_cursor_begin(&part, at, self->end);
+    CLAIM(self, !kl_cursor_next(&part));
+    CLAIM(self, kl_cursor_member(at, self->end, "", 0) == NULL);
+    CLAIM(self, kl_cursor_element(at, self->end, 0) == NULL);
+    return kl_cursor_skip(at, self->end);
 }
 
 const char *cursor_walk(const char *json, size_t length, const kl_value *tree)
 {
     char *compact = malloc(length + 1), *text;
     walker self = {0};
+    kl_scalar room;
 
     length = kl__text_compact(compact, json, length);
     text = malloc(length + 1);
@@ -182,9 +185,10 @@ const char *cursor_walk(const char *json, size_t length, const kl_value *tree)
     free(compact);
     self.end = text + length;
     CLAIM(&self, walk_value(&self, tree, text) == self.end);
-    CLAIM(&self, kl__cursor_type(NULL, self.end) == KL_NULL);
-    CLAIM(&self, kl__cursor_member(NULL, self.end, "a", 1) == NULL);
-    CLAIM(&self, kl__cursor_element(NULL, self.end, 0) == NULL);
+    CLAIM(&self,
+          kl_value_type(kl_cursor_scalar(NULL, self.end, &room)) == KL_NULL);
+    CLAIM(&self, kl_cursor_member(NULL, self.end, "a", 1) == NULL);
+    CLAIM(&self, kl_cursor_element(NULL, self.end, 0) == NULL);
     free(text);
     return self.wrong;
 }

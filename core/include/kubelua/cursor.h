@@ -6,8 +6,9 @@
  * The text is that of kl_object_json; other JSON must be valid, must not have
  * whitespace outside of strings, and must have a NUL behind it. `end` is always
  * the end of the whole text, where that NUL is. A value is given by its first
- * byte. NULL stands for a value that is not there, and is read as a JSON null.
- * All functions are thread-safe and allocate nothing.
+ * byte. NULL stands for a value that is not there: all functions read it as a
+ * JSON null, except kl_cursor_skip and kl_cursor_decode, which need a value.
+ * All are thread-safe and allocate nothing.
  */
 #ifndef KUBELUA_CURSOR_H
 #define KUBELUA_CURSOR_H
@@ -46,8 +47,9 @@ typedef struct kl_cursor {
 KL_API void kl_cursor_begin(kl_cursor *cursor, const char *value,
                             const char *end);
 
-/* Goes to the next member or element. False: there is none. A caller that knows
- * the end of the current value may set cursor->at to it before. */
+/* Goes to the next member or element. False: there is none; then cursor->at is
+ * the end of the array or object. A caller that knows the end of the current
+ * value may set cursor->at to it before: then it is not looked for. */
 KL_API bool kl_cursor_next(kl_cursor *cursor);
 
 /* Room for one value that kl_value_* can read. */

@@ -55,7 +55,7 @@ static kl_code note_value(void *context, const kl_value *value)
 /* The JSON of a value of the text, as the tree writes it. */
 static char *json_of(const char *value, const char *end)
 {
-    size_t length = (size_t)(kl__cursor_skip(value, end) - value);
+    size_t length = (size_t)(kl_cursor_skip(value, end) - value);
     kl_doc *doc = kl_doc_parse(value, length, NULL);
     char *json;
 
