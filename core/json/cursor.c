@@ -57,7 +57,8 @@ bool kl_cursor_next(kl_cursor *self)
         at++;
     }
     if (at >= self->end || *at == '}' || *at == ']') {
-        self->at = at < self->end ? at + 1 : at;
+        /* The walk ends here: another call finds nothing either. */
+        self->end = self->at = at < self->end ? at + 1 : at;
         self->value = self->name = NULL;
         return false;
     }

@@ -131,6 +131,7 @@ static const char *walk_parts(walker *self, const parent *of)
 {
     const kl_value *key, *value;
     kl_value_iter iter = {0};
+    const char *behind;
     kl_cursor part;
     size_t index = 0;
 
@@ -148,8 +149,11 @@ static const char *walk_parts(walker *self, const parent *of)
     }
     CLAIM(self, !kl_cursor_next(&part));
     CLAIM(self, kl_cursor_element(of->at, self->end, index) == NULL);
-    check_ends(self, of->at + 1, part.at);
-    return part.at;
+    behind = part.at;
+    CLAIM(self, !kl_cursor_next(&part)); /* nor is there one later */
+    CLAIM(self, part.at == behind);
+    check_ends(self, of->at + 1, behind);
+    return behind;
 }
 
 static const char *walk_value(walker *self, const kl_value *tree,

@@ -39,7 +39,7 @@ KL_API const char *kl_cursor_path(const kl_path *path, const char *value,
 typedef struct kl_cursor {
     const char *name;  /* the current member's: a string; NULL in an array */
     const char *value; /* the current one */
-    const char *end;   /* of the text */
+    const char *end;   /* of the text; after the walk: the same as `at` */
     const char *at;    /* where to go on; NULL: behind the current value */
 } kl_cursor;
 
