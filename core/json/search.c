@@ -1,8 +1,8 @@
 /*
  * search.c - see search.h. On the way down from the root, a set of bits has the
  * paths whose steps match all names so far; what no path leads to is skipped.
- * Each array or object is left as soon as all of its paths have been found in
- * it.
+ * An array or object is left as soon as every path that leads into it has its
+ * value.
  */
 #include "json/search.h"
 

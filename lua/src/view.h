@@ -16,13 +16,13 @@
 
 #include <stddef.h>
 
-/* Where a value stands: in the tree; or else in the text of its object. */
+/* Where a value stands: in the object's tree, or if `value` is NULL, in its
+ * text. */
 typedef struct place {
-    const kl_value *value; /* NULL: not in the tree */
-    uint32_t offset;       /* of its first byte in the text; or else: */
+    const kl_value *value;
+    uint32_t offset; /* of its first byte in the text; or one of these two */
 } place;
 
-/* Offsets that stand for something else. */
 #define NOWHERE 0 /* nothing was found; the object itself is at offset 0 */
 /* The metadata of an object, wherever it is: a script may read only names and
  * versions of it, which needs no text. Texts are shorter. */
@@ -135,8 +135,9 @@ place find_in_text(lua_State *L, const view *self, int index);
 /* Pushes a scalar of the text, nil for null; false: it is an array or
  * object. */
 bool push_text_scalar(lua_State *L, whole *owner, uint32_t offset);
-/* Pushes a userdata with a document of its own for a view that is read in the
- * text; its __gc unrefs it, unless the caller has done so and cleared it. */
+/* Parses the text of the view's value, and pushes a userdata with the tree of
+ * it. Its __gc unrefs the tree, unless the caller has done so and set it to
+ * NULL. */
 kl_doc **push_text_doc(lua_State *L, const view *self);
 /* Pushes a deep copy of a view that is read in the text. */
 void push_text_copy(lua_State *L, const view *self);

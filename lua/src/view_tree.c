@@ -4,9 +4,8 @@
  */
 #include "view.h"
 
-/* The parsed tree of an object takes this many times the size of its text:
- * 16 bytes a value, and the text once more. Measured: 14.9 KB for a Pod of
- * 6.9 KB. */
+/* How much larger than its text the tree of an object is: 16 bytes a value,
+ * and the text once more. Measured: 14.9 KB for a Pod of 6.9 KB. */
 enum { TREE_SHARE = 2 };
 
 static const kl_value *open_whole(lua_State *L, view *self)

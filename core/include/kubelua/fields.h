@@ -37,8 +37,9 @@ KL_API void kl_fields_free(kl_fields *fields);
 
 /*
  * Reads the values at all paths from an object; those read before are gone. The
- * object is only used during the call. What an informer does not keep of its
- * objects (kl_object_is_metadata_only, kl_object_is_pruned) is absent.
+ * object may be freed afterwards, while the values stay. A path has no value if
+ * the informer does not keep that part of its objects
+ * (kl_object_is_metadata_only, kl_object_is_pruned).
  * KL_ENOMEM: then all values are NULL.
  */
 KL_API kl_code kl_fields_read(kl_fields *fields, const kl_object *object,
