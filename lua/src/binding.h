@@ -127,11 +127,11 @@ void *test_type(lua_State *L, int index, const char *name);
 
 /* view.c: objects */
 
-/* Pushes a read-only object; takes one reference more. */
-void push_object(lua_State *L, kl_object *object);
+/* Pushes a read-only object, whose metatable is at `type`; adds a reference. */
+void push_object(lua_State *L, int type, kl_object *object);
 /* The same for an old state or a deleted object: only the script keeps it
  * alive, so the collector is told of its size. */
-void push_last_object(lua_State *L, kl_object *object);
+void push_last_object(lua_State *L, int type, kl_object *object);
 /* Pushes an object without content; the caller stores a reference to a
  * kl_object in the result. */
 kl_object **push_empty_object(lua_State *L);

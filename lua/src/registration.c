@@ -151,24 +151,43 @@ static bool pull_event(registration_box *box)
     return box->busy;
 }
 
+/* The registration at 1 of registration_next, which runs for each event: its
+ * metatable is compared with upvalue 1, without a lookup by name. */
+static registration_box *check_box_of_next(lua_State *L)
+{
+    registration_box *box = lua_touserdata(L, 1);
+
+    if (box != NULL && lua_getmetatable(L, 1)) {
+        bool is_box = lua_rawequal(L, -1, lua_upvalueindex(1));
+
+        lua_pop(L, 1);
+        if (is_box) {
+            return box;
+        }
+    }
+    return check_box(L); /* raises */
+}
+
 /* Pushes the event's name and the arguments of its handler; returns how
- * many. */
+ * many. Upvalue 2 is the metatable of objects. */
 static int push_event(lua_State *L, const kl_event *event)
 {
+    const int type = lua_upvalueindex(2);
+
     switch (event->type) {
     case KL_EVENT_ADD:
         lua_pushliteral(L, "add");
-        push_object(L, event->object);
+        push_object(L, type, event->object);
         lua_pushboolean(L, event->initial);
         return 3;
     case KL_EVENT_UPDATE:
         lua_pushliteral(L, "update");
-        push_last_object(L, event->old);
-        push_object(L, event->object);
+        push_last_object(L, type, event->old);
+        push_object(L, type, event->object);
         return 3;
     case KL_EVENT_DELETE:
         lua_pushliteral(L, "delete");
-        push_last_object(L, event->object);
+        push_last_object(L, type, event->object);
         lua_pushboolean(L, event->unknown);
         return 3;
     case KL_EVENT_SYNCED:
@@ -191,7 +210,7 @@ static int push_event(lua_State *L, const kl_event *event)
  */
 static int registration_next(lua_State *L)
 {
-    registration_box *box = check_box(L);
+    registration_box *box = check_box_of_next(L);
     int count;
 
     if (!pull_event(box)) {
@@ -324,7 +343,6 @@ void bind_registration(lua_State *L)
                                        {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"subscribe", subscribe},
-        {"registration_next", registration_next},
         {"registration_done", registration_done},
         {"registration_again", registration_again},
         {"registration_remove", registration_remove},
@@ -334,4 +352,8 @@ void bind_registration(lua_State *L)
 
     push_type(L, TYPE_REGISTRATION, methods);
     luaL_setfuncs(L, functions, 0);
+    luaL_getmetatable(L, TYPE_REGISTRATION);
+    luaL_getmetatable(L, TYPE_OBJECT); /* bind_view has made it */
+    lua_pushcclosure(L, registration_next, 2);
+    lua_setfield(L, -2, "registration_next");
 }

@@ -33,13 +33,14 @@ kl_object *object_of(lua_State *L, const view *self)
     return self->whole->object;
 }
 
-/* Pushes a whole without an object. Its metatable is on top of the stack. */
-static whole *push_whole(lua_State *L)
+/* Pushes a whole without an object. Its metatable is at `type`, an absolute
+ * index or an upvalue. */
+static whole *push_whole(lua_State *L, int type)
 {
     whole *self = compat_newuserdata(L, sizeof(*self), 0);
 
     *self = (whole){.view.whole = self};
-    lua_pushvalue(L, -2);
+    lua_pushvalue(L, type);
     lua_setmetatable(L, -2);
     return self;
 }
@@ -49,21 +50,21 @@ static whole *new_whole(lua_State *L)
     whole *self;
 
     luaL_getmetatable(L, TYPE_OBJECT);
-    self = push_whole(L);
+    self = push_whole(L, lua_gettop(L));
     lua_remove(L, -2);
     return self;
 }
 
-void push_object(lua_State *L, kl_object *object)
+void push_object(lua_State *L, int type, kl_object *object)
 {
-    whole *self = new_whole(L);
+    whole *self = push_whole(L, type);
 
     self->object = kl_object_ref(object);
 }
 
-void push_last_object(lua_State *L, kl_object *object)
+void push_last_object(lua_State *L, int type, kl_object *object)
 {
-    whole *self = new_whole(L);
+    whole *self = push_whole(L, type);
 
     self->object = kl_object_ref(object);
     account_charge(L, self, kl_object_bytes(object));
@@ -76,11 +77,14 @@ kl_object **push_empty_object(lua_State *L)
 
 void push_object_list(lua_State *L, kl_object_list *list)
 {
+    int type;
+
     lua_createtable(L, (int)list->count, 0);
     luaL_getmetatable(L, TYPE_OBJECT);
+    type = lua_gettop(L);
     /* array, metatable */
     for (size_t i = 0; i < list->count; i++) {
-        push_whole(L)->object = list->items[i];
+        push_whole(L, type)->object = list->items[i];
         list->items[i] = NULL;
         lua_rawseti(L, -3, (int)i + 1);
     }
