@@ -58,7 +58,7 @@ static inline bool kl__check_order(kl__check *check,
     wrong = (start ^ (opening | other)) & ~(open & marks->closes);
     wrong |= member & other;
     wrong |= kl__behind_keys(check, marks, *keys) ^ marks->colons;
-    return (wrong & block->live) == 0;
+    return wrong == 0;
 }
 
 /* Checks one block; `keys` gets the opening quotes of the members' names in it.
@@ -70,10 +70,11 @@ static inline bool kl__check_run(kl__check *check, const kl__check_block *block,
     uint64_t scalars = ~(marks->strings | marks->quotes | marks->opens |
                          marks->closes | marks->colons | marks->commas);
 
-    if (((marks->spaces | marks->controls | marks->high) & block->live) != 0) {
+    if (marks->rare != 0 &&
+        (marks->spaces | marks->controls | marks->high) != 0) {
         return false;
     }
-    if (((marks->escaped & block->live) | check->hex) != 0 &&
+    if ((marks->escaped | check->hex) != 0 &&
         !kl__check_escapes(check, block)) {
         return false;
     }

@@ -15,7 +15,7 @@ typedef struct kl__check_block {
     const kl__block *marks;
     const char *bytes; /* the bytes before them are still in memory */
     uint64_t objects;  /* bytes whose innermost bracket is a brace */
-    uint64_t live;     /* bytes that belong to the value */
+    int end;           /* so many of the bytes belong to the value */
 } kl__check_block;
 
 /* ---- numbers and words ---- */
@@ -63,7 +63,8 @@ static inline bool kl__is_word(const char *at, const char *end,
     return (size_t)(end - at) == length && memcmp(at, word, length) == 0;
 }
 
-static inline bool kl__is_scalar(const char *at, const char *end)
+static __attribute__((noinline)) bool kl__is_scalar(const char *at,
+                                                    const char *end)
 {
     switch (*at) {
     case 't':
@@ -102,8 +103,7 @@ static inline bool kl__check_scalars(kl__check *check,
     uint64_t starts = scalars & ~follows;
     bool is_open = check->scalar != 0;
 
-    for (uint64_t left = follows & ~scalars & block->live; left != 0;
-         left &= left - 1) {
+    for (uint64_t left = follows & ~scalars; left != 0; left &= left - 1) {
         const char *end = block->bytes + __builtin_ctzll(left);
         const char *from = block->bytes - check->scalar_length;
 
@@ -112,8 +112,7 @@ static inline bool kl__check_scalars(kl__check *check,
 
             from = block->bytes + first;
             starts &= starts - 1;
-            if (first <= KL__BLOCK_SIZE - 8 &&
-                (block->live >> (first + 7) & 1) != 0 && end - from <= 8 &&
+            if (first + 8 <= block->end && end - from <= 8 &&
                 kl__is_short_integer(from, (size_t)(end - from))) {
                 continue;
             }
@@ -141,11 +140,12 @@ static inline bool kl__is_hex(char byte)
     return kl__is_digit(byte) || (lower >= 'a' && lower <= 'f');
 }
 
-/* Refuses \uD..., too: only yyjson checks that surrogates are in pairs. */
+/* Refuses \uD..., too: only yyjson checks that surrogates are in pairs. It
+ * never reads behind the value: a quote comes first, which is no digit. */
 static inline bool kl__check_hex(const kl__check_block *block, uint64_t hex,
                                  uint64_t first)
 {
-    for (uint64_t left = hex & block->live; left != 0; left &= left - 1) {
+    for (uint64_t left = hex; left != 0; left &= left - 1) {
         int i = __builtin_ctzll(left);
 
         if (!kl__is_hex(block->bytes[i]) ||
@@ -156,16 +156,15 @@ static inline bool kl__check_hex(const kl__check_block *block, uint64_t hex,
     return true;
 }
 
-static inline bool kl__check_escapes(kl__check *check,
-                                     const kl__check_block *block)
+static __attribute__((noinline)) bool
+kl__check_escapes(kl__check *check, const kl__check_block *block)
 {
     uint64_t hex = check->hex;
     uint64_t first = check->first_hex;
 
     check->hex = 0;
     check->first_hex = 0;
-    for (uint64_t left = block->marks->escaped & block->live; left != 0;
-         left &= left - 1) {
+    for (uint64_t left = block->marks->escaped; left != 0; left &= left - 1) {
         int i = __builtin_ctzll(left);
 
         switch (block->bytes[i]) {
