@@ -134,6 +134,23 @@ uint32_t kl__table_find_item(const kl__table *table, uint32_t hash,
     return slot;
 }
 
+void kl__table_fetch(const kl__table *table, uint32_t hash)
+{
+    if (table->count > 0) {
+        uint32_t slot = home_of(table, mix_hash(table, hash));
+
+        __builtin_prefetch(&hashes_of(table)[slot]);
+        __builtin_prefetch(&table->items[slot]);
+    }
+}
+
+const void *kl__table_guess(const kl__table *table, uint32_t hash)
+{
+    uint32_t slot = first_match(table, mix_hash(table, hash));
+
+    return slot != KL__NO_SLOT ? table->items[slot] : NULL;
+}
+
 /* The least capacity for so many items. */
 static size_t capacity_for(size_t count)
 {

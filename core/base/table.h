@@ -53,6 +53,12 @@ uint32_t kl__table_find(const kl__table *table, const kl__key *key,
 uint32_t kl__table_find_item(const kl__table *table, uint32_t hash,
                              const void *item);
 
+/* For a search that comes soon: has the processor fetch what it looks at, as a
+ * large table is in no cache of the processor. */
+void kl__table_fetch(const kl__table *table, uint32_t hash);
+/* The item that a search for this hash most likely finds, or NULL. */
+const void *kl__table_guess(const kl__table *table, uint32_t hash);
+
 /* True if `extra` items can be added, and the table is not much too large. */
 bool kl__table_fits(const kl__table *table, size_t extra);
 /* Makes `to` a copy of `from` with room for `extra` more items; it may be

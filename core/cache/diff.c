@@ -14,6 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many stored objects are fetched at once; fewer than MANY are in the
+ * processor's caches anyway. */
+enum { TOGETHER = 16, MANY = 1024 };
+
 void kl__change_list_clear(kl__change_list *changes)
 {
     for (size_t i = 0; i < changes->count; i++) {
@@ -194,9 +198,33 @@ static kl_code diff_delta(kl__transaction *transaction, const kl__delta *delta)
         transaction, kl_object_resource_version(delta->object), true);
 }
 
+/* Has the processor fetch the stored objects of some deltas all at once. In a
+ * cache of a million, each search would wait for memory four times. */
+static void fetch_stored(const kl__table *objects, const kl__delta *deltas,
+                         size_t count)
+{
+    enum { LINE = 64, LINES = 3 }; /* up to the UID and the resourceVersion */
+    uint32_t hashes[TOGETHER] = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        if (deltas[i].object != NULL) {
+            hashes[i] = kl__object_key(deltas[i].object).hash;
+            kl__table_fetch(objects, hashes[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *stored = kl__table_guess(objects, hashes[i]);
+
+        for (size_t line = 0; stored != NULL && line < LINES; line++) {
+            __builtin_prefetch(stored + line * LINE);
+        }
+    }
+}
+
 kl_code kl__diff_batch(kl__transaction *transaction,
                        const kl__delta_batch *batch)
 {
+    const kl__table *objects = &transaction->indexer->objects;
     kl_code code = KL_OK;
 
     if (!kl__table_reserve(&transaction->by_key, batch->count) ||
@@ -205,6 +233,12 @@ kl_code kl__diff_batch(kl__transaction *transaction,
         return KL_ENOMEM;
     }
     for (size_t i = 0; code == KL_OK && i < batch->count; i++) {
+        if (i % TOGETHER == 0 && objects->count >= MANY) {
+            size_t left = batch->count - i;
+
+            fetch_stored(objects, &batch->items[i],
+                         left < TOGETHER ? left : TOGETHER);
+        }
         code = diff_delta(transaction, &batch->items[i]);
     }
     return code;

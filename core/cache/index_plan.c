@@ -121,7 +121,10 @@ static bool touch_buckets(kl__index_plan *plan, const kl__index_step *step)
     bool done = true;
 
     if (step->was == step->now) {
-        return true; /* the one bucket keeps its number of objects */
+        /* The one bucket keeps its number of objects. The commit looks for the
+         * object in it. */
+        kl__table_fetch(&kl__link_bucket(step->was, 0)->objects, step->hash);
+        return true;
     }
     for (size_t i = 0; done && i < kl__link_count(step->was); i++) {
         done = touch_bucket(plan, kl__link_bucket(step->was, i), false);

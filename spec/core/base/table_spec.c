@@ -50,6 +50,16 @@ static uint32_t find(const kl__table *table, const item *one)
     return kl__table_find(table, &key, text_of, NULL);
 }
 
+/* Items with equal hashes are not told apart. */
+static void assert_guess(const kl__table *table, const item *one)
+{
+    const item *guess = kl__table_guess(table, one->hash);
+
+    kl__table_fetch(table, one->hash); /* changes nothing */
+    assert_true(guess != NULL || !one->is_in);
+    assert_true(guess == NULL || (guess->is_in && guess->hash == one->hash));
+}
+
 /* Each item is found, or not found, by its key and by its address. */
 static void assert_content(const kl__table *table, const item *items)
 {
@@ -64,6 +74,7 @@ static void assert_content(const kl__table *table, const item *items)
             expected++;
             assert_ptr_equal(table->items[slot], &items[i]);
         }
+        assert_guess(table, &items[i]);
         if (items[i].is_in && table->has_links != 0) {
             assert_int_equal((uintptr_t)*kl__table_link(table, slot),
                              items[i].number);

@@ -365,6 +365,37 @@ static kl_object_list many_pods(int version)
     return list;
 }
 
+/* The objects that the deltas of a batch are about are fetched together. */
+static void a_batch_is_applied_to_a_large_cache_too(void **state)
+{
+    enum { DELTAS = 40 };
+    kl__indexer *indexer = kl__indexer_new();
+    kl__change_list changes = {0};
+    kl_object_list list = many_pods(1);
+    kl__delta deltas[DELTAS];
+    char name[16];
+
+    (void)state;
+    assert_int_equal(cache_transact_list(indexer, &list, "1", &changes), KL_OK);
+    kl__change_list_clear(&changes);
+    kl_object_list_clear(&list);
+    for (int i = 0; i < DELTAS; i++) {
+        snprintf(name, sizeof(name), "p%d", i * 41); /* the last are new */
+        deltas[i] =
+            cache_delta(KL__DELTA_UPDATED, pod_on("web", name, "n2", 10 + i));
+    }
+    kl_object_unref(deltas[3].object);
+    deltas[3] = (kl__delta){.type = KL__DELTA_BOOKMARK};
+    deltas[20].type = KL__DELTA_DELETED;
+    cache_apply(indexer, deltas, DELTAS);
+    assert_string_equal(cache_stored(indexer, "web/p0"), "10");
+    assert_string_equal(cache_stored(indexer, "web/p123"), "1");
+    assert_null(cache_stored(indexer, "web/p820"));
+    assert_string_equal(cache_stored(indexer, "web/p1599"), "49");
+    assert_int_equal(kl__indexer_count(indexer), MANY - 1 + 3);
+    cache_end(indexer);
+}
+
 /* Too many allocations to let each of them fail. */
 static void a_large_relist_without_memory_changes_nothing(void **state)
 {
@@ -415,6 +446,7 @@ int main(void)
         cmocka_unit_test(lists_are_by_namespace_and_label_sorted_by_key),
         cmocka_unit_test(a_transaction_without_commit_changes_nothing),
         cmocka_unit_test(out_of_memory_is_all_or_nothing),
+        cmocka_unit_test(a_batch_is_applied_to_a_large_cache_too),
         cmocka_unit_test(a_large_relist_without_memory_changes_nothing),
     };
 
