@@ -22,6 +22,7 @@ type contender struct {
 	isHeavy  bool // and fewer objects still, as these are
 	hasPages bool // can be told to list in pages
 	onlyPods bool // knows no other kind
+	isBlind  bool // keeps and reads nothing: the least that any client costs
 }
 
 // luaEnvironment is where a script finds the module.
@@ -51,6 +52,7 @@ const (
 	kubeRust    = "kube-rs"
 	javaScript  = "JavaScript client"
 	pythonWatch = "Python client"
+	bytesAlone  = "bytes alone"
 )
 
 func contenders(build string) []contender {
@@ -78,6 +80,8 @@ func contenders(build string) []contender {
 		{name: pythonWatch, isSlow: true, isHeavy: true, hasPages: true, onlyPods: true,
 			command: []string{program("venv/bin/python"),
 				filepath.Join(here, "python", "watcher.py"), "SERVER", "LISTING"}},
+		{name: bytesAlone, onlyPods: true, isBlind: true,
+			command: []string{program("bytes"), "SERVER"}},
 		cContender(inCPlain, "plain"), cContender(inC, "packed"),
 		lua(inLuaJIT, "luajit", "5.1"), lua(inLua54, "lua5.4", "5.4"),
 	}

@@ -56,8 +56,8 @@ local function delays(_, there)
     return markdown(there, wanted)
 end
 
-local function relist(results, there)
-    return markdown(there, {
+local function relist(results)
+    return markdown(figures.having(results, "relist_cpu"), {
         { "CPU an object", us "relist_cpu" },
         { "relative", relative(results, "relist_cpu") },
         { "events delivered", function(contender)
@@ -118,7 +118,7 @@ local function classic(results, there)
         ("### From the write to the handler\n\nSteady: %d changes, one every %d ms. Burst: %d, %d "
             .. "at once every %d ms.\n"):format(steady.count, steady.pause_ms, bursts.count,
             bursts.burst, bursts.pause_ms), delays(results, there),
-        "### A list of which nothing is new, after 410 Gone\n", relist(results, there),
+        "### A list of which nothing is new, after 410 Gone\n", relist(results),
     }, "\n")
 end
 
