@@ -322,13 +322,26 @@ static void end_finished(kl__curl_transport *transport)
     }
 }
 
+/* Pauses a transfer over HTTP/1 whose window is full. */
+static void pause_full(kl__curl_stream *stream)
+{
+    if (stream->easy != NULL && kl__curl_fills_window(stream)) {
+        stream->held = true;
+        /* If it fails, curl delivers more, and on_body has it keep that. */
+        (void)curl_easy_pause(stream->easy, CURLPAUSE_RECV);
+    }
+}
+
 static void deliver_news(kl__curl_transport *transport)
 {
     kl__list *node;
 
     while ((node = kl__list_shift(&transport->news)) != NULL) {
-        kl__curl_stream_deliver(
-            KL__CONTAINER(node, kl__curl_stream, news_node));
+        kl__curl_stream *stream =
+            KL__CONTAINER(node, kl__curl_stream, news_node);
+
+        pause_full(stream);
+        kl__curl_stream_deliver(stream);
     }
 }
 

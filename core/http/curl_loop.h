@@ -207,6 +207,9 @@ void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure);
  * arrived. A reader that wakes while the mutex is held would only wait again.
  */
 void kl__curl_stream_unlock_and_tell(kl__curl_stream *stream);
+/* True if a transfer over HTTP/1 has filled its window: then it counts as
+ * paused, and the caller pauses it. On the loop, after its turn of reading. */
+bool kl__curl_fills_window(kl__curl_stream *stream);
 /* Tells the reader that bytes have come; or carries out its turn. On the loop.
  */
 void kl__curl_stream_deliver(kl__curl_stream *stream);

@@ -12,7 +12,10 @@ enum {
     SHORT_ANSWER = 64 * 1024,
     /* Fewer bytes than this are few: see kl__stream_turn. As many are what curl
      * reads at once, and more are likely to follow. */
-    LENT_MAX = 16 * 1024
+    LENT_MAX = 16 * 1024,
+    /* Over HTTP/1, so many bytes beyond the window are taken before curl has to
+     * keep any: what it reads in one turn of the loop, and then some. */
+    BEYOND_WINDOW = 128 * 1024
 };
 
 /* ---- waking the reader ---- */
@@ -170,6 +173,33 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
     return length;
 }
 
+/* True if a stream with unread bytes has no room for `length` more. Over HTTP/1
+ * the loop pauses such a transfer after its turn (kl__curl_fills_window), so
+ * that curl keeps nothing: it would copy twice what it keeps. */
+static bool is_full(const kl__curl_stream *stream, size_t unread, size_t length)
+{
+    size_t room = stream->window;
+
+    if (!stream->head.response.http2) {
+        room += BEYOND_WINDOW;
+    }
+    return unread > 0 && unread + length > room;
+}
+
+bool kl__curl_fills_window(kl__curl_stream *stream)
+{
+    bool fills;
+
+    kl__mutex_lock(&stream->mutex);
+    fills = !stream->head.response.http2 && !atomic_load(&stream->paused) &&
+            atomic_load(&stream->unread) > stream->window;
+    if (fills) {
+        atomic_store(&stream->paused, true);
+    }
+    kl__mutex_unlock(&stream->mutex);
+    return fills;
+}
+
 /*
  * Called with a part of the body. A stream without unread bytes always accepts
  * it; a stream with unread bytes pauses when its window is full, and its
@@ -192,7 +222,7 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
     note_byte(stream);
     kl__mutex_lock(&stream->mutex);
     unread = atomic_load(&stream->unread); /* the reader may lower it now */
-    if (!stream->resuming && unread > 0 && unread + length > stream->window) {
+    if (!stream->resuming && is_full(stream, unread, length)) {
         atomic_store(&stream->paused, true);
         stream->held = true;
         has_news = true; /* a reader with at_end must now make room */

@@ -149,10 +149,11 @@ static inline kl_code kl__stream_response(kl__stream *stream,
  * Blocks until bytes have arrived, and copies up to `size` of them, decoded
  * (gzip, also concatenated members). KL_OK with *length 0 is the clean end of
  * the body; a body that breaks off is KL_EUNAVAILABLE. Other codes as above. If
- * the reader does not read, its own transfer pauses after `window` bytes; other
- * transfers go on. (Over HTTP/2, libcurl buffers more for a paused stream of a
- * connection that other streams use: up to 32 MB before version 8. These bytes
- * come at once on resuming.)
+ * the reader does not read, its own transfer pauses after `window` bytes and
+ * what was read with the last of them, mostly 64 KB; other transfers go on.
+ * (Over HTTP/2, libcurl buffers more for a paused stream of a connection that
+ * other streams use: up to 32 MB before version 8. These bytes come at once on
+ * resuming.)
  */
 static inline kl_code kl__stream_read(kl__stream *stream, char *buffer,
                                       size_t size, size_t *length,
