@@ -75,7 +75,7 @@ int64_t kl__packer_pack_due(kl__packer *self, int64_t now_ms, size_t most)
          i < most && due_ms <= now_ms && settle_oldest(self, now_ms); i++) {
         due_ms = kl__young_due(&self->young);
     }
-    if (due_ms > now_ms || kl__young_count(&self->young) == 0) {
+    if (due_ms > now_ms || kl__young_is_empty(&self->young)) {
         free_slabs(self);
         due_ms = kl__young_due(&self->young);
     }

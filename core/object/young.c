@@ -151,6 +151,16 @@ int64_t kl__young_due(kl__young *self)
     return due_ms;
 }
 
+bool kl__young_is_empty(kl__young *self)
+{
+    bool is_empty;
+
+    kl__mutex_lock(&links);
+    is_empty = kl__list_empty(&self->objects);
+    kl__mutex_unlock(&links);
+    return is_empty;
+}
+
 size_t kl__young_count(kl__young *self)
 {
     size_t count = 0;
@@ -189,7 +199,7 @@ void kl__young_put_back(kl__young *self, kl_object *object, int64_t due_ms)
 
 size_t kl__young_free_slabs(kl__young *self)
 {
-    bool is_last = kl__young_count(self) == 0;
+    bool is_last = kl__young_is_empty(self);
     size_t before = self->bytes;
     kl__text_slab *previous = NULL;
     kl__text_slab *slab = self->oldest;

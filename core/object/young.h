@@ -42,6 +42,8 @@ kl_object *kl__young_add(kl__young *self, const kl_object *object,
  * be freed. INT64_MAX: neither. */
 int64_t kl__young_due(kl__young *self);
 
+bool kl__young_is_empty(kl__young *self);
+
 /* The number of objects in the queue; takes as long as they are many. */
 size_t kl__young_count(kl__young *self);
 
