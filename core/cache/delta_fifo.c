@@ -165,52 +165,68 @@ static void wake_waiters(void *arg)
     kl__mutex_unlock(&fifo->mutex);
 }
 
-static kl_code wait_room_locked(kl__delta_fifo *fifo, int64_t timeout_ms,
-                                kl__cancel *cancel)
+/* KL_ETIMEOUT: there is no room now. */
+static kl_code find_room_locked(const kl__delta_fifo *fifo,
+                                const kl__cancel *cancel)
 {
-    int64_t deadline = kl__clock_after(fifo->clock, timeout_ms);
-    bool in_time = true;
-
-    for (;;) {
-        if (fifo->closed) {
-            return KL_ECLOSED;
-        }
-        if (kl__cancel_fired(cancel)) {
-            return KL_ECANCELED;
-        }
-        if (fifo->bounded < fifo->bound) {
-            return KL_OK;
-        }
-        if (!in_time) {
-            return KL_ETIMEOUT;
-        }
-        /* While the producer gathers, the consumer may sleep although the queue
-         * is full. */
-        kl__cond_broadcast(&fifo->filled);
-        in_time =
-            kl__clock_wait(fifo->clock, &fifo->drained, &fifo->mutex, deadline);
+    if (fifo->closed) {
+        return KL_ECLOSED;
     }
+    if (kl__cancel_fired(cancel)) {
+        return KL_ECANCELED;
+    }
+    return fifo->bounded < fifo->bound ? KL_OK : KL_ETIMEOUT;
 }
 
-/* Waits for room, then queues `delta` (NULL: only waits). Takes the delta if it
- * succeeds. */
-static kl_code push_bounded(kl__delta_fifo *fifo, const kl__delta *delta,
-                            int64_t timeout_ms, kl__cancel *cancel)
+/* Queues `delta` (NULL: nothing) if `code` is KL_OK, and unlocks. */
+static kl_code append_and_unlock(kl__delta_fifo *fifo, kl_code code,
+                                 const kl__delta *delta)
+{
+    if (code == KL_OK && delta != NULL) {
+        code = append_locked(fifo, delta);
+    }
+    unlock_and_tell(fifo);
+    return code;
+}
+
+static kl_code push_when_room(kl__delta_fifo *fifo, const kl__delta *delta,
+                              int64_t timeout_ms, kl__cancel *cancel)
 {
     kl__cancel_hook hook = {.wake = wake_waiters, .arg = fifo};
+    int64_t deadline = kl__clock_after(fifo->clock, timeout_ms);
+    bool in_time = true;
     kl_code code;
 
     if (!kl__cancel_add(cancel, &hook)) {
         return KL_ECANCELED;
     }
     kl__mutex_lock(&fifo->mutex);
-    code = wait_room_locked(fifo, timeout_ms, cancel);
-    if (code == KL_OK && delta != NULL) {
-        code = append_locked(fifo, delta);
+    while ((code = find_room_locked(fifo, cancel)) == KL_ETIMEOUT && in_time) {
+        /* While the producer gathers, the consumer may sleep although the queue
+         * is full. */
+        kl__cond_broadcast(&fifo->filled);
+        in_time =
+            kl__clock_wait(fifo->clock, &fifo->drained, &fifo->mutex, deadline);
     }
-    unlock_and_tell(fifo);
+    code = append_and_unlock(fifo, code, delta);
     kl__cancel_remove(cancel, &hook);
     return code;
+}
+
+/* Waits for room, then queues `delta` (NULL: only waits). Takes the delta if it
+ * succeeds. Mostly there is room, and no need of a hook or a deadline. */
+static kl_code push_bounded(kl__delta_fifo *fifo, const kl__delta *delta,
+                            int64_t timeout_ms, kl__cancel *cancel)
+{
+    kl_code code;
+
+    kl__mutex_lock(&fifo->mutex);
+    code = find_room_locked(fifo, cancel);
+    if (code == KL_ETIMEOUT) {
+        kl__mutex_unlock(&fifo->mutex);
+        return push_when_room(fifo, delta, timeout_ms, cancel);
+    }
+    return append_and_unlock(fifo, code, delta);
 }
 
 kl_code kl__delta_fifo_push(kl__delta_fifo *fifo, kl__delta_type type,

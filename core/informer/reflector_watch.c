@@ -195,7 +195,8 @@ static void set_gathering(kl__reflector *self, kl__attempt *now, bool gathers)
 
 static void note_health(kl__reflector *self, const kl__attempt *now)
 {
-    if (kl__reflector_now(self) - now->began >= KL__HEALTHY_MS) {
+    if (!kl__backoff_at_rest(&self->backoff) &&
+        kl__reflector_now(self) - now->began >= KL__HEALTHY_MS) {
         kl__reflector_healthy(self);
     }
 }
