@@ -372,7 +372,7 @@ static void outlines_do_not_depend_on_the_instructions(void **state)
 /* Some blocks are read before the end of the object in them is found. */
 static void bytes_behind_an_object_do_not_change_its_outline(void **state)
 {
-    static const char kinds[] = "\\{}[]\":, \n\x01\x80,1nu";
+    static const char bytes[] = "\\{}[]\":, \n\x01\x80,1nu";
     writer text;
 
     (void)state;
@@ -394,7 +394,7 @@ static void bytes_behind_an_object_do_not_change_its_outline(void **state)
             size_t first = text.length < length + 64 ? 1 : 0;
 
             text.text[text.length++] =
-                kinds[first + any(sizeof(kinds) - 1 - first)];
+                bytes[first + any(sizeof(bytes) - 1 - first)];
         }
         for (size_t way = KL__SKIP_SSE2; way <= KL__SKIP_AVX512; way++) {
             if (kl__skip_has((kl__skip_way)way)) {
