@@ -23,10 +23,11 @@ struct kl_event_queue {
     /* Guards what follows; rank QUEUE. */
     kl__mutex mutex;
     kl__list ready;
-    bool is_armed; /* the descriptor was written for `ready` */
+    bool is_armed; /* the descriptor is written for `ready`, or will be */
 
-    /* Calls of kl_event_queue_wake that have begun, and that have written the
-     * descriptor; if both numbers are equal, no write is still to come. */
+    /* Writes of the descriptor, by kl_event_queue_wake and for `ready`, that
+     * have begun, and that are done; if both numbers are equal, no write is
+     * still to come. */
     atomic_uint wakes_begun;
     atomic_uint wakes_done;
     unsigned wakes_cleared; /* as many were cleared; guarded by the mutex */
@@ -101,17 +102,31 @@ int kl_event_queue_fd(const kl_event_queue *queue)
     return kl__wakeup_fd(&queue->wakeup);
 }
 
+/* Ends a write of the descriptor, which a mutex need not guard: the owner wakes
+ * up during the write, and would wait for that mutex next. */
+static void write_begun(kl_event_queue *queue)
+{
+    kl__wakeup_set(&queue->wakeup);
+    atomic_fetch_add(&queue->wakes_done, 1);
+}
+
 void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
 {
+    bool must_write = false;
+
     kl__mutex_lock(&queue->mutex);
     if (kl__list_empty(&ready->node)) {
         kl__list_append(&queue->ready, &ready->node);
-        if (!queue->is_armed) {
-            queue->is_armed = true;
-            kl__wakeup_set(&queue->wakeup);
-        }
+        must_write = !queue->is_armed;
+    }
+    if (must_write) {
+        queue->is_armed = true;
+        atomic_fetch_add(&queue->wakes_begun, 1);
     }
     kl__mutex_unlock(&queue->mutex);
+    if (must_write) {
+        write_begun(queue);
+    }
 }
 
 /* If nothing is ready, makes the descriptor unreadable; this also clears a
@@ -129,7 +144,7 @@ static void disarm_locked(kl_event_queue *queue)
      * so it is not counted as cleared. */
     done = atomic_load(&queue->wakes_done);
     begun = atomic_load(&queue->wakes_begun);
-    if (queue->is_armed || begun != queue->wakes_cleared) {
+    if (begun != queue->wakes_cleared) {
         queue->is_armed = false;
         kl__wakeup_clear(&queue->wakeup);
     }
@@ -177,8 +192,7 @@ void kl_event_queue_wake(kl_event_queue *queue)
 {
     if (!is_stale(queue)) {
         atomic_fetch_add(&queue->wakes_begun, 1);
-        kl__wakeup_set(&queue->wakeup);
-        atomic_fetch_add(&queue->wakes_done, 1);
+        write_begun(queue);
     }
 }
 

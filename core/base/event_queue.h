@@ -21,7 +21,8 @@ void kl__event_queue_ref(kl_event_queue *queue);
 void kl__event_queue_unref(kl_event_queue *queue);
 
 /* Appends `ready` to the queue's list, unless it is in the list already. Locks
- * the queue's mutex, rank QUEUE. */
+ * the queue's mutex, rank QUEUE, and writes the descriptor after that: until
+ * the call returns, the caller keeps the queue alive. */
 void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready);
 
 /* Removes `ready` from the queue; afterwards the queue keeps no pointer to

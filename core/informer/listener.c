@@ -117,10 +117,18 @@ static bool can_deliver_locked(const kl__listener *listener)
            listener->tracker.outstanding == 0;
 }
 
+/* True: the caller calls `wake`. */
+static bool awaken_locked(kl__listener *listener)
+{
+    bool must_wake = !listener->is_awake && can_deliver_locked(listener);
+
+    listener->is_awake |= must_wake;
+    return must_wake;
+}
+
 static void wake_locked(kl__listener *listener)
 {
-    if (!listener->is_awake && can_deliver_locked(listener)) {
-        listener->is_awake = true;
+    if (awaken_locked(listener)) {
         listener->options.wake(listener->options.context);
     }
 }
@@ -192,6 +200,7 @@ static void push_synced_locked(kl__listener *listener)
 bool kl__listener_push(kl__listener *listener, const kl__change_list *changes,
                        bool initial)
 {
+    bool must_wake = false;
     bool had_merged;
     bool begins;
 
@@ -204,10 +213,14 @@ bool kl__listener_push(kl__listener *listener, const kl__change_list *changes,
         if (initial) {
             push_synced_locked(listener);
         }
-        wake_locked(listener);
+        must_wake = awaken_locked(listener);
     }
     begins = listener->has_merged && !had_merged;
     kl__mutex_unlock(&listener->mutex);
+    if (must_wake) {
+        /* The owner runs before `wake` returns, and locks the mutex. */
+        listener->options.wake(listener->options.context);
+    }
     return begins;
 }
 

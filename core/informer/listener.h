@@ -15,8 +15,9 @@ typedef struct kl__listener_options {
     size_t backlog;    /* the number of notes that may wait before new ones are
                           merged */
     bool every_change; /* never merge */
-    /* Called when an event can be pulled again after `next` returned false;
-     * with the mutex held, on any thread. */
+    /* Called when an event can be pulled again after `next` returned false; on
+     * any thread, which holds the distribute lock or the mutex: so the owner is
+     * not freed meanwhile. */
     void (*wake)(void *context);
     void *context;
 } kl__listener_options;
