@@ -77,16 +77,26 @@ static void log_merging(const kl__processor *processor, kl__buf *names)
     kl__buf_deinit(names);
 }
 
+/* What is special about a transaction. */
+typedef struct manner {
+    bool is_list;
+    bool at_once; /* it does not wait for the distribute lock */
+} manner;
+
 /* Changes the cache and pushes to the listeners. False: an index was added
  * meanwhile; the caller refreshes the transaction and tries again. */
 static bool commit_locked(kl__processor *processor,
-                          kl__transaction *transaction, bool initial,
+                          kl__transaction *transaction, const manner *how,
                           kl__buf *merging)
 {
     if (!kl__transaction_commit(transaction)) {
         return false;
     }
-    push_locked(processor, kl__transaction_changes(transaction), initial,
+    if (how->is_list) {
+        /* Before the events: a handler that gets one may ask for the number. */
+        kl__health_changed(processor->health, true);
+    }
+    push_locked(processor, kl__transaction_changes(transaction), false,
                 merging);
     return true;
 }
@@ -99,16 +109,14 @@ static bool commit_first_locked(kl__processor *processor,
     bool is_done;
 
     kl__health_begin_sync(processor->health);
-    is_done = commit_locked(processor, transaction, true, merging);
+    is_done = kl__transaction_commit(transaction);
+    if (is_done) {
+        push_locked(processor, kl__transaction_changes(transaction), true,
+                    merging);
+    }
     kl__health_end_sync(processor->health, is_done);
     return is_done;
 }
-
-/* What is special about a transaction. */
-typedef struct manner {
-    bool is_list;
-    bool at_once; /* it does not wait for the distribute lock */
-} manner;
 
 static bool lock_distribute(kl__processor *processor, const manner *how)
 {
@@ -140,13 +148,13 @@ static kl_code try_transaction(kl__processor *processor,
     } else if (is_first) {
         *is_done = commit_first_locked(processor, transaction, &merging);
     } else {
-        *is_done = commit_locked(processor, transaction, false, &merging);
+        *is_done = commit_locked(processor, transaction, how, &merging);
     }
     free_spares_locked(processor);
     kl__mutex_unlock(&processor->distribute);
     log_merging(processor, &merging);
-    if (*is_done && !is_first) {
-        kl__health_changed(processor->health, how->is_list);
+    if (*is_done && !how->is_list) {
+        kl__health_changed(processor->health, false);
     }
     return code;
 }

@@ -54,7 +54,7 @@ void kl__health_end_sync(kl__health *health, bool has_synced);
 
 /* Wakes the queues that wait for a change of the cache, and counts a list
  * (`is_list`). The informer thread calls it after each change but the first
- * list. */
+ * list; after a list before any handler gets its events. */
 void kl__health_changed(kl__health *health, bool is_list);
 
 /* Returns has_synced, and counts the lists that were applied to the cache. */

@@ -2,8 +2,10 @@
  * processor_threads_spec.c - several threads at once: an informer that changes
  * the cache, handlers that are slow, that see every change, that join late or
  * that leave, and readers of the cache. In every schedule, each handler sees a
- * valid history and ends with what the cache holds.
+ * valid history and ends with what the cache holds. What an event may ask for
+ * is there before it.
  */
+#include "gate.h"
 #include "kubelua/memory.h"
 #include "pods.h"
 #include "processor_rig.h"
@@ -20,7 +22,14 @@
 
 #include <cmocka.h>
 
-enum { CHANGES = 3000, KEYS = 12, SLOW = 2, JOINS = 60, INDEXES = 12 };
+enum {
+    CHANGES = 3000,
+    KEYS = 12,
+    SLOW = 2,
+    JOINS = 60,
+    INDEXES = 12,
+    LISTS = 500
+};
 
 typedef struct stage {
     processor_rig rig;
@@ -367,10 +376,53 @@ static void every_handler_ends_with_the_final_state(void **state)
     rig_end(&self.rig);
 }
 
+/* A handler that asks, at each event of a list, for the number of lists. */
+typedef struct counter {
+    processor_rig rig;
+    gate seen;
+    uint64_t lists; /* at the last event */
+} counter;
+
+static void count_lists(void *context, kl_object *old, kl_object *object)
+{
+    counter *self = context;
+
+    (void)old;
+    (void)object;
+    kl__health_count_lists(self->rig.health, &self->lists);
+    gate_pass(&self->seen);
+}
+
+/* By the number a controller knows that what it remembers may be of another
+ * history of the cluster. */
+static void
+a_handler_that_gets_an_event_of_a_list_finds_it_counted(void **state)
+{
+    counter self = {.rig = rig_begin()};
+    kl_registration *registration;
+
+    (void)state;
+    gate_init(&self.seen);
+    registration = rig_handle(
+        &self.rig, &(kl_handler){.update = count_lists, .context = &self},
+        NULL);
+    rig_replace(&self.rig, pod_list(1, twin("y", 1)), "1");
+    for (int list = 2; list <= LISTS; list++) {
+        rig_replace(&self.rig, pod_list(1, twin("y", list)), "1");
+        assert_true(gate_await(&self.seen, list - 1));
+        assert_int_equal(self.lists, list);
+    }
+    kl_registration_remove(registration);
+    rig_end(&self.rig);
+    gate_deinit(&self.seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_handler_ends_with_the_final_state),
+        cmocka_unit_test(
+            a_handler_that_gets_an_event_of_a_list_finds_it_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
