@@ -25,12 +25,11 @@ struct kl_event_queue {
     kl__list ready;
     bool is_armed; /* the descriptor is written for `ready`, or will be */
 
-    /* Writes of the descriptor, by kl_event_queue_wake and for `ready`, that
-     * have begun, and that are done; if both numbers are equal, no write is
-     * still to come. */
-    atomic_uint wakes_begun;
-    atomic_uint wakes_done;
-    unsigned wakes_cleared; /* as many were cleared; guarded by the mutex */
+    /* Writes of the descriptor that have begun, and that are done; if both
+     * numbers are equal, no write is still to come. */
+    atomic_uint writes_begun;
+    atomic_uint writes_done;
+    unsigned writes_cleared; /* as many were cleared; guarded by the mutex */
 };
 
 kl_event_queue *kl_event_queue_new(kl_error *err)
@@ -47,8 +46,8 @@ kl_event_queue *kl_event_queue_new(kl_error *err)
         return NULL;
     }
     atomic_init(&queue->references, 1);
-    atomic_init(&queue->wakes_begun, 0);
-    atomic_init(&queue->wakes_done, 0);
+    atomic_init(&queue->writes_begun, 0);
+    atomic_init(&queue->writes_done, 0);
     queue->made_in = kl__process_here();
     kl__mutex_init(&queue->mutex, KL__RANK_QUEUE);
     kl__list_init(&queue->ready);
@@ -102,12 +101,12 @@ int kl_event_queue_fd(const kl_event_queue *queue)
     return kl__wakeup_fd(&queue->wakeup);
 }
 
-/* Ends a write of the descriptor, which a mutex need not guard: the owner wakes
- * up during the write, and would wait for that mutex next. */
-static void write_begun(kl_event_queue *queue)
+/* Writes the descriptor; writes_begun counts it already. Called without the
+ * mutex: the owner may wake up during the write, and locks it next. */
+static void write_descriptor(kl_event_queue *queue)
 {
     kl__wakeup_set(&queue->wakeup);
-    atomic_fetch_add(&queue->wakes_done, 1);
+    atomic_fetch_add(&queue->writes_done, 1);
 }
 
 void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
@@ -121,11 +120,11 @@ void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
     }
     if (must_write) {
         queue->is_armed = true;
-        atomic_fetch_add(&queue->wakes_begun, 1);
+        atomic_fetch_add(&queue->writes_begun, 1);
     }
     kl__mutex_unlock(&queue->mutex);
     if (must_write) {
-        write_begun(queue);
+        write_descriptor(queue);
     }
 }
 
@@ -142,14 +141,14 @@ static void disarm_locked(kl_event_queue *queue)
     }
     /* In this order: a wake-up that begins between the two makes them differ,
      * so it is not counted as cleared. */
-    done = atomic_load(&queue->wakes_done);
-    begun = atomic_load(&queue->wakes_begun);
-    if (begun != queue->wakes_cleared) {
+    done = atomic_load(&queue->writes_done);
+    begun = atomic_load(&queue->writes_begun);
+    if (begun != queue->writes_cleared) {
         queue->is_armed = false;
         kl__wakeup_clear(&queue->wakeup);
     }
     if (done == begun) {
-        queue->wakes_cleared = begun;
+        queue->writes_cleared = begun;
     }
 }
 
@@ -191,8 +190,8 @@ kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
 void kl_event_queue_wake(kl_event_queue *queue)
 {
     if (!is_stale(queue)) {
-        atomic_fetch_add(&queue->wakes_begun, 1);
-        write_begun(queue);
+        atomic_fetch_add(&queue->writes_begun, 1);
+        write_descriptor(queue);
     }
 }
 

@@ -53,8 +53,8 @@ void kl__health_begin_sync(kl__health *health);
 void kl__health_end_sync(kl__health *health, bool has_synced);
 
 /* Wakes the queues that wait for a change of the cache, and counts a list
- * (`is_list`). The informer thread calls it after each change but the first
- * list; after a list before any handler gets its events. */
+ * (`is_list`). Called after each change but the first list; for a list with the
+ * distribute lock held, before its events are pushed. */
 void kl__health_changed(kl__health *health, bool is_list);
 
 /* Returns has_synced, and counts the lists that were applied to the cache. */

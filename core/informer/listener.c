@@ -218,7 +218,7 @@ bool kl__listener_push(kl__listener *listener, const kl__change_list *changes,
     begins = listener->has_merged && !had_merged;
     kl__mutex_unlock(&listener->mutex);
     if (must_wake) {
-        /* The owner runs before `wake` returns, and locks the mutex. */
+        /* The owner may run before `wake` returns, and locks the mutex. */
         listener->options.wake(listener->options.context);
     }
     return begins;

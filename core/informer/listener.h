@@ -16,8 +16,8 @@ typedef struct kl__listener_options {
                           merged */
     bool every_change; /* never merge */
     /* Called when an event can be pulled again after `next` returned false; on
-     * any thread, which holds the distribute lock or the mutex: so the owner is
-     * not freed meanwhile. */
+     * any thread. The listener is not closed meanwhile: the thread holds the
+     * distribute lock (`push`) or the mutex. */
     void (*wake)(void *context);
     void *context;
 } kl__listener_options;
@@ -37,8 +37,8 @@ typedef struct kl__listener {
     size_t reserved; /* keys that the last reserve made room for */
     kl__sync_tracker tracker;
     bool is_paused; /* true until `open`: no event can be pulled */
-    bool is_awake;  /* `wake` was called, and `next` has not returned false
-                       since */
+    bool is_awake;  /* `wake` was or will be called, and `next` has not
+                       returned false since */
     bool is_closed;
     bool has_merged; /* it has merged a change at least once */
 

@@ -15,8 +15,9 @@
  * - A tag is returned once when its registration, request or program becomes
  *   ready, however many events follow (edge-triggered); tags come in the order
  *   in which they became ready.
- * - The descriptor is readable as long as a tag waits or a wake-up is pending
- *   (level-triggered). It stays the same for the queue's life.
+ * - The descriptor becomes readable right after a tag begins to wait or a
+ *   wake-up comes, and stays so as long (level-triggered). A wait may also end
+ *   for nothing. The descriptor is the same for the queue's life.
  * - A wake-up that comes before the wait ends the next wait, unless
  *   kl_event_queue_next returns NULL in between.
  * - All calls but kl_event_queue_free are thread-safe.
@@ -51,7 +52,8 @@ KL_API bool kl_event_queue_is_fed(const kl_event_queue *queue);
 
 /* Drops the caller's use of the queue. The queue is freed when nothing else
  * uses it: its last registration is removed, and its last request or program is
- * freed. NULL is fine. */
+ * freed. NULL is fine. No other call with the queue may run or follow, also not
+ * kl_event_queue_wake or kl_event_queue_again of another thread. */
 KL_API void kl_event_queue_free(kl_event_queue *queue);
 
 /* The descriptor to poll for reading. The queue owns it. Thread-safe. */
