@@ -127,20 +127,29 @@ static bool take_first(void *context, size_t i, const char *value)
 {
     const char **found = context;
 
-    (void)i;
-    *found = value;
+    found[i] = value;
     return false;
+}
+
+void kl_cursor_paths(const kl_path *const *paths, size_t count,
+                     const char *value, const char *end, const char **found)
+{
+    kl__search search = {
+        .paths = paths, .count = count, .take = take_first, .context = found};
+
+    for (size_t i = 0; i < count; i++) {
+        found[i] = NULL;
+    }
+    if (value != NULL) {
+        kl__search_run(&search, value, end);
+    }
 }
 
 const char *kl_cursor_path(const kl_path *path, const char *value,
                            const char *end)
 {
-    const char *found = NULL;
-    kl__search search = {
-        .paths = &path, .count = 1, .take = take_first, .context = &found};
+    const char *found;
 
-    if (value != NULL) {
-        kl__search_run(&search, value, end);
-    }
+    kl_cursor_paths(&path, 1, value, end, &found);
     return found;
 }

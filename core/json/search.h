@@ -1,18 +1,19 @@
 /*
  * search.h - finds the values at many paths in one pass over a text, without a
- * tree: for indexes by path (cache/index.c), kl_fields (object/fields.c) and
- * kl_cursor_path (search.c).
+ * tree: for indexes by path (cache/index.c), kl_fields (object/fields.c),
+ * kl_cursor_path and kl_cursor_paths (search.c).
  */
 #ifndef KL_JSON_SEARCH_H
 #define KL_JSON_SEARCH_H
 
+#include "kubelua/cursor.h"
 #include "kubelua/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KL__SEARCH_MOST = 64 };
+enum { KL__SEARCH_MOST = KL_CURSOR_PATHS };
 
 /* What is searched for; constant while a search runs. */
 typedef struct kl__search {

@@ -27,8 +27,8 @@ local values = require "kubelua.values"
 ---@field metadata any
 ---@field spec any
 ---@field status any
----@field get fun(self, path: string): any the value at the path; nil if a part of the path is
----missing
+---@field get fun(self, ...: string): ... the value at each path, in one search for up to 64 of
+---them; nil if a part of the path is missing
 ---@field table fun(self): table a copy as Lua tables, which may be changed
 ---@field json fun(self): string
 ---@field [string] any

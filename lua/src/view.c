@@ -303,6 +303,7 @@ void bind_view(lua_State *L)
     luaL_setfuncs(L, functions, 0);
     push_type(L, TYPE_VIEW, methods);
     push_type(L, TYPE_OBJECT, methods);
+    bind_view_path(L);
     bind_view_walk(L);
     /* module, methods */
     complete_view_type(L, TYPE_VIEW, part_index);

@@ -2,7 +2,8 @@
  * view.h - objects as Lua sees them: read-only userdata over the JSON of an
  * object. view.c makes them, view_index.c reads single fields; view_text.c
  * reads them in the text of an object, view_tree.c in its parsed tree;
- * view_walk.c has pairs, ipairs, paths and copies.
+ * view_path.c reads the values at paths; view_walk.c has pairs, ipairs and
+ * copies.
  *
  * The first reads of an object look into its text: a script that reads a few
  * fields needs no tree, which would cost more than all else. Once such reads
@@ -132,6 +133,10 @@ const char *locate(lua_State *L, const view *self);
 place end_search(const view *self, const char *from, const char *found);
 /* The member or element of the view whose name or number is at `index`. */
 place find_in_text(lua_State *L, const view *self, int index);
+/* The values at up to KL_CURSOR_PATHS paths, by one search: sets places[i]. */
+void find_paths_in_text(lua_State *L, const view *self,
+                        const kl_path *const *paths, size_t count,
+                        place *places);
 /* Pushes a scalar of the text, nil for null; false: it is an array or
  * object. */
 bool push_text_scalar(lua_State *L, whole *owner, uint32_t offset);
@@ -163,9 +168,12 @@ int part_index(lua_State *L);
 int whole_index(lua_State *L);
 int view_len(lua_State *L);
 
+/* view_path.c: adds get to the module on top of the stack, and pushes the table
+ * of methods: get. */
+void bind_view_path(lua_State *L);
+
 /* view_walk.c: many fields. Adds pairs, ipairs, view_table and view_json to the
- * module on top of the stack, and pushes the table of methods: get, table,
- * json. */
+ * module, and table and json to the methods above it. */
 void bind_view_walk(lua_State *L);
 
 #endif

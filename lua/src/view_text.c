@@ -123,18 +123,32 @@ const char *locate(lua_State *L, const view *self)
                             strlen("metadata"));
 }
 
+/* Counts what a search from `from` to `last` has passed by; NULL: something
+ * was not found. */
+static void count_search(whole *owner, const char *from, const char *last)
+{
+    owner->patience -= STEP;
+    if (last != NULL) {
+        owner->patience -= last - from;
+    } else { /* not known: a guess */
+        owner->patience -= (int64_t)kl_object_json_length(owner->object) / 8;
+    }
+}
+
+static place place_of(const whole *owner, const char *found)
+{
+    uint32_t offset = NOWHERE;
+
+    if (found != NULL) {
+        offset = (uint32_t)(found - owner->text);
+    }
+    return (place){NULL, offset};
+}
+
 place end_search(const view *self, const char *from, const char *found)
 {
-    whole *owner = self->whole;
-
-    owner->patience -= STEP;
-    if (found == NULL) {
-        /* How much was passed by is not known: a guess. */
-        owner->patience -= (int64_t)kl_object_json_length(owner->object) / 8;
-        return (place){NULL, NOWHERE};
-    }
-    owner->patience -= found - from;
-    return (place){NULL, (uint32_t)(found - owner->text)};
+    count_search(self->whole, from, found);
+    return place_of(self->whole, found);
 }
 
 place find_in_text(lua_State *L, const view *self, int index)
@@ -152,6 +166,23 @@ place find_in_text(lua_State *L, const view *self, int index)
         found = kl_cursor_element(from, end, number);
     }
     return end_search(self, from, found);
+}
+
+void find_paths_in_text(lua_State *L, const view *self,
+                        const kl_path *const *paths, size_t count,
+                        place *places)
+{
+    const char *from = locate(L, self), *last = from;
+    const char *found[KL_CURSOR_PATHS];
+
+    kl_cursor_paths(paths, count, from, end_of_text(self->whole), found);
+    for (size_t i = 0; i < count; i++) {
+        if (last != NULL && (found[i] == NULL || found[i] > last)) {
+            last = found[i];
+        }
+        places[i] = place_of(self->whole, found[i]);
+    }
+    count_search(self->whole, from, last);
 }
 
 /* Pushes a string that is long or has escapes. */

@@ -1,6 +1,6 @@
 /*
- * view_walk.c - reads many fields of an object at once: pairs, ipairs, get with
- * a path, and copies as a table or as JSON. See view.h.
+ * view_walk.c - reads many fields of an object at once: pairs, ipairs, and
+ * copies as a table or as JSON. See view.h.
  */
 #include "view.h"
 
@@ -164,121 +164,6 @@ static int view_ipairs(lua_State *L)
     return 3;
 }
 
-/* A compiled path: a userdata. */
-typedef struct path_box {
-    kl_path *path; /* NULL while it is made, and once it is freed */
-    /* Of a path such as metadata.uid: that member of metadata; else NULL.
-     * Borrowed from the path. */
-    const char *identity;
-} path_box;
-
-static int path_gc(lua_State *L)
-{
-    path_box *box = lua_touserdata(L, 1);
-
-    kl_path_free(box->path);
-    box->path = NULL;
-    return 0;
-}
-
-/* Pushes the compiled path of the text at `index`. UP_EXTRA is the cache. Its
- * values are weak: scripts build paths from the names of objects, and the cache
- * must not keep all of these paths. While the lua_State closes, a path that was
- * freed can still be in the cache. */
-static const path_box *push_path(lua_State *L, int index)
-{
-    static const char metadata[] = "metadata.";
-    path_box *box;
-    kl_error err;
-
-    lua_pushvalue(L, index);
-    lua_rawget(L, lua_upvalueindex(UP_EXTRA));
-    box = lua_touserdata(L, -1);
-    if (box != NULL && box->path != NULL) {
-        return box;
-    }
-    lua_pop(L, 1);
-    box = lua_newuserdata(L, sizeof(*box));
-    *box = (path_box){0};
-    luaL_getmetatable(L, "kubelua.path");
-    lua_setmetatable(L, -2);
-    /* path */
-    box->path = kl_path_parse(check_text(L, index), &err);
-    if (box->path == NULL) {
-        misuse(L, "%s", err.message);
-    }
-    if (strncmp(kl_path_text(box->path), metadata, strlen(metadata)) == 0) {
-        box->identity = kl_path_text(box->path) + strlen(metadata);
-    }
-    lua_pushvalue(L, index);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, lua_upvalueindex(UP_EXTRA));
-    return box;
-}
-
-/* Reading a field outside of metadata raises, if only metadata was asked for:
- * nil would say that the object does not have it. */
-static void check_path_asked_for(lua_State *L, const view *self,
-                                 const kl_path *path)
-{
-    static const char *const kept[] = {"metadata", "kind", "apiVersion"};
-    const kl_object *object = object_of(L, self);
-
-    if (&self->whole->view != self || !kl_object_is_metadata_only(object)) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-        if (kl_path_begins_with(path, kept[i])) {
-            return;
-        }
-    }
-    refuse_beyond_metadata(L, object, kl_path_text(path));
-}
-
-/* Pushes a member of metadata of an object that was not parsed; false: it has
- * to be parsed. */
-static bool push_identity(lua_State *L, const view *self, const char *member)
-{
-    const char *text = NULL;
-
-    if (self->at.value == NULL && &self->whole->view == self) {
-        text = identity_text(object_of(L, self), member, strlen(member));
-    }
-    if (text != NULL) {
-        lua_pushstring(L, text);
-    }
-    return text != NULL;
-}
-
-static place find_path(lua_State *L, view *self, const kl_path *path)
-{
-    const char *from;
-
-    if (reads_tree(self)) {
-        return (place){kl_path_first(path, opened(L, self)), NOWHERE};
-    }
-    from = locate(L, self);
-    return end_search(self, from,
-                      kl_cursor_path(path, from, end_of_text(self->whole)));
-}
-
-/* A reader (push_reader). UP_EXTRA: the cache of paths. */
-static int view_get(lua_State *L)
-{
-    view *self = check_reader_view(L);
-    const path_box *box;
-
-    luaL_checktype(L, 2, LUA_TSTRING);
-    box = push_path(L, 2);
-    /* path */
-    if (box->identity != NULL && push_identity(L, self, box->identity)) {
-        return 1;
-    }
-    check_path_asked_for(L, self, box->path);
-    push_member(L, self, find_path(L, self, box->path));
-    return 1;
-}
-
 /* The metatable that marks a copy of a pruned object. */
 #define TYPE_PRUNED "kubelua.pruned"
 
@@ -340,32 +225,20 @@ static int object_json(lua_State *L)
 
 void bind_view_walk(lua_State *L)
 {
-    static const luaL_Reg path_methods[] = {{"__gc", path_gc}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"pairs", view_pairs},
                                          {"view_table", view_table},
                                          {"view_json", object_json},
                                          {"is_pruned", is_pruned},
                                          {NULL, NULL}};
 
-    push_type(L, "kubelua.path", path_methods);
+    /* module, methods */
+    lua_insert(L, -2);
     luaL_setfuncs(L, functions, 0);
     lua_pushnil(L);
     push_reader(L, TYPE_OBJECT, view_inext);
     lua_pushcclosure(L, view_ipairs, 1);
     lua_setfield(L, -2, "ipairs");
-    lua_newtable(L);
-    lua_createtable(L, 0, 1);
-    lua_pushliteral(L, "v");
-    lua_setfield(L, -2, "__mode");
-    lua_setmetatable(L, -2);
-    push_reader(L, TYPE_OBJECT, view_get);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -3, "get");
-    /* module, get */
-    lua_newtable(L);
     lua_insert(L, -2);
-    /* module, methods, get */
-    lua_setfield(L, -2, "get");
     lua_pushcfunction(L, view_table);
     lua_setfield(L, -2, "table");
     lua_pushcfunction(L, object_json);

@@ -37,6 +37,39 @@ describe("a finalizer at the end of a script #processes", function()
     end)
 end)
 
+-- A busy collector: a small heap, and finalizers that read more texts than stay open.
+describe("a finalizer during a read of several paths #processes", function()
+    it("changes nothing of what is read", function()
+        assert.equal("3000 read, others meanwhile\nstatus 0\n", said_by [[
+            local text = '{"metadata":{"name":"%s"},"spec":{"list":[{"a":1}]},"status":{"is":"%s"}}'
+            local read = 0
+            local function pod(name)
+                return assert(core.object(text:format(name, name)))
+            end
+            local function arm()
+                at_collection(function()
+                    for i = 1, 5 do
+                        read = read + #pod("other").status.is
+                    end
+                end)
+            end
+            collectgarbage("setpause", 0)
+            collectgarbage("setstepmul", 1000)
+            collectgarbage() -- begins a cycle with these
+            local same = 0
+            for i = 1, 3000 do
+                arm()
+                local list, phase, name, none, element = pod("p" .. i):get("spec.list", "status.is",
+                    "metadata.name", "none", "spec.list[1]")
+                local is_same = phase == "p" .. i and name == phase and none == nil
+                    and list[1] == element and element.a == 1
+                same = same + (is_same and 1 or 0)
+            end
+            print(same .. " read, " .. (read > 0 and "others meanwhile" or "no others"))
+        ]])
+    end)
+end)
+
 -- Runs the text of a call for many handles of one informer; a finalizer stops each handle at some
 -- moment of a call. `pods` is the handle, `call` the function that the text defines.
 local function stopped_meanwhile(text)

@@ -114,7 +114,7 @@ world.calls = {
     end,
     ["core.decode"] = function() must(core.decode(POD)) end,
     ["core.manifest"] = function() must(core.manifest("a: 1\n---\n" .. POD)) end,
-    ["core.get"] = function() core.get(fresh(), "spec.list[*].x") end,
+    ["core.get"] = function() core.get(fresh(), "spec.list[*].x", "spec.text") end,
     ["core.pairs"] = function() for _ in core.pairs(fresh().spec) do end end, -- luacheck: ignore
     ["core.ipairs"] = function() for i in core.ipairs(fresh().spec.list) do must(i) end end,
     ["core.view_table"] = function() core.view_table(fresh().spec) end,

@@ -35,6 +35,14 @@ KL_API const char *kl_cursor_element(const char *value, const char *end,
 KL_API const char *kl_cursor_path(const kl_path *path, const char *value,
                                   const char *end);
 
+enum { KL_CURSOR_PATHS = 64 }; /* paths of one call, at most */
+
+/* Sets found[i] to what kl_cursor_path finds for path i, for `count` paths, 1
+ * to KL_CURSOR_PATHS, in one pass over the value. */
+KL_API void kl_cursor_paths(const kl_path *const *paths, size_t count,
+                            const char *value, const char *end,
+                            const char **found);
+
 /* A walk over the members of an object or the elements of an array. */
 typedef struct kl_cursor {
     const char *name;  /* the current member's: a string; NULL in an array */

@@ -65,6 +65,15 @@ static kl_code follow_path(void *path, kl_error *err)
     return claim(err, found != NULL && strncmp(found, "\"a\\n\"", 5) == 0);
 }
 
+static kl_code follow_paths(void *path, kl_error *err)
+{
+    const kl_path *paths[2] = {path, path};
+    const char *end = text + sizeof(text) - 1, *found[2];
+
+    kl_cursor_paths(paths, 2, text, end, found);
+    return claim(err, found[0] == found[1] && found[0] != NULL);
+}
+
 static const every_call calls[] = {
     NEVER_ALLOCATES(kl_cursor_skip, read_members),
     NEVER_ALLOCATES(kl_cursor_member, read_members),
@@ -74,6 +83,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_cursor_begin, walk_members),
     NEVER_ALLOCATES(kl_cursor_next, walk_members),
     NEVER_ALLOCATES(kl_cursor_path, follow_path),
+    NEVER_ALLOCATES(kl_cursor_paths, follow_paths),
 };
 
 static void reading_values_in_a_text_needs_no_memory(void **state)

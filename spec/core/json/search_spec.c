@@ -86,6 +86,29 @@ static void compare(found *a, found *b)
     a->count = b->count = 0;
 }
 
+/* kl_cursor_paths finds the first value at each path. */
+static void finds_the_first(const world *self, kl_doc *doc, const char *text)
+{
+    const char *places[KL_CURSOR_PATHS];
+
+    kl_cursor_paths((const kl_path *const *)self->paths, self->count, text,
+                    self->end, places);
+    for (size_t i = 0; i < self->count; i++) {
+        const kl_value *value = kl_path_first(self->paths[i], kl_doc_root(doc));
+        char *expected, *json;
+
+        assert_true((value == NULL) == (places[i] == NULL));
+        if (value == NULL) {
+            continue;
+        }
+        expected = kl_value_json(value, NULL, NULL);
+        json = json_of(places[i], self->end);
+        assert_string_equal(json, expected);
+        kl_free(expected);
+        kl_free(json);
+    }
+}
+
 static void finds_the_same(world *self, const char *text, size_t length)
 {
     kl_doc *doc = kl_doc_parse(text, length, NULL);
@@ -104,6 +127,7 @@ static void finds_the_same(world *self, const char *text, size_t length)
                      &self->of_tree[i]);
     }
     kl__search_run(&search, text, self->end);
+    finds_the_first(self, doc, text);
     for (size_t i = 0; i < self->count; i++) {
         compare(&self->of_tree[i], &self->of_text[i]);
     }
