@@ -50,8 +50,8 @@ end
 
 local function see_pod(pod)
     local now = times and core.now()
-    count_event(pod, #pod.metadata.name + #(pod.status.phase or "") + #(pod.spec.nodeName or ""),
-        now)
+    local name, phase, node = pod:get("metadata.name", "status.phase", "spec.nodeName")
+    count_event(pod, #name + #(phase or "") + #(node or ""), now)
 end
 
 local function see_other(object)

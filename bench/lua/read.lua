@@ -167,6 +167,11 @@ measure("get, three fields", function()
     local one = pods:get(next_key())
     return #one.metadata.name + #one.status.phase + #one.spec.nodeName
 end)
+measure("get, the same by one pod:get", function()
+    local name, phase, node = pods:get(next_key()):get("metadata.name", "status.phase",
+        "spec.nodeName")
+    return #name + #phase + #node
+end)
 measure('by("number"): 1', function() return assert(pods:by("number", "1007")[1]) end)
 measure('by("node"): 20', function() return assert(pods:by("node", "node-7")[20]) end)
 measure('by("hundred"): 100', function() return assert(pods:by("hundred", "7")[100]) end)
