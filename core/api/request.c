@@ -48,7 +48,8 @@ kl_request *kl_client_send(kl_client *client, const kl_call *call,
     kl_request *request;
     kl__requester *requester;
 
-    if (kl_client_check(client, err) != KL_OK) {
+    if (kl_client_check(client, err) != KL_OK ||
+        (queue != NULL && kl_event_queue_check(queue, err) != KL_OK)) {
         return NULL;
     }
     if (queue != NULL && tag == NULL) {

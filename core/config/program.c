@@ -150,6 +150,9 @@ kl_process *kl_process_start(const kl_process_options *options,
         kl_error_set(err, KL_EINVAL, "no program is named");
         return NULL;
     }
+    if (queue != NULL && kl_event_queue_check(queue, err) != KL_OK) {
+        return NULL;
+    }
     self = kl__calloc(1, sizeof(*self));
     if (self == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory to run %s",

@@ -246,6 +246,9 @@ kl_code kl_informer_wake_synced(kl_informer *informer, kl_event_queue *queue,
 {
     kl_code code = kl__check_process(informer->made_in, err);
 
+    if (code == KL_OK) {
+        code = kl_event_queue_check(queue, err);
+    }
     if (code != KL_OK) {
         return code;
     }
@@ -261,6 +264,9 @@ kl_code kl_informer_wake_changed(kl_informer *informer, kl_event_queue *queue,
 {
     kl_code code = kl__check_process(informer->made_in, err);
 
+    if (code == KL_OK) {
+        code = kl_event_queue_check(queue, err);
+    }
     if (code != KL_OK) {
         return code;
     }

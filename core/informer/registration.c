@@ -204,9 +204,15 @@ kl_registration *kl__registration_new(kl__processor *processor,
                                       const kl__subscriber *subscriber,
                                       const char *name, kl_error *err)
 {
-    kl_registration *registration = kl__calloc(1, sizeof(*registration));
-    char *copy = kl__strdup(name);
+    kl_registration *registration;
+    char *copy;
 
+    if (subscriber->handler == NULL &&
+        kl_event_queue_check(subscriber->queue, err) != KL_OK) {
+        return NULL;
+    }
+    registration = kl__calloc(1, sizeof(*registration));
+    copy = kl__strdup(name);
     if (registration == NULL || copy == NULL) {
         kl__free(registration);
         kl__free(copy);

@@ -19,10 +19,10 @@
  *   wake-up comes, and stays so as long (level-triggered). A wait may also end
  *   for nothing. The descriptor is the same for the queue's life.
  * - A wake-up that comes before the wait ends the next wait, unless
- *   kl_event_queue_next returns NULL in between.
+ *   kl_event_queue_next returns NULL or the last tag in between.
  * - All calls but kl_event_queue_free are thread-safe.
- * - In the child of a fork() no tag comes, and kl_event_queue_wait fails with
- *   KL_EFORKED.
+ * - In the child of a fork() no tag comes; kl_event_queue_wait fails with
+ *   KL_EFORKED, and so does whatever is given the queue there.
  */
 #ifndef KUBELUA_EVENT_QUEUE_H
 #define KUBELUA_EVENT_QUEUE_H
@@ -69,9 +69,9 @@ KL_API void kl_event_queue_wake(kl_event_queue *queue);
 
 /*
  * Returns the tag of the next registration, request or program that is ready;
- * NULL: none is, and pending wake-ups are cleared. While another thread removes
- * a registration or frees a request, its tag may still be returned.
- * Thread-safe.
+ * NULL: none is. Pending wake-ups are cleared if no other tag is left. While
+ * another thread removes a registration or frees a request, its tag may still
+ * be returned. Thread-safe.
  */
 KL_API void *kl_event_queue_next(kl_event_queue *queue);
 
