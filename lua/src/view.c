@@ -201,13 +201,14 @@ static int view_eq(lua_State *L)
     return 1;
 }
 
-/* Upvalue 1: the account; upvalue 2: the texts. */
+/* Upvalue 1: the account; upvalue 2: the texts; upvalue 3: the visits. */
 static int whole_gc(lua_State *L)
 {
     whole *self = lua_touserdata(L, 1);
     kl_object *object = self->object;
 
     texts_release(lua_touserdata(L, lua_upvalueindex(2)), self);
+    visits_release(lua_touserdata(L, lua_upvalueindex(3)), self);
     self->object = NULL;
     account_release(lua_touserdata(L, lua_upvalueindex(1)), self);
     if (object != NULL && self->view.at.value != NULL) {
@@ -311,7 +312,8 @@ void bind_view(lua_State *L)
     luaL_getmetatable(L, TYPE_OBJECT);
     push_account(L);
     push_open_texts(L);
-    lua_pushcclosure(L, whole_gc, 2);
+    push_visits(L);
+    lua_pushcclosure(L, whole_gc, 3);
     lua_setfield(L, -2, "__gc");
     lua_pop(L, 2);
 }

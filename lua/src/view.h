@@ -2,8 +2,8 @@
  * view.h - objects as Lua sees them: read-only userdata over the JSON of an
  * object. view.c makes them, view_index.c reads single fields; view_text.c
  * reads them in the text of an object, view_tree.c in its parsed tree;
- * view_path.c reads the values at paths; view_walk.c has pairs, ipairs and
- * copies.
+ * view_element.c finds elements by number; view_path.c reads the values at
+ * paths; view_walk.c has pairs, ipairs and copies.
  *
  * The first reads of an object look into its text: a script that reads a few
  * fields needs no tree, which would cost more than all else. Once such reads
@@ -101,13 +101,19 @@ bool to_position(lua_State *L, int index, size_t *position);
 /* The value of a view in the tree; opens the tree first, unless that was
  * done. */
 const kl_value *opened(lua_State *L, view *self);
-/* True if the view is to be read in the tree: it is open, or it pays. */
+/* view_text.c: true for a small part of an object whose text is open. */
+bool is_near(const view *self);
+/* True if the view is to be read in the tree: it is open, or it pays. Never for
+ * a part that is near: to find each of thousands of them in a large tree takes
+ * the longer the more there are. */
 static inline bool reads_tree(const view *self)
 {
     const whole *owner = self->whole;
 
-    return self->at.value != NULL || owner->view.at.value != NULL ||
-           (owner->was_read && owner->patience < 0);
+    return self->at.value != NULL ||
+           ((owner->view.at.value != NULL ||
+             (owner->was_read && owner->patience < 0)) &&
+            !is_near(self));
 }
 
 /* view_text.c. The pointers that it returns are valid until a lua_* call that
@@ -131,8 +137,9 @@ const char *locate(lua_State *L, const view *self);
 /* Ends a search that began at `from`: returns the place of `found`, which may
  * be NULL, and counts what the search has passed by. */
 place end_search(const view *self, const char *from, const char *found);
-/* The member or element of the view whose name or number is at `index`. */
-place find_in_text(lua_State *L, const view *self, int index);
+/* The member of the view with this name. */
+place find_member_in_text(lua_State *L, const view *self, const char *name,
+                          size_t length);
 /* The values at up to KL_CURSOR_PATHS paths, by one search: sets places[i]. */
 void find_paths_in_text(lua_State *L, const view *self,
                         const kl_path *const *paths, size_t count,
@@ -146,6 +153,18 @@ bool push_text_scalar(lua_State *L, whole *owner, uint32_t offset);
 kl_doc **push_text_doc(lua_State *L, const view *self);
 /* Pushes a deep copy of a view that is read in the text. */
 void push_text_copy(lua_State *L, const view *self);
+
+/* view_element.c */
+
+typedef struct visits visits;
+
+/* Pushes what is remembered of arrays that were read, a userdata; the first
+ * call makes it. */
+visits *push_visits(lua_State *L);
+/* Forgets the arrays of a whole, in its __gc. */
+void visits_release(visits *self, const whole *owner);
+/* The element of the view at `number`, from 0; NOWHERE if it is no array. */
+place find_element(lua_State *L, view *self, size_t number);
 
 /* view_index.c: single fields. Functions that scripts call often are made by
  * push_reader, and have these upvalues. */

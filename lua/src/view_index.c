@@ -134,27 +134,21 @@ bool to_position(lua_State *L, int index, size_t *position)
     return (lua_Number)(*position + 1) == wanted;
 }
 
-static const kl_value *find_in_tree(lua_State *L, const kl_value *value,
-                                    int index)
-{
-    size_t number;
-
-    if (lua_type(L, index) == LUA_TSTRING) {
-        size_t length;
-        const char *name = lua_tolstring(L, index, &length);
-
-        return kl_value_get_n(value, name, length);
-    }
-    return to_position(L, index, &number) ? kl_value_at(value, number) : NULL;
-}
-
 /* The member or element of the view at 1 whose name or number is at 2. */
 static place find_member(lua_State *L, view *self)
 {
-    if (reads_tree(self)) {
-        return (place){find_in_tree(L, opened(L, self), 2), NOWHERE};
+    size_t number, length;
+    const char *name;
+
+    if (lua_type(L, 2) != LUA_TSTRING) {
+        return to_position(L, 2, &number) ? find_element(L, self, number)
+                                          : (place){NULL, NOWHERE};
     }
-    return find_in_text(L, self, 2);
+    name = lua_tolstring(L, 2, &length);
+    if (reads_tree(self)) {
+        return (place){kl_value_get_n(opened(L, self), name, length), NOWHERE};
+    }
+    return find_member_in_text(L, self, name, length);
 }
 
 static bool is_name(const char *name, size_t length, const char *expected)

@@ -21,6 +21,10 @@ enum {
  */
 enum { TREE = 8, STEP = 256 };
 
+/* A part is near if it has at most this share of the text, and so many bytes:
+ * a search in it is about as short as one in a tree. */
+enum { NEAR_SHARE = 8, NEAR = 4 << 10 };
+
 struct texts {
     whole *open[OPEN]; /* `next` is the oldest */
     size_t next;
@@ -123,6 +127,23 @@ const char *locate(lua_State *L, const view *self)
                             strlen("metadata"));
 }
 
+bool is_near(const view *self)
+{
+    const whole *owner = self->whole;
+    const char *at, *end;
+    size_t most;
+
+    if (owner->text == NULL || self == &owner->view ||
+        self->at.offset == METADATA) {
+        return false;
+    }
+    at = owner->text + self->at.offset;
+    end = end_of_text(owner);
+    most = (size_t)(end - owner->text) / NEAR_SHARE;
+    return (size_t)(kl_cursor_skip(at, end) - at) <=
+           (most < NEAR ? most : NEAR);
+}
+
 /* Counts what a search from `from` to `last` has passed by; NULL: something
  * was not found. */
 static void count_search(whole *owner, const char *from, const char *last)
@@ -151,21 +172,14 @@ place end_search(const view *self, const char *from, const char *found)
     return place_of(self->whole, found);
 }
 
-place find_in_text(lua_State *L, const view *self, int index)
+place find_member_in_text(lua_State *L, const view *self, const char *name,
+                          size_t length)
 {
-    const char *from = locate(L, self), *end = end_of_text(self->whole);
-    const char *found = NULL;
-    size_t number;
+    const char *from = locate(L, self);
 
-    if (lua_type(L, index) == LUA_TSTRING) {
-        size_t length;
-        const char *name = lua_tolstring(L, index, &length);
-
-        found = kl_cursor_member(from, end, name, length);
-    } else if (to_position(L, index, &number)) {
-        found = kl_cursor_element(from, end, number);
-    }
-    return end_search(self, from, found);
+    return end_search(
+        self, from,
+        kl_cursor_member(from, end_of_text(self->whole), name, length));
 }
 
 void find_paths_in_text(lua_State *L, const view *self,

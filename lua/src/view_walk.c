@@ -126,18 +126,6 @@ static int view_pairs(lua_State *L)
     return 1;
 }
 
-static place find_element(lua_State *L, view *self, size_t number)
-{
-    const char *from;
-
-    if (reads_tree(self)) {
-        return (place){kl_value_at(opened(L, self), number), NOWHERE};
-    }
-    from = locate(L, self);
-    return end_search(
-        self, from, kl_cursor_element(from, end_of_text(self->whole), number));
-}
-
 /* A reader (push_reader). */
 static int view_inext(lua_State *L)
 {
