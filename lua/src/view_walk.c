@@ -72,8 +72,8 @@ static bool should_leave_text(const view *self)
 {
     const whole *owner = self->whole;
 
-    return reads_tree(self) &&
-           (owner->view.at.value != NULL || owner->text == NULL);
+    return (owner->view.at.value != NULL || owner->text == NULL) &&
+           reads_tree(self);
 }
 
 /* Goes to the same member or element in the tree. */

@@ -179,4 +179,21 @@ describe("elements of an array", function()
             end
         end
     end)
+
+    -- The object is not parsed in this loop. If each step looked for the end of the map, it took
+    -- seconds.
+    it("and members of a large map are read in one loop #many", function()
+        local members = {}
+        for number = 1, 60000 do
+            members[number] = ('"k%d":"v%d"'):format(number, number)
+        end
+        local object = assert(core.object('{"metadata":{"name":"n"},"data":{'
+            .. table.concat(members, ",") .. "}}"))
+        local count = 0
+        for key, value in kubelua.pairs(object.data) do
+            assert(key:sub(2) == value:sub(2))
+            count = count + 1
+        end
+        assert.equal(#members, count)
+    end)
 end)
