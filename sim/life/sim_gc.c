@@ -14,6 +14,7 @@
 #include "sim/write/sim_pipeline.h"
 #include "sim/write/sim_write.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static const char ORPHAN[] = "orphan", FOREGROUND[] = "foregroundDeletion";
@@ -169,14 +170,18 @@ static kl_code is_in_circle(kl_sim *sim, const kl__sim_state *state,
                             bool *circle, kl_error *err)
 {
     const kl__sim_owned *owned = kl__sim_owners_of(sim, state->uid);
-    const kl__map_slot *slot;
-    size_t cursor = 0;
+    const kl__sim_dependent *dependent;
+    const kl__list *node;
     kl_code code = KL_OK;
 
     *circle = false;
-    while (owned != NULL && code == KL_OK && !*circle &&
-           (slot = kl__map_next(&owned->dependents, &cursor)) != NULL) {
-        const kl__sim_dependent *dependent = slot->value;
+    if (owned == NULL) {
+        return KL_OK;
+    }
+    for (node = &owned->in_order;
+         code == KL_OK && !*circle &&
+         (dependent = kl__sim_dependent_after(owned, node)) != NULL;
+         node = &dependent->node) {
         const kl__sim_state *one =
             find_state(dependent->resource, dependent->key);
 
@@ -271,14 +276,14 @@ kl_code kl__sim_gc_owners(kl_sim *sim, kl__sim_resource *resource,
 static kl_code look_at_all(kl_sim *sim, const kl__sim_owned *owned,
                            kl_error *err)
 {
-    const kl__map_slot *slot;
-    size_t cursor = 0;
+    const kl__sim_dependent *dependent;
+    const kl__list *node;
     kl_code code = KL_OK;
 
-    while (code == KL_OK &&
-           (slot = kl__map_next(&owned->dependents, &cursor)) != NULL) {
-        const kl__sim_dependent *dependent = slot->value;
-
+    for (node = &owned->in_order;
+         code == KL_OK &&
+         (dependent = kl__sim_dependent_after(owned, node)) != NULL;
+         node = &dependent->node) {
         code = kl__sim_chore_add(sim, KL__SIM_OWNERS, dependent->resource,
                                  dependent->key, strlen(dependent->key), err);
     }
@@ -297,11 +302,12 @@ kl_code kl__sim_gc_gone(kl_sim *sim, const char *uid, kl_error *err)
 /* True if a dependent blocks the deletion of its owner. */
 static bool blocks_owner(const kl__sim_owned *owned)
 {
-    const kl__map_slot *slot;
-    size_t cursor = 0;
+    const kl__sim_dependent *dependent;
+    const kl__list *node;
 
-    while ((slot = kl__map_next(&owned->dependents, &cursor)) != NULL) {
-        const kl__sim_dependent *dependent = slot->value;
+    for (node = &owned->in_order;
+         (dependent = kl__sim_dependent_after(owned, node)) != NULL;
+         node = &dependent->node) {
         const kl__sim_state *state =
             find_state(dependent->resource, dependent->key);
         const char *at = state != NULL ? state->owners : NULL, *uid;
@@ -350,37 +356,28 @@ static kl_code release_dependent(kl_sim *sim, kl__sim_resource *resource,
     return code;
 }
 
-/* Releases all dependents one after the other. A released dependent leaves the
- * index, and another may move to its place there. */
+/* Releases all dependents one after the other; a released one leaves the index.
+ * After KL_ENOMEM the index may hold entries that are gone, or an owner without
+ * any: these end the loop. */
 static kl_code release_all(kl_sim *sim, const char *uid, kl_error *err)
 {
-    const kl__sim_owned *owned;
-    size_t cursor = 0;
+    const kl__sim_owned *owned = kl__sim_owners_of(sim, uid);
+    size_t left = SIZE_MAX;
     kl_code code = KL_OK;
 
-    while (code == KL_OK && (owned = kl__sim_owners_of(sim, uid)) != NULL) {
-        const kl__map_slot *slot = kl__map_next(&owned->dependents, &cursor);
-        const kl__sim_dependent *dependent;
-        size_t count = owned->dependents.count;
-        kl__sim_state *state;
+    while (code == KL_OK && owned != NULL && owned->dependents.count < left) {
+        const kl__sim_dependent *dependent =
+            kl__sim_dependent_after(owned, &owned->in_order);
+        kl__sim_state *state =
+            dependent != NULL ? find_state(dependent->resource, dependent->key)
+                              : NULL;
 
-        /* start over: a slot may have moved before the cursor */
-        if (slot == NULL) {
-            cursor = 0;
-            continue;
-        }
-        dependent = slot->value;
-        state = find_state(dependent->resource, dependent->key);
         if (state == NULL) {
             break;
         }
-        cursor--;
+        left = owned->dependents.count;
         code = release_dependent(sim, dependent->resource, state, uid, err);
         owned = kl__sim_owners_of(sim, uid);
-        if (owned != NULL && owned->dependents.count == count) {
-            /* after KL_ENOMEM the index may hold entries that are gone */
-            break;
-        }
     }
     return code;
 }

@@ -54,6 +54,7 @@ static void owned_free(kl__sim_owned *owned)
 
 static void dependent_free(kl__sim_dependent *dependent)
 {
+    kl__list_remove(&dependent->node);
     kl__free(dependent->uid);
     kl__free(dependent->key);
     kl__free(dependent);
@@ -81,6 +82,7 @@ static kl__sim_owned *ensure_owned(kl_sim *sim, const char *uid)
     if (owned == NULL) {
         return NULL;
     }
+    kl__list_init(&owned->in_order);
     owned->uid = kl__strdup(uid);
     if (owned->uid == NULL ||
         !kl__map_put(&sim->owned, owned->uid, owned, NULL)) {
@@ -102,6 +104,7 @@ static bool add_dependent(kl__sim_owned *owned, kl__sim_resource *resource,
     if (dependent == NULL) {
         return false;
     }
+    kl__list_append(&owned->in_order, &dependent->node);
     dependent->resource = resource;
     dependent->key = kl__strdup(state->key);
     dependent->uid = kl__strdup(state->uid);
@@ -207,15 +210,15 @@ kl_code kl__sim_owners_loses(kl_sim *sim, const kl__sim_state *state,
 
 void kl__sim_owners_deinit(kl_sim *sim)
 {
-    const kl__map_slot *slot, *inner;
+    const kl__map_slot *slot;
     size_t cursor = 0;
 
     while ((slot = kl__map_next(&sim->owned, &cursor)) != NULL) {
         kl__sim_owned *owned = slot->value;
-        size_t at = 0;
 
-        while ((inner = kl__map_next(&owned->dependents, &at)) != NULL) {
-            dependent_free(inner->value);
+        while (!kl__list_empty(&owned->in_order)) {
+            dependent_free(
+                KL__CONTAINER(owned->in_order.next, kl__sim_dependent, node));
         }
         owned_free(owned);
     }

@@ -6,10 +6,12 @@
 #ifndef KL_SIM_OWNERS_H
 #define KL_SIM_OWNERS_H
 
+#include "base/list.h"
 #include "sim/store/sim_core.h"
 
 /* An object that names an owner. */
 typedef struct kl__sim_dependent {
+    kl__list node;              /* in the owner's list */
     kl__sim_resource *resource; /* where the object is; borrowed */
     char *key;
     char *uid;
@@ -19,6 +21,7 @@ typedef struct kl__sim_dependent {
 typedef struct kl__sim_owned {
     char *uid;
     kl__map dependents; /* kl__sim_dependent by UID */
+    kl__list in_order;  /* the same, the first to name the owner first */
     /* The owner's resource (a reference) and key, while the owner is being
      * deleted and waits until its dependents are gone; else NULL. */
     kl__sim_resource *resource;
@@ -40,6 +43,16 @@ kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
  * state, does not name. `next` is NULL if the object is gone. */
 void kl__sim_owners_remove(kl_sim *sim, const kl__sim_state *state,
                            const kl__sim_state *next);
+
+/* The dependent that follows `node` in `in_order`; NULL at the end. The first
+ * one follows the list itself. */
+static inline const kl__sim_dependent *
+kl__sim_dependent_after(const kl__sim_owned *owned, const kl__list *node)
+{
+    return node->next != &owned->in_order
+               ? KL__CONTAINER(node->next, kl__sim_dependent, node)
+               : NULL;
+}
 
 /* True if an object names that UID as its owner. */
 bool kl__sim_owners_has(const kl_sim *sim, const char *uid);
