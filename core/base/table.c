@@ -3,35 +3,13 @@
  */
 #include "base/table.h"
 
+#include "base/text_hash.h"
 #include "base/mem.h"
 
 #include <string.h>
 
-/* Odd numbers with an irregular pattern of bits. */
-#define FACTOR 0x9e3779b97f4a7c15ULL
-#define FACTOR_32 0x9e3779b1U
-
-/* Eight bytes a step: keys have 20 to 80. */
-uint32_t kl__hash(const char *text, size_t length)
-{
-    uint64_t hash = length * FACTOR;
-    uint64_t word;
-
-    for (; length >= sizeof(word); text += sizeof(word)) {
-        memcpy(&word, text, sizeof(word));
-        hash = (hash ^ word) * FACTOR;
-        hash ^= hash >> 32;
-        length -= sizeof(word);
-    }
-    if (length > 0) {
-        word = 0;
-        memcpy(&word, text, length);
-        hash = (hash ^ word) * FACTOR;
-        hash ^= hash >> 32;
-    }
-    hash *= FACTOR;
-    return (uint32_t)(hash >> 32);
-}
+/* An odd number with an irregular pattern of bits. */
+#define FACTOR 0x9e3779b1U
 
 kl__key kl__key_of_n(const char *text, size_t length)
 {
@@ -52,7 +30,7 @@ static uint32_t *hashes_of(const kl__table *table)
 /* What the table keeps of a hash; never 0. */
 static uint32_t mix_hash(const kl__table *table, uint32_t hash)
 {
-    uint32_t mixed = (hash ^ table->salt) * FACTOR_32;
+    uint32_t mixed = (hash ^ table->salt) * FACTOR;
 
     return mixed != 0 ? mixed : 1;
 }

@@ -20,7 +20,6 @@ typedef struct kl__key {
     uint32_t hash;
 } kl__key;
 
-uint32_t kl__hash(const char *text, size_t length);
 kl__key kl__key_of(const char *text);
 kl__key kl__key_of_n(const char *text, size_t length);
 
