@@ -3,8 +3,8 @@
  */
 #include "base/map.h"
 
-#include "base/text_hash.h"
 #include "base/mem.h"
+#include "base/text_hash.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /*
  * random.h - seeds that differ from process to process, for the jitter of
- * backoff and watch timeouts. Not for secrets.
+ * backoff and watch timeouts, and for hashes. Shortly after the boot of the
+ * machine they may be guessed.
  */
 #ifndef KL_BASE_RANDOM_H
 #define KL_BASE_RANDOM_H

@@ -170,18 +170,12 @@ static kl_code is_in_circle(kl_sim *sim, const kl__sim_state *state,
                             bool *circle, kl_error *err)
 {
     const kl__sim_owned *owned = kl__sim_owners_of(sim, state->uid);
-    const kl__sim_dependent *dependent;
-    const kl__list *node;
+    const kl__sim_dependent *dependent = NULL;
     kl_code code = KL_OK;
 
     *circle = false;
-    if (owned == NULL) {
-        return KL_OK;
-    }
-    for (node = &owned->in_order;
-         code == KL_OK && !*circle &&
-         (dependent = kl__sim_dependent_after(owned, node)) != NULL;
-         node = &dependent->node) {
+    while (owned != NULL && code == KL_OK && !*circle &&
+           (dependent = kl__sim_owners_after(owned, dependent)) != NULL) {
         const kl__sim_state *one =
             find_state(dependent->resource, dependent->key);
 
@@ -276,14 +270,11 @@ kl_code kl__sim_gc_owners(kl_sim *sim, kl__sim_resource *resource,
 static kl_code look_at_all(kl_sim *sim, const kl__sim_owned *owned,
                            kl_error *err)
 {
-    const kl__sim_dependent *dependent;
-    const kl__list *node;
+    const kl__sim_dependent *dependent = NULL;
     kl_code code = KL_OK;
 
-    for (node = &owned->in_order;
-         code == KL_OK &&
-         (dependent = kl__sim_dependent_after(owned, node)) != NULL;
-         node = &dependent->node) {
+    while (code == KL_OK &&
+           (dependent = kl__sim_owners_after(owned, dependent)) != NULL) {
         code = kl__sim_chore_add(sim, KL__SIM_OWNERS, dependent->resource,
                                  dependent->key, strlen(dependent->key), err);
     }
@@ -302,12 +293,9 @@ kl_code kl__sim_gc_gone(kl_sim *sim, const char *uid, kl_error *err)
 /* True if a dependent blocks the deletion of its owner. */
 static bool blocks_owner(const kl__sim_owned *owned)
 {
-    const kl__sim_dependent *dependent;
-    const kl__list *node;
+    const kl__sim_dependent *dependent = NULL;
 
-    for (node = &owned->in_order;
-         (dependent = kl__sim_dependent_after(owned, node)) != NULL;
-         node = &dependent->node) {
+    while ((dependent = kl__sim_owners_after(owned, dependent)) != NULL) {
         const kl__sim_state *state =
             find_state(dependent->resource, dependent->key);
         const char *at = state != NULL ? state->owners : NULL, *uid;
@@ -366,8 +354,7 @@ static kl_code release_all(kl_sim *sim, const char *uid, kl_error *err)
     kl_code code = KL_OK;
 
     while (code == KL_OK && owned != NULL && owned->dependents.count < left) {
-        const kl__sim_dependent *dependent =
-            kl__sim_dependent_after(owned, &owned->in_order);
+        const kl__sim_dependent *dependent = kl__sim_owners_after(owned, NULL);
         kl__sim_state *state =
             dependent != NULL ? find_state(dependent->resource, dependent->key)
                               : NULL;

@@ -65,6 +65,16 @@ kl__sim_owned *kl__sim_owners_of(const kl_sim *sim, const char *uid)
     return kl__map_get(&sim->owned, uid);
 }
 
+const kl__sim_dependent *kl__sim_owners_after(const kl__sim_owned *owned,
+                                              const kl__sim_dependent *previous)
+{
+    const kl__list *at = previous != NULL ? &previous->node : &owned->in_order;
+
+    return at->next != &owned->in_order
+               ? KL__CONTAINER(at->next, kl__sim_dependent, node)
+               : NULL;
+}
+
 bool kl__sim_owners_has(const kl_sim *sim, const char *uid)
 {
     return sim->owned.count != 0 && kl__sim_owners_of(sim, uid) != NULL;

@@ -44,20 +44,15 @@ kl_code kl__sim_owners_add(kl_sim *sim, kl__sim_resource *resource,
 void kl__sim_owners_remove(kl_sim *sim, const kl__sim_state *state,
                            const kl__sim_state *next);
 
-/* The dependent that follows `node` in `in_order`; NULL at the end. The first
- * one follows the list itself. */
-static inline const kl__sim_dependent *
-kl__sim_dependent_after(const kl__sim_owned *owned, const kl__list *node)
-{
-    return node->next != &owned->in_order
-               ? KL__CONTAINER(node->next, kl__sim_dependent, node)
-               : NULL;
-}
-
 /* True if an object names that UID as its owner. */
 bool kl__sim_owners_has(const kl_sim *sim, const char *uid);
 /* The entry of a UID, or NULL. */
 kl__sim_owned *kl__sim_owners_of(const kl_sim *sim, const char *uid);
+/* The dependent that came after `previous`, NULL at the end; after NULL, the
+ * first one. */
+const kl__sim_dependent *
+kl__sim_owners_after(const kl__sim_owned *owned,
+                     const kl__sim_dependent *previous);
 /* Notes that the owner, which is being deleted, stays until its dependents are
  * gone. KL_ENOMEM. */
 kl_code kl__sim_owners_hold(kl__sim_owned *owned, kl__sim_resource *resource,
