@@ -299,6 +299,21 @@ static bool await_item(kl__reflector *self, kl__attempt *now)
                      kl__reflector_pack_due(self, item_timeout(self, now)));
 }
 
+/*
+ * True if no byte has come for the idle timeout, and none is left to read. A
+ * wait may time out while the transport thread has the turn: that turn may
+ * leave items of its last read (LENT_ITEMS, or no room in the queue), and the
+ * bytes may be old, if this process did not run for a while. They are handled
+ * before the watch is given up, because the next watch begins at the version of
+ * the last item.
+ */
+static bool is_silent(kl__reflector *self, kl__attempt *now)
+{
+    return now->result == KL__WATCH_GOES_ON && now->idle_ms > 0 &&
+           kl__list_watch_silence_ms(self->options.source) >= now->idle_ms &&
+           !read_item(self, now, 0);
+}
+
 /* Reads a watch until it ends. In a burst it does not wait at first; when no
  * item is there, the burst is over. */
 static void read_watch(kl__reflector *self, kl__attempt *now)
@@ -310,9 +325,7 @@ static void read_watch(kl__reflector *self, kl__attempt *now)
             continue;
         }
         set_gathering(self, now, false);
-        if (!await_item(self, now) && now->result == KL__WATCH_GOES_ON &&
-            now->idle_ms > 0 &&
-            kl__list_watch_silence_ms(self->options.source) >= now->idle_ms) {
+        if (!await_item(self, now) && is_silent(self, now)) {
             now->result = KL__WATCH_SILENT;
         }
     }

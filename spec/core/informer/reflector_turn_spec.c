@@ -38,6 +38,9 @@ typedef struct played {
     int count;          /* of the events */
     bool is_open;       /* the events may be read */
     int next;           /* the next one */
+    bool is_listed;     /* a page is asked for, and not read yet */
+    int watches;        /* watches that were opened */
+    char resumed[32];   /* the version that the second one began at */
     int waits;
     int refusals;       /* watches that fail before */
     bool is_silent;     /* the first wait lasts ten seconds, without a turn */
@@ -48,7 +51,8 @@ typedef struct played {
     int taken;          /* how many events it read */
     size_t queued;      /* the length of the queue then */
     gate may_begin;
-    gate has_turned; /* the turn has ended */
+    gate has_turned;  /* the turn has ended */
+    gate has_resumed; /* the second watch was opened */
 } played;
 
 static played *played_of(kl__list_watch *source)
@@ -69,16 +73,23 @@ static kl_code list(kl__list_watch *source, const kl__list_params *params,
                     kl__cancel *cancel, kl_error *err)
 {
     (void)params;
-    played_of(source)->next = -1;
+    played_of(source)->is_listed = true;
     return resolve(source, cancel, err);
 }
 
 static kl_code watch(kl__list_watch *source, const kl__watch_params *params,
                      kl__cancel *cancel, kl_error *err)
 {
-    (void)params;
-    if (played_of(source)->refusals-- > 0) {
+    played *self = played_of(source);
+
+    if (self->refusals-- > 0) {
         return kl_error_set(err, KL_EUNAVAILABLE, "no route");
+    }
+    self->silence_ms = 0;
+    if (self->watches++ == 1) {
+        snprintf(self->resumed, sizeof(self->resumed), "%s",
+                 params->resource_version);
+        gate_pass(&self->has_resumed);
     }
     return resolve(source, cancel, err);
 }
@@ -106,11 +117,11 @@ static kl_code next(kl__list_watch *source, kl__item *item, int64_t timeout_ms,
 
     (void)cancel;
     *item = (kl__item){0};
-    if (self->next < 0) { /* the list */
-        self->next = 0;
+    if (self->is_listed) { /* the server has nothing newer than what it sent */
+        self->is_listed = false;
         item->type = KL__ITEM_PAGE;
         item->continue_token = kl__strdup("");
-        strcpy(item->version, "10");
+        snprintf(item->version, sizeof(item->version), "%d", 10 + self->next);
         return KL_OK;
     }
     assert_int_equal(timeout_ms, 0);
@@ -153,10 +164,10 @@ static kl_code lend(kl__list_watch *source, const kl__stream_turn *turn,
 {
     played *self = played_of(source);
 
-    (void)timeout_ms;
     (void)cancel;
     if (self->waits++ > 0) {
-        return await_stop(self, err);
+        return timeout_ms == 0 ? kl_error_set(err, KL_ETIMEOUT, "silence")
+                               : await_stop(self, err);
     }
     gate_await(&self->may_begin, 1);
     if (self->is_silent) {
@@ -218,6 +229,7 @@ static void play(int count, size_t bound)
     kl__health_init(&self.health, self.clock);
     gate_init(&self.may_begin);
     gate_init(&self.has_turned);
+    gate_init(&self.has_resumed);
     self.indexer = kl__indexer_new();
     self.fifo = kl__delta_fifo_new(bound, self.clock);
     self.reflector = kl__reflector_new(&(kl__reflector_options){
@@ -261,6 +273,7 @@ static int stop(void **state)
     kl__reflector_free(self.reflector);
     kl__delta_fifo_free(self.fifo);
     kl__indexer_free(self.indexer);
+    gate_deinit(&self.has_resumed);
     gate_deinit(&self.has_turned);
     gate_deinit(&self.may_begin);
     kl__health_deinit(&self.health);
@@ -345,6 +358,20 @@ static void a_turn_that_ends_late_keeps_its_error(void **state)
     }
 }
 
+/* The idle timeout is over while another thread has the turn: the next watch
+ * goes on behind the last event that had come. */
+static void a_watch_is_not_silent_before_what_has_come_is_read(void **state)
+{
+    (void)state;
+    self.ages = 200000;
+    self.is_late = true;
+    play(ITEMS, 0);
+    assert_false(self.was_done);
+    assert_in_range(self.taken, 1, ITEMS - 1);
+    assert_true(gate_await(&self.has_resumed, 1));
+    assert_string_equal(self.resumed, "50");
+}
+
 /* The reader would sleep for longer than its idle timeout allows. */
 static void a_turn_that_leaves_less_time_wakes_the_reader(void **state)
 {
@@ -382,6 +409,7 @@ int main(void)
         SPEC(a_turn_leaves_the_end_of_the_watch_to_the_reader),
         SPEC(a_turn_leaves_an_error_to_the_reader),
         SPEC(a_turn_that_ends_late_keeps_its_error),
+        SPEC(a_watch_is_not_silent_before_what_has_come_is_read),
         SPEC(a_turn_that_leaves_less_time_wakes_the_reader),
         SPEC(a_watch_that_waits_long_enough_is_healthy),
     };
