@@ -24,9 +24,9 @@ local OWNERS = {
 }
 
 local LIMITS = {
-    c = { lines = 500, columns = 80 },
-    h = { lines = 250, columns = 80 },
-    lua = { lines = 250, columns = 100 },
+    c = { lines = 700, columns = 80 },
+    h = { lines = 400, columns = 80 },
+    lua = { lines = 400, columns = 100 },
 }
 local FUNCTION_LINES, NESTING, PARAMETERS = 60, 4, 5
 
