@@ -14,6 +14,7 @@
 #include "kubelua/handler.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 struct kl_informer {
     kl__forks made_in;
@@ -59,16 +60,33 @@ static bool is_forked(const kl_informer *informer, kl_error *err)
     return kl__check_process(informer->made_in, err) != KL_OK;
 }
 
-/* Refuses options that can never work. All other failures are retried later. */
-static kl_code check_options(kl_client *client,
-                             const kl_informer_options *options, kl_error *err)
+static kl_code check_labels(const char *text, kl_error *err)
 {
-    kl_selector *labels;
     kl_error own;
+    kl_selector *labels;
 
     err = err != NULL ? err : &own; /* err->code is read below */
-    if (client == NULL || options == NULL || options->resource == NULL ||
-        options->resource[0] == '\0') {
+    labels = kl_selector_parse(text, err);
+    kl_selector_free(labels);
+    return labels != NULL ? KL_OK : err->code;
+}
+
+static kl_code check_paths(const kl_informer_options *options, kl_error *err)
+{
+    kl__prune *prune = NULL;
+    kl_code code = kl__prune_new(options->drop, options->keep, &prune, err);
+
+    kl__prune_unref(prune);
+    return code;
+}
+
+kl_code kl_informer_options_check(const kl_informer_options *options,
+                                  kl_error *err)
+{
+    const char *name_space = options->name_space;
+    kl_code code;
+
+    if (options->resource == NULL || options->resource[0] == '\0') {
         return kl_error_set(err, KL_EINVAL,
                             "an informer needs a client and a resource: "
                             "\"pods\", \"deployments.apps\"");
@@ -77,15 +95,30 @@ static kl_code check_options(kl_client *client,
         return kl_error_set(err, KL_EINVAL,
                             "resync and page size cannot be negative");
     }
+    if (name_space != NULL && strcmp(name_space, "*") != 0 &&
+        kl__namespace_check(name_space, err) != KL_OK) {
+        return KL_EINVAL;
+    }
+    code = check_labels(options->labels, err);
+    if (code == KL_OK) {
+        code = kl__field_selector_check(options->fields, err);
+    }
+    return code == KL_OK ? check_paths(options, err) : code;
+}
+
+/* Refuses options that can never work. All other failures are retried later. */
+static kl_code check_options(kl_client *client,
+                             const kl_informer_options *options, kl_error *err)
+{
+    if (client == NULL || options == NULL) {
+        return kl_error_set(err, KL_EINVAL,
+                            "an informer needs a client and a resource: "
+                            "\"pods\", \"deployments.apps\"");
+    }
     if (kl_client_check(client, err) != KL_OK) {
         return KL_EFORKED;
     }
-    labels = kl_selector_parse(options->labels, err);
-    if (labels == NULL) {
-        return err->code;
-    }
-    kl_selector_free(labels);
-    return kl__field_selector_check(options->fields, err);
+    return kl_informer_options_check(options, err);
 }
 
 static kl_informer *make_handle(const kl_informer_options *options,

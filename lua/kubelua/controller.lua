@@ -1,6 +1,8 @@
 -- kubelua.controller: calls a function, reconcile, for each object that changed, until the cluster
 -- is as the object says. This file is what scripts see; the files in controller/ do the work.
 local clients = require "kubelua.client"
+local core = require "kubelua.core"
+local hopeless = require "kubelua.hopeless"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.controller.options"
@@ -119,14 +121,14 @@ function Controller:status()
         sources = list_sources(state), leader = state.leader and state.leader.status() }
 end
 
-local controllers = {}
+local controllers = {
+    -- The states of all controllers that have started: a weak set, for the command.
+    started = setmetatable({}, { __mode = "k" }), ---@type table<kubelua.controller.State, true>
+}
 
----Starts a controller. It works by itself, once all its caches have synced. nil, message, code: it
----could not start.
----@param given kubelua.ControllerOptions
----@return kubelua.Controller?, string?, string?
-function controllers.new(given)
-    local options, list = options_of.read(given)
+-- A state that has started; nil, message, code: the configuration, or the server's kind, does not
+-- fit. Raises if the script's options are wrong.
+local function start_state(options, list, where)
     local client, state, ok, message, code
     client = options.client
     if not client then
@@ -135,14 +137,31 @@ function controllers.new(given)
             return nil, message, code
         end
     end
-    state, message, code = State.new(client, options, list)
+    state, message, code = State.new(client, options, list, where)
     if not state then
         return nil, message, code
     end
     ok, message, code = state:start()
-    if not ok then
+    if not ok and code == "invalid_argument" then
+        misuse("controller: %s", message)
+    end
+    return ok and state or nil, message, code
+end
+
+---Starts a controller. It works by itself, once all its caches have synced. Raises if an option is
+---wrong. nil, message, code: it can never work, which is logged too, and the run ends with a
+---failure.
+---@param given kubelua.ControllerOptions
+---@return kubelua.Controller?, string?, string?
+function controllers.new(given)
+    local where = core.script_line()
+    local options, list = options_of.read(given)
+    local state, message, code = start_state(options, list, where)
+    if not state then
+        hopeless.add(where, "controller " .. options.name, message)
         return nil, message, code
     end
+    controllers.started[state] = true
     local self = setmetatable({}, Controller)
     states[self] = state
     return self

@@ -2,6 +2,7 @@
 -- round does; waiting.lua has the calls that wait.
 local core = require "kubelua.core"
 local ending = require "kubelua.ending"
+local hopeless = require "kubelua.hopeless"
 local log = require "kubelua.log"
 local loop = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
@@ -63,15 +64,20 @@ end
 
 ---Dispatches until kubelua.stop(), SIGINT, SIGTERM, or until the seconds are over. A kubelua.stop()
 ---that was called earlier also counts: a handler may call it while the script waits for something
----else.
+---else. Raises instead of waiting for ever if nothing is left to run because a controller can never
+---work.
 ---@param seconds number? default: for ever
 ---@return integer? signal the number of the signal that ended it
 function loop.run(seconds)
     refuse_nesting("kubelua.run")
     nginx.refuse("kubelua.run", nginx.STEP)
     local deadline = math.min(loop.deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
-    local is_told = deadline < math.huge
-    return run_rounds(deadline, function()
+    local is_told, problem = deadline < math.huge, nil
+    local signal = run_rounds(deadline, function()
+        problem = not seconds and scheduler.is_idle() and hopeless.tell() or nil
+        if problem then
+            return true
+        end
         if not is_told and scheduler.is_idle() then
             is_told = true
             log("warn", "kubelua.run: no handler, timer or spawned function is left; it waits "
@@ -79,6 +85,10 @@ function loop.run(seconds)
         end
         return loop.must_end()
     end)
+    if problem then
+        misuse("kubelua.run: nothing is left to run: %s", problem)
+    end
+    return signal
 end
 
 ---The same for the command line, which also ends when nothing is left to wait for.

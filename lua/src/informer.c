@@ -45,6 +45,21 @@ static int informer_open(lua_State *L)
     return box->informer != NULL ? 1 : push_error(L, &err);
 }
 
+/* core.check_informer(options): true, or nil, message, code, if no server can
+ * serve them. */
+static int check_informer_options(lua_State *L)
+{
+    kl_informer_options options;
+    kl_error err;
+
+    push_informer_options(L, 1, &options);
+    if (kl_informer_options_check(&options, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
 static int informer_gc(lua_State *L)
 {
     close_informer(lua_touserdata(L, 1));
@@ -436,6 +451,7 @@ void bind_informer(lua_State *L)
         {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"informer", informer_open},
+        {"check_informer", check_informer_options},
         {"informer_stop", informer_stop},
         {"informer_check", informer_check},
         {"informer_outcome", informer_outcome},

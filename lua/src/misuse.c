@@ -67,6 +67,14 @@ static int raise_misuse(lua_State *L)
     return misuse(L, "%s", luaL_checkstring(L, 1));
 }
 
+/* core.script_line(): "script.lua:12: ", the line of the script that is being
+ * run; "" if there is none on the stack. */
+static int script_line(lua_State *L)
+{
+    push_script_line(L);
+    return 1;
+}
+
 /* core.own_source(prefix): chunks with this prefix are KubeLua's own, so errors
  * are not attributed to their lines. */
 static int own_source(lua_State *L)
@@ -126,6 +134,7 @@ void bind_misuse(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"misuse", raise_misuse},
+        {"script_line", script_line},
         {"own_source", own_source},
         {"check_namespace", check_namespace_argument},
         {"state", push_checked_state},

@@ -251,6 +251,45 @@ expect "a server that was never reached is a failure, which says why" 1 \
     bin/kubelua run --for 0.3 "$work/away.lua"
 expect "also in a script that dispatches by itself" 1 'no informer had its first list' \
     bin/kubelua run --for 0.3 "$work/away.lua" itself
+# Every example that reacts to a cluster; rollout.lua brings its own.
+for example in examples/*.lua; do
+    case $example in
+    *_spec.lua | examples/rollout.lua) continue ;;
+    esac
+    for wrong in '--kubeconfig /nope' '--context nope'; do
+        # shellcheck disable=SC2086 # two words
+        expect "$example $wrong is a failure at its line" 1 "$example:[0-9]+: " \
+            bin/kubelua run $wrong "$example"
+    done
+done
+expect "a controller without a configuration is one, and --sim is at hand" 1 \
+    'without a cluster: .* --sim examples/foo-controller.lua' \
+    env HOME=/nonexistent KUBECONFIG= bin/kubelua run examples/foo-controller.lua
+cat >"$work/selects.lua" <<'END'
+kubelua.controller { "configmaps", labels = "app in shop", reconcile = print }
+END
+expect "a selector that does not parse is one, at its line" 1 \
+    'selects.lua:1: controller: configmaps: label selector' \
+    bin/kubelua run --sim "$work/selects.lua"
+cat >"$work/both.lua" <<'END'
+kubelua.controller { "configmaps", name = "good", reconcile = print,
+    client = assert(require("kubelua.sim").new()):connect() }
+kubelua.controller { "configmaps", name = "bad", reconcile = print }
+END
+expect "one of two controllers that can never work makes a run a failure" 1 \
+    '^kubelua: controller bad can never work' \
+    bin/kubelua run --kubeconfig /nope --for 0.2 "$work/both.lua"
+cat >"$work/control.lua" <<'END'
+kubelua.controller { arg[1], name = "late", owns = { arg[2] }, reconcile = print }
+END
+expect "a controller that never had its first list is a failure, which says why" 1 \
+    'has not begun within the 0.3 seconds of --for: controller late: foos.example.com has not synced: .*127.0.0.1:1' \
+    bin/kubelua run --for 0.3 --server http://127.0.0.1:1 "$work/control.lua" foos.example.com
+expect "also if only one of its sources has none" 1 \
+    'controller late: foos.example.com has not synced' \
+    bin/kubelua run --sim --for 0.5 "$work/control.lua" configmaps foos.example.com
+expect "with all of them it is none" 0 '^ended$' sh -c \
+    "bin/kubelua run --sim --for 0.5 '$work/control.lua' configmaps secrets && echo ended"
 echo 'kubelua.connect():informer { "pods" }' >"$work/unheard.lua"
 expect "a script that ends at once says which informers have no handlers" 0 \
     'its informers have no handlers \(pods\)' \

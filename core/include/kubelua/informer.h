@@ -90,6 +90,15 @@ typedef struct kl_informer_options {
 } kl_informer_options;
 
 /*
+ * Checks options without a client and without the network: what is refused here
+ * no server can serve. KL_EINVAL: no resource, a negative number, a selector or
+ * path that does not parse, a path that cannot be dropped, or a wrong
+ * namespace; KL_ENOMEM. Thread-safe.
+ */
+KL_API kl_code kl_informer_options_check(const kl_informer_options *options,
+                                         kl_error *err);
+
+/*
  * Opens a handle on the shared informer of these options. The first handle
  * starts that informer, and sets its page size, idle timeout, compression and
  * streaming. The caller owns the handle: kl_informer_close. NULL: KL_EINVAL (no

@@ -1,5 +1,6 @@
 -- Checks the options of kubelua.controller, and sets their defaults.
 local core = require "kubelua.core"
+local informer_options = require "kubelua.informer_options"
 local leader = require "kubelua.leader"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
@@ -114,6 +115,20 @@ local function pick_informer_options(resource, named)
     return given
 end
 
+-- Raises if no server can serve a source. For a custom resource, its informer is opened later, when
+-- its kind is known: a mistake must not wait for that.
+local function check_request(call, given)
+    local request = informer_options.read(given)
+    if type(request.namespace) == "table" then
+        request.namespace = nil -- its names were checked
+    end
+    local ok, message = core.check_informer(request)
+    if not ok then
+        misuse("%s: %s: %s", call, given[1], message)
+    end
+    return given
+end
+
 -- Checks one source; `call` is used in messages.
 local function read_source(call, role, entry)
     if type(entry) == "string" then
@@ -132,6 +147,7 @@ local function read_source(call, role, entry)
     end
     local given = pick_informer_options(resource, named)
     given.resync = named.resync
+    check_request(call, given)
     return { role = role, name = named.as or resource, resource = resource, given = given,
         when = named.when, map = named.map, any_owner = named.controller == false,
         metadata = named.metadata or false }
@@ -166,7 +182,8 @@ local function read_sources(resource, given)
     local sources = {}
     if resource then
         sources[1] = { role = "reconciles", name = given.as or resource, resource = resource,
-            given = pick_informer_options(resource, given), when = given.when,
+            given = check_request("controller", pick_informer_options(resource, given)),
+            when = given.when,
             metadata = given.metadata or false }
     end
     for _, role in ipairs { "owns", "watches", "reads" } do

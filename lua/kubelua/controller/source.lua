@@ -84,18 +84,32 @@ local function find_kind(state, self)
     end
 end
 
+-- What is wrong with the options of a source shows only now, because its kind was not known before.
+local function open_and_listen(state, self)
+    local kind, namespace = self.kind, self.given.namespace
+    if not kind.namespaced and namespace ~= nil and namespace ~= "*" then
+        return nil, string.format("%s (%s) have no namespace: leave `namespace` out", kind.plural,
+            kind.kind), "invalid_argument"
+    end
+    local ok, message, code = open_informer(state, self)
+    if not ok then
+        return nil, message, code
+    end
+    return listen_if_open(state)
+end
+
 -- Finds the kind of a source, then opens its informer.
 local function open_late(state, self)
     if not find_kind(state, self) or state.is_stopped then
         return nil
     end
-    local ok, message, code = open_informer(state, self)
-    if ok then
-        ok, message, code = listen_if_open(state)
+    local has_returned, ok, message, code = pcall(open_and_listen, state, self)
+    if not has_returned then -- misuse: an index that `drop` would leave empty
+        ok, message, code = nil, tostring(ok), "invalid_argument"
     end
     if not ok then
         self.problem = { message = message, code = code }
-        log("error", "%s: %s: %s; the controller cannot start", state.what, self.name, message)
+        state:fail(self.name .. ": " .. message)
     end
     return ok
 end

@@ -1,6 +1,7 @@
 -- The state of a controller: how it starts, runs and stops. controller.lua is what scripts see.
 local applied = require "kubelua.controller.applied"
 local ending = require "kubelua.ending"
+local hopeless = require "kubelua.hopeless"
 local leadership = require "kubelua.controller.leadership"
 local Queue = require "kubelua.controller.queue"
 local log = require "kubelua.log"
@@ -16,6 +17,7 @@ local written = require "kubelua.controller.written"
 ---@class kubelua.controller.State
 ---@field name string
 ---@field what string "controller NAME", for messages
+---@field where string the line of the script that made it: "foo.lua:5: ", or ""
 ---@field options table checked
 ---@field client kubelua.Client
 ---@field clock kubelua.Clock
@@ -43,10 +45,11 @@ State.__index = State
 ---@param client kubelua.Client
 ---@param options table checked
 ---@param list kubelua.controller.Source[]
+---@param where string
 ---@return kubelua.controller.State?, string?, string?
-function State.new(client, options, list)
+function State.new(client, options, list, where)
     local self = setmetatable({
-        name = options.name, what = "controller " .. options.name, options = options,
+        name = options.name, what = "controller " .. options.name, where = where, options = options,
         client = client, clock = scheduler.clock_here(), in_order = list, sources = {},
         of_kind = setmetatable({}, { __mode = "k" }),
         memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
@@ -238,6 +241,13 @@ function State:stop()
         worker.cancel(record, "stopped")
     end
     finish_stop(self)
+end
+
+---Ends a controller that can never work.
+---@param message string
+function State:fail(message)
+    hopeless.add(self.where, self.what, message)
+    self:stop()
 end
 
 return State

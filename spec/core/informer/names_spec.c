@@ -4,6 +4,7 @@
  */
 #include "api/builtin_names.h"
 #include "informer/field_selector.h"
+#include "kubelua/informer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,6 +97,42 @@ static void invalid_field_selectors_are_refused(void **state)
     assert_non_null(strstr(err.message, "\"nodeName\""));
 }
 
+static void expect_refusal(const kl_informer_options *options, const char *text)
+{
+    kl_error err;
+
+    assert_int_equal(kl_informer_options_check(options, &err), KL_EINVAL);
+    assert_non_null(strstr(err.message, text));
+}
+
+static void options_are_refused_without_a_client_or_a_network(void **state)
+{
+    static const char *const dropped[] = {"metadata.uid", NULL};
+    static const char *const spec[] = {"spec.containers[*].env", NULL};
+
+    (void)state;
+    assert_int_equal(kl_informer_options_check(
+                         &(kl_informer_options){.resource = "foos",
+                                                .name_space = "web",
+                                                .labels = "app in (shop)",
+                                                .fields = "spec.nodeName=n1",
+                                                .drop = spec},
+                         NULL),
+                     KL_OK);
+    expect_refusal(&(kl_informer_options){0}, "resource");
+    expect_refusal(
+        &(kl_informer_options){.resource = "foos", .labels = "app in shop"},
+        "app in shop");
+    expect_refusal(&(kl_informer_options){.resource = "foos", .fields = "a"},
+                   "\"a\"");
+    expect_refusal(&(kl_informer_options){.resource = "foos", .drop = dropped},
+                   "metadata.uid");
+    expect_refusal(
+        &(kl_informer_options){.resource = "foos", .name_space = "A"}, "\"A\"");
+    expect_refusal(&(kl_informer_options){.resource = "foos", .page_size = -1},
+                   "negative");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +141,7 @@ int main(void)
         cmocka_unit_test(an_ambiguous_resource_name_means_nothing),
         cmocka_unit_test(valid_field_selectors_are_accepted),
         cmocka_unit_test(invalid_field_selectors_are_refused),
+        cmocka_unit_test(options_are_refused_without_a_client_or_a_network),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,20 @@ static kl_code open_unknown(void *world, kl_error *err)
     return err->code;
 }
 
+static kl_code check_options(void *world, kl_error *err)
+{
+    static const char *const dropped[] = {"spec.containers[*].env", NULL};
+
+    (void)world;
+    return kl_informer_options_check(
+        &(kl_informer_options){.resource = "pods",
+                               .name_space = "web",
+                               .labels = "app in (shop,db)",
+                               .fields = "spec.nodeName=n1",
+                               .drop = dropped},
+        err);
+}
+
 static void close_spare(workshop *self)
 {
     kl_informer_close(self->spare);
@@ -329,6 +343,7 @@ static kl_code wake_when_changed(void *world, kl_error *err)
 }
 
 static const every_call calls[] = {
+    REFUSES(kl_informer_options_check, check_options),
     REFUSES(kl_informer_open, open_informer),
     REFUSES(kl_informer_open, join_informer),
     NEVER_ALLOCATES_AFTER(kl_informer_close, close_informer, open_spare),

@@ -1,10 +1,23 @@
--- Judges a run by the informers that its script has left open.
+-- Judges a run by the informers and controllers that its script has left open.
+local controllers = require "kubelua.controller"
 local informers = require "kubelua.informer"
+local rest = require "kubelua.controller.rest"
 
 local outcome = {}
 
 local function is_open(status)
     return status.state ~= "stopped"
+end
+
+---Says which controller has not begun, and why: it waits for a first list. nil: all have.
+---@return string?
+function outcome.unlisted()
+    for state in pairs(controllers.started) do
+        if not state.is_listed and not state.is_stopped then
+            return rest.left(state)
+        end
+    end
+    return nil
 end
 
 ---Says why nothing was read: the error of an open informer, if no informer has its first list. nil:

@@ -1,6 +1,7 @@
 -- kubelua run: runs a script, then dispatches its events until it is stopped.
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
+local hopeless = require "kubelua.hopeless"
 local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
 local outcome = require "kubelua.cli.outcome"
@@ -58,7 +59,7 @@ local function describe_error(problem)
     return trace.handler(problem)
 end
 
-local function fail_script(message, script)
+local function fail_run(message, script)
     complain(message)
     if tostring(message):find("no configuration:", 1, true) then
         complain("to try it without a cluster: kubelua run --sim " .. script)
@@ -88,8 +89,14 @@ local function exit_status(signal, is_idle, duration)
     if signal then
         return STOPPED
     end
-    local unreached = core.now() >= loop.ends_at and outcome.unreached()
-    if unreached then
+    local is_late = core.now() >= loop.ends_at
+    local unlisted = is_late and outcome.unlisted()
+    local unreached = is_late and not unlisted and outcome.unreached()
+    if unlisted then
+        complain(string.format("a controller has not begun within the %g seconds of --for: %s",
+            duration, unlisted))
+        return FAILED
+    elseif unreached then
         complain(string.format("no informer had its first list within the %g seconds of --for: %s",
             duration, unreached))
         return FAILED
@@ -124,7 +131,9 @@ return function(options)
     local is_idle = scheduler.is_idle()
     loop.finish()
     if not ok and message ~= loop.ENDED then
-        return fail_script(message, options.script)
+        return fail_run(message, options.script)
+    elseif hopeless.tell() then
+        return fail_run(hopeless.tell(), options.script)
     end
     return exit_status(signal, is_idle, options.duration)
 end

@@ -88,7 +88,7 @@ local function add_run(parser)
         .. "kubelua sim --replay FILE plays them again.")
         :argname("FILE")
     run:option("--for", "Stop after this many seconds. The exit status is 1 if no informer had its "
-        .. "first list by then.")
+        .. "first list by then, or if a controller lacks one.")
         :argname("SECONDS"):target("duration"):convert(to_seconds)
 end
 
