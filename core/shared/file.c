@@ -1,11 +1,13 @@
 /*
  * file.c - makes the memory of a shared map: a memfd, or an unlinked file if
  * the system has none, or a named file. All its pages are reserved here, so
- * that no later access can fail with SIGBUS.
+ * that no later access can fail with SIGBUS. A named file is opened only if no
+ * other user could have made it, can write it or can put another one there.
  */
 #include "shared/map.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -17,9 +19,21 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 16 };
+enum {
+    TRIES = 64,
+    PAUSE_MS = 1 /* another process gives the file its name meanwhile */
+};
+
+/* A named file, and its folder: the file is made and opened relative to the
+ * descriptor of the folder that was checked. */
+typedef struct place {
+    const char *path;
+    const char *name; /* the part of `path` behind the last "/" */
+    int folder;
+} place;
 
 static kl_code set_errno_error(kl_error *err, const char *what,
                                const char *path)
@@ -145,13 +159,140 @@ static int make_unnamed(const kl__shared_head *head, kl_error *err)
     return descriptor;
 }
 
-/* Writes the file under a temporary name and then links it to `path`, so that
- * no process opens half a map. -1 with errno EEXIST: another process has made
- * the file meanwhile. */
-static int make_named(const char *path, const kl__shared_head *head,
+/* Refuses a file or folder of another user, or with permissions in `forbidden`.
+ */
+static kl_code check_access(const struct stat *file, mode_t forbidden,
+                            const char *what, const char *path, kl_error *err)
+{
+    if (file->st_uid != geteuid() && file->st_uid != 0) {
+        return kl_error_set(
+            err, KL_ECONFIG,
+            "%s: %s belongs to user %lu, and this process runs as user %lu: "
+            "that user could read and change the map; remove it, or choose "
+            "another path",
+            path, what, (unsigned long)file->st_uid, (unsigned long)geteuid());
+    }
+    if ((file->st_mode & forbidden) != 0) {
+        return kl_error_set(
+            err, KL_ECONFIG,
+            "%s: %s has mode %04o: other users could change the map; "
+            "choose a path in a folder that only this user can write, such as "
+            "one of mode 0700, where the file gets mode 0600",
+            path, what, (unsigned)(file->st_mode & 07777));
+    }
+    return KL_OK;
+}
+
+/* Opens the folder of `path`, if only this user and root can write it. Files in
+ * a folder with the sticky bit, such as /tmp, can be made by each user first.
+ */
+static kl_code open_folder(const char *path, place *at, kl_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL   ? 0
+                    : slash == path ? 1
+                                    : (size_t)(slash - path);
+    char *name = slash == NULL ? kl__strdup(".") : kl__strndup(path, length);
+    struct stat folder;
+    kl_code code;
+
+    if (name == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory");
+    }
+    *at = (place){.path = path, .name = slash != NULL ? slash + 1 : path};
+    at->folder = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (at->folder < 0 || fstat(at->folder, &folder) != 0) {
+        code = set_errno_error(err, "cannot open the folder of", path);
+    } else {
+        code =
+            check_access(&folder, S_IWGRP | S_IWOTH, "its folder", path, err);
+    }
+    if (code != KL_OK && at->folder >= 0) {
+        close(at->folder);
+    }
+    kl__free(name);
+    return code;
+}
+
+/* Refuses an open file that is not this user's alone. `links` gets the number
+ * of its names: with more than one, another folder leads to it as well. */
+static kl_code check_file(int descriptor, const char *path, nlink_t *links,
+                          kl_error *err)
+{
+    struct stat file;
+
+    *links = 1;
+    if (fstat(descriptor, &file) != 0) {
+        return set_errno_error(err, "cannot read", path);
+    }
+    if (!S_ISREG(file.st_mode)) {
+        return kl_error_set(err, KL_ECONFIG,
+                            "%s: this is no regular file, so it is no shared "
+                            "map; choose another path",
+                            path);
+    }
+    *links = file.st_nlink;
+    if (file.st_nlink > 1) {
+        return kl_error_set(err, KL_ECONFIG,
+                            "%s: the file has %lu names (hard links), and a "
+                            "shared map has one; remove it, and start again",
+                            path, (unsigned long)file.st_nlink);
+    }
+    return check_access(&file, S_IRWXG | S_IRWXO, "the file", path, err);
+}
+
+/* Opens the file and checks it. -1 with errno ENOENT: there is none. */
+static int open_named(const place *at, nlink_t *links, kl_error *err)
+{
+    /* O_NONBLOCK: an open of a FIFO or a device must not wait. */
+    int descriptor =
+        openat(at->folder, at->name,
+               O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+    *links = 1;
+    if (descriptor < 0) {
+        int saved = errno;
+
+        if (saved == ELOOP) {
+            kl_error_set(err, KL_ECONFIG,
+                         "%s: this is a symbolic link, and a shared map is "
+                         "not opened through one; choose another path",
+                         at->path);
+        } else {
+            set_errno_error(err, "cannot open", at->path);
+        }
+        errno = saved;
+        return -1;
+    }
+    if (check_file(descriptor, at->path, links, err) != KL_OK) {
+        close(descriptor);
+        errno = EACCES;
+        return -1;
+    }
+    return descriptor;
+}
+
+/* Gives the new file its name, unless a file has it: then errno is EEXIST. */
+static bool name_file(const place *at, const char *fresh)
+{
+    if (renameat2(at->folder, fresh, at->folder, at->name, RENAME_NOREPLACE) ==
+        0) {
+        return true;
+    }
+    /* A file system that cannot do it: for a moment the file has two names. */
+    return (errno == EINVAL || errno == ENOSYS) &&
+           linkat(at->folder, fresh, at->folder, at->name, 0) == 0 &&
+           unlinkat(at->folder, fresh, 0) == 0;
+}
+
+/* Writes the file under a temporary name and then gives it its own, so that no
+ * process opens half a map. -1 with errno EEXIST: another process has made the
+ * file meanwhile. */
+static int make_named(const place *at, const kl__shared_head *head,
                       kl_error *err)
 {
-    char *fresh = kl__strprintf("%s.XXXXXX", path);
+    char *fresh = kl__strprintf("%s.%016" PRIx64, at->name,
+                                kl__random_seed(at) ^ (uint64_t)getpid());
     int descriptor, saved;
 
     if (fresh == NULL) {
@@ -159,51 +300,73 @@ static int make_named(const char *path, const kl__shared_head *head,
         errno = ENOMEM;
         return -1;
     }
-    descriptor = mkostemp(fresh, O_CLOEXEC);
+    descriptor = openat(at->folder, fresh,
+                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                        S_IRUSR | S_IWUSR);
     if (descriptor < 0) {
-        set_errno_error(err, "cannot make", path);
+        set_errno_error(err, "cannot make", at->path);
         goto done;
     }
     if (!write_head(descriptor, head, err)) {
         errno = EIO;
-    } else if (link(fresh, path) == 0) {
-        unlink(fresh);
+    } else if (name_file(at, fresh)) {
         goto done;
     } else if (errno != EEXIST) {
-        set_errno_error(err, "cannot make", path);
+        set_errno_error(err, "cannot make", at->path);
     }
     saved = errno;
     close(descriptor);
-    unlink(fresh);
+    unlinkat(at->folder, fresh, 0);
     descriptor = -1;
     errno = saved;
 done:
+    saved = errno;
     kl__free(fresh);
+    errno = saved;
     return descriptor;
+}
+
+static int open_or_make(const place *at, const kl__shared_head *head,
+                        kl_error *err)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+    nlink_t links = 1;
+
+    for (int i = 0; i < TRIES; i++) {
+        int descriptor = open_named(at, &links, err);
+
+        if (descriptor >= 0) {
+            return descriptor;
+        }
+        if (errno == ENOENT) {
+            descriptor = make_named(at, head, err);
+            if (descriptor >= 0 || errno != EEXIST) {
+                return descriptor;
+            }
+        } else if (links == 1) {
+            return -1;
+        }
+        nanosleep(&pause, NULL);
+    }
+    if (links == 1) {
+        kl_error_set(err, KL_EIO, "%s is removed again and again", at->path);
+    }
+    return -1;
 }
 
 int kl__shared_file_open(const char *path, const kl__shared_head *head,
                          kl_error *err)
 {
     int descriptor;
+    place at;
 
     if (path == NULL) {
         return make_unnamed(head, err);
     }
-    for (int i = 0; i < TRIES; i++) {
-        descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-        if (descriptor >= 0) {
-            return descriptor;
-        }
-        if (errno != ENOENT) {
-            set_errno_error(err, "cannot open", path);
-            return -1;
-        }
-        descriptor = make_named(path, head, err);
-        if (descriptor >= 0 || errno != EEXIST) {
-            return descriptor;
-        }
+    if (open_folder(path, &at, err) != KL_OK) {
+        return -1;
     }
-    kl_error_set(err, KL_EIO, "%s is removed again and again", path);
-    return -1;
+    descriptor = open_or_make(&at, head, err);
+    close(at.folder);
+    return descriptor;
 }

@@ -147,7 +147,7 @@ static kl_shared *find_file(const char *path)
     kl_shared *map = maps;
     struct stat wanted, file;
 
-    if (path == NULL || stat(path, &wanted) != 0) {
+    if (path == NULL || lstat(path, &wanted) != 0) {
         return NULL;
     }
     while (map != NULL &&

@@ -39,8 +39,9 @@ uint64_t kl__shared_process_seed(void);
 
 /*
  * Makes the memory of a map with this `head`, and reserves its disk space or
- * pages. With a path, opens that file, whatever is in it, or makes it. Returns
- * a descriptor, close-on-exec; -1: KL_EIO, KL_ENOMEM.
+ * pages. With a path, opens that file, whatever is in it, or makes it; refuses
+ * what another user could change (see kl_shared_options). Returns a descriptor,
+ * close-on-exec; -1: KL_EIO, KL_ENOMEM, KL_ECONFIG (refused).
  */
 int kl__shared_file_open(const char *path, const kl__shared_head *head,
                          kl_error *err);

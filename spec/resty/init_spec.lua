@@ -24,6 +24,25 @@ describe("kube.init", function()
         refused("'services' is a table", true)
     end)
 
+    it("refuses a file for the map that another user could change, and says why", function()
+        os.execute("chmod 0666 " .. world.path)
+        local ok, message, code = kube.init { path = world.path, name = "again" }
+        assert.same({ true }, { ok, message, code }) -- this process has it open
+        local script = world.path .. ".lua"
+        local out = assert(io.open(script, "w"))
+        out:write(string.format("package.path, package.cpath = %q, %q "
+            .. "print(require('resty.kubelua').init { path = %q })", package.path, package.cpath,
+            world.path))
+        out:close()
+        local pipe = io.popen("luajit " .. script)
+        local said = pipe:read("*a")
+        pipe:close()
+        os.remove(script)
+        os.execute("chmod 0600 " .. world.path)
+        assert.match("^nil\t" .. world.path .. ": the file has mode 0666: other users could "
+            .. "change the map; [^\t]+\tconfig\n$", said)
+    end)
+
     -- The options by an environment that has nothing else.
     local function resolved(environment)
         local script = string.format("package.path = %q "

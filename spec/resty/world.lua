@@ -4,8 +4,16 @@ local world = { unpack = rawget(_G, "unpack") }
 
 local WRITER = (os.getenv("KUBELUA_BUILD") or "build") .. "/spec/shared_writer"
 
-world.path = os.tmpname()
-os.remove(world.path)
+-- Only this user can write the folder: the map is refused elsewhere.
+local function make_folder()
+    local pipe = io.popen("mktemp -d")
+    local folder = assert(pipe:read("*l"))
+    pipe:close()
+    return folder
+end
+
+world.folder = make_folder()
+world.path = world.folder .. "/map"
 
 local function quote(word)
     return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
@@ -37,6 +45,7 @@ end
 
 function world.close()
     os.remove(world.path)
+    os.remove(world.folder)
 end
 
 return world

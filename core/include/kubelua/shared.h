@@ -55,9 +55,14 @@ typedef struct kl_shared kl_shared;
 /* Zeroed fields are the defaults. */
 typedef struct kl_shared_options {
     const char *name; /* NULL: the path, or "default" */
-    /* A file, for processes that are not forked from one another. It is made if
-     * it is missing, and is not deleted. All the processes must be allowed to
-     * write it; none may truncate it. NULL: memory that only forks inherit. */
+    /* A file, for processes that are not forked from one another. It is made
+     * with mode 0600 if it is missing, and is not deleted. No process may
+     * truncate it. Refused, as another user could then read or change the map:
+     * a file that is not of the effective user or root, that has permissions
+     * for the group or others, several names or a symbolic link for a name,
+     * that is no regular file; a folder that is not of the effective user or
+     * root, or that the group or others can write (the sticky bit does not
+     * help, so not /tmp itself). NULL: memory that only forks inherit. */
     const char *path;
     /* Bytes, at least 1 MB; 0: KL_SHARED_SIZE. A third of that is room for one
      * generation: about 480 bytes for an entry of three endpoints. */
@@ -71,8 +76,8 @@ typedef struct kl_shared_options {
  * not served it, raises its epoch: workers of an earlier epoch do not become
  * owners any more. `options` may be NULL. Thread-safe. Close it as often as it
  * was opened. NULL: KL_ENOMEM (not so much memory), KL_EIO, KL_EINVAL (a size,
- * a name), KL_ECONFIG (a file that is no map, or has another layout: the
- * message says which, and what to do).
+ * a name), KL_ECONFIG (a file that is no map or has another layout, or that
+ * another user could change: the message says which, and what to do).
  */
 KL_API kl_shared *kl_shared_open(const kl_shared_options *options,
                                  kl_error *err);

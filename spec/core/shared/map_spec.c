@@ -303,14 +303,13 @@ static void a_child_of_the_owner_is_not_the_owner(void **state)
 /* A second descriptor of the file would end the owner's lock when it closes. */
 static void a_file_is_one_map_in_a_process_whatever_its_name(void **state)
 {
-    char path[64];
+    const char *path = temp_path("map");
     kl_shared_options options = {.path = path, .name = "one"};
     kl_shared *map, *again;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     int exit_status;
 
     (void)state;
-    snprintf(path, sizeof(path), "/tmp/kubelua-map-%ld", (long)getpid());
     map = kl_shared_open(&options, NULL);
     assert_non_null(map);
     assert_int_equal(fcntl(map->descriptor, F_SETLK, &lock), 0);
@@ -475,7 +474,9 @@ int main(void)
             the_next_owner_keeps_what_is_there_until_it_is_complete),
         cmocka_unit_test(a_name_is_one_map_in_a_process_and_its_children),
         cmocka_unit_test(a_child_of_the_owner_is_not_the_owner),
-        cmocka_unit_test(a_file_is_one_map_in_a_process_whatever_its_name),
+        cmocka_unit_test_setup_teardown(
+            a_file_is_one_map_in_a_process_whatever_its_name, temp_files_setup,
+            temp_files_teardown),
         cmocka_unit_test(age_counts_from_the_last_byte_of_the_server),
         cmocka_unit_test(an_entry_of_the_first_list_is_never_unknown),
         cmocka_unit_test_setup_teardown(
