@@ -6,7 +6,7 @@ local core = require "kubelua.core"
 local caches = require "resty.kubelua.cache"
 local connection = require "resty.kubelua.connection"
 local log = require "kubelua.log"
-local map = require "resty.kubelua.map"
+local maps = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
@@ -25,7 +25,7 @@ core.own_source((debug.getinfo(1, "S").source:gsub("%.lua$", "")))
 ---@field services? resty.kubelua.ServicesOptions|false which Services are watched; false: none
 ---@field empty? "keep"|"clear" when the last endpoint of a service goes: keep it (default), or not
 ---@field size? integer bytes of the shared map; default: 32 MB
----@field name? string of the map, if a process has several; default: "default"
+---@field name? string of the map; another name makes another instance; default: "default"
 ---@field path? string a file for the map, if the processes are not forked from one another
 ---@field zone? string the zone of this nginx, for picks that name no zone
 ---@field node? string the node of this nginx, for picks that name no node
@@ -41,14 +41,38 @@ local SERVICES_TYPES = { namespace = "string|table", labels = "string" }
 ---@field wait? number seconds to wait at most until the cluster is known; default 0
 local INIT_WORKER_TYPES = { wait = "number" }
 
-local kube = { _VERSION = core.version }
+---What kube.init returns: these calls for the cluster of that kube.init. The module itself is the
+---instance of the first kube.init.
+---@class resty.kubelua.Instance
+---@field init fun(options?: resty.kubelua.InitOptions): resty.kubelua.Instance?, string?, string?
+---@field init_worker fun(options?: resty.kubelua.InitWorkerOptions): boolean?, string?, string?
+---@field service fun(name: string): resty.kubelua.Service
+---@field pick fun(name: string, options?: resty.kubelua.PickOptions): string?, any, integer?
+---@field lookup fun(table_name: string, key: string): any
+---@field owner fun(script: fun(kubelua: table))
+---@field put fun(table_name: string, key: string, value: any): boolean?, string?, string?
+---@field complete fun(table_name: string): boolean?, string?, string?
+---@field synced fun(): boolean
+---@field age fun(): number?
+---@field metrics fun(): string
 
-local by_name = caches.new(4096) -- services that kube.pick has found
+-- The services that kube.pick has found: a cache of bounded size for each map. A weak table.
+local found_names = setmetatable({}, { __mode = "k" })
 
-local function check_map_open(call)
-    if not map.pointer then
-        misuse("%s: there is no map; call kube.init in init_by_lua", call)
+local first = maps.new() -- that of the module itself
+local kube ---@type resty.kubelua.Instance
+
+local calls = {} -- the calls of an instance; the first argument of each is its map
+
+-- An instance: its calls know its map. None has more than three arguments.
+local function bind(map)
+    local instance = {}
+    for name, call in pairs(calls) do
+        instance[name] = function(a, b, c)
+            return call(map, a, b, c)
+        end
     end
+    return instance
 end
 
 local function check_services(wanted)
@@ -70,11 +94,21 @@ local function check_services(wanted)
     end
 end
 
----Opens the map that all workers share. Call it in init_by_lua, before nginx forks the workers. It
----starts no thread, and makes no connection. At a reload it finds the same map.
----@param options resty.kubelua.InitOptions?
----@return boolean?, string?, string? true; or nil, message, code
-function kube.init(options)
+local instances = {} -- by the names of their maps
+
+-- The map of that name, and its instance; both are new if there is none.
+local function find_instance(name)
+    if not first.pointer or first.name == name then
+        return first, kube
+    end
+    local found = instances[name] or { map = maps.new() }
+    found.instance = found.instance or bind(found.map)
+    return found.map, found.instance
+end
+
+-- kube.init: opens the map that all workers share. It starts no thread, and makes no connection. At
+-- a reload it finds the same map. Another name makes another instance, beside the first.
+local function init(options)
     options = options_of.optional("kube.init", options, INIT_TYPES)
     options_of.choice("kube.init", "empty", options.empty, { keep = true, clear = true })
     check_services(options.services)
@@ -86,37 +120,47 @@ function kube.init(options)
         taken[name] = value
     end
     taken.connect = connection.resolve(options.connect)
-    return map.open(taken)
+    local map, instance = find_instance(maps.name_of(taken))
+    local ok, message, code = map:open(taken)
+    if not ok then
+        return nil, message, code
+    end
+    if map ~= first then
+        instances[map.name] = { map = map, instance = instance }
+    end
+    return instance
 end
 
 ---Joins the workers that may watch the cluster (one does at a time). Call it in init_worker_by_lua.
 ---With `wait` it returns once the cluster is known, so that the first request finds it. If that
 ---takes longer, the worker begins anyway, and picks return "not_synced".
+---@param map resty.kubelua.Map
 ---@param options resty.kubelua.InitWorkerOptions?
 ---@return boolean?, string?, string? true; or nil, message, code: also "timeout"
-function kube.init_worker(options)
+function calls.init_worker(map, options)
     options = options_of.optional("kube.init_worker", options, INIT_WORKER_TYPES)
-    check_map_open("kube.init_worker")
-    local ok, message, code = serving.start()
+    map:check_open("kube.init_worker")
+    local ok, message, code = serving.start(map)
     if not ok then
         log("error", "kube.init_worker: %s", message)
         return nil, message, code
     end
     owner.supervise()
-    return serving.wait(options.wait or 0)
+    return serving.wait(map, options.wait or 0)
 end
 
 ---A port of a Service. Call it once, and keep the result in a module or an upvalue. The Service
 ---need not exist yet.
+---@param map resty.kubelua.Map
 ---@param name string "namespace/service:port", where the port is a name or a number
 ---@return resty.kubelua.Service
-function kube.service(name)
-    check_map_open("kube.service")
+function calls.service(map, name)
+    map:check_open("kube.service")
     if type(name) ~= "string" or not name:find("^[^/:]+/[^/:]+:?[^/:]*$") then
         misuse("kube.service: a name such as \"web/shop:http\" expected, not %s",
             type(name) == "string" and "\"" .. name .. "\"" or "a " .. type(name))
     end
-    local service = services.new(name)
+    local service = services.new(map, name)
     if not service then
         misuse("kube.service: \"%s...\" is too long for a name", name:sub(1, 60))
     end
@@ -125,94 +169,108 @@ end
 
 ---Picks an endpoint by name, for names that come with the request. A worker remembers the names
 ---that it has found, in bounded memory.
+---@param map resty.kubelua.Map
 ---@param name string "namespace/service:port"
 ---@param options resty.kubelua.PickOptions?
 ---@return string? host nil: there is none
 ---@return integer|"unknown"|"empty"|"not_synced" port or the reason why there is none
 ---@return integer? version
-function kube.pick(name, options)
-    local service = by_name:get(name)
+function calls.pick(map, name, options)
+    local by_name = found_names[map]
+    local service = by_name and by_name:get(name)
     if service then
         return service:pick(options)
     end
-    check_map_open("kube.pick")
+    map:check_open("kube.pick")
     if type(name) ~= "string" then
         misuse("kube.pick: a name such as \"web/shop:http\" expected, not a %s", type(name))
     end
-    service = services.new(name)
+    service = services.new(map, name)
     if not service then
         return nil, "unknown"
     end
     local host, port, version = service:pick(options)
     if host then
-        by_name:set(name, service)
+        found_names[map] = by_name or caches.new(4096)
+        found_names[map]:set(name, service)
     end
     return host, port, version
 end
 
 ---The value that a script of kube.owner has put; nil: there is none. Do not change a table: all
 ---requests of this worker share it.
+---@param map resty.kubelua.Map
 ---@param table_name string
 ---@param key string
 ---@return any
-function kube.lookup(table_name, key)
-    check_map_open("kube.lookup")
-    return tables.lookup(table_name, key)
+function calls.lookup(map, table_name, key)
+    map:check_open("kube.lookup")
+    return tables.lookup(map, table_name, key)
 end
 
 ---Runs a script in the worker that watches the cluster, and again in the next one when that worker
 ---ends. kubelua.connect() there is the cluster of kube.init; informers, handlers, controllers and
 ---kubelua.every work as usual. Call it in init_by_lua or init_worker_by_lua.
+---@param map resty.kubelua.Map
 ---@param script fun(kubelua: table)
-function kube.owner(script)
+function calls.owner(map, script)
     if type(script) ~= "function" then
         misuse("kube.owner: a function expected, not a %s", type(script))
     end
-    owner.add(script)
-    if serving.has_started() then
+    owner.add(map, script)
+    if map.is_served then
         owner.supervise()
     end
 end
 
 ---Puts a value for kube.lookup; for scripts of kube.owner. nil removes the value. Values that are
 ---put in one round of handlers become visible together.
+---@param map resty.kubelua.Map
 ---@param table_name string any name but "services", at most 31 bytes
 ---@param key string at most 511 bytes
 ---@param value any a string, number, boolean or table
 ---@return boolean?, string?, string? nil, message, code: "closed" if another worker is the owner
-function kube.put(table_name, key, value)
-    check_map_open("kube.put")
-    return writes.put(table_name, key, value)
+function calls.put(map, table_name, key, value)
+    map:check_open("kube.put")
+    return writes.put(map, table_name, key, value)
 end
 
 ---Declares a table complete: entries that an earlier owner has left in it are removed. Call it when
 ---the informers that fill the table have synced.
+---@param map resty.kubelua.Map
 ---@param table_name string
 ---@return boolean?, string?, string?
-function kube.complete(table_name)
-    check_map_open("kube.complete")
-    return writes.complete(table_name)
+function calls.complete(map, table_name)
+    map:check_open("kube.complete")
+    return writes.complete(map, table_name)
 end
 
 ---True once the cluster is known; for a readiness probe. It stays true while the server is down.
+---@param map resty.kubelua.Map
 ---@return boolean
-function kube.synced()
-    return map.is_synced()
+function calls.synced(map)
+    return map:is_synced()
 end
 
 ---Seconds since the owner last heard from the API server; nil: never.
+---@param map resty.kubelua.Map
 ---@return number?
-function kube.age()
-    check_map_open("kube.age")
+function calls.age(map)
+    map:check_open("kube.age")
     local age = tonumber(library.kl_shared_age_ms(map.pointer))
     return age >= 0 and age / 1000 or nil
 end
 
----The state of the map, as Prometheus text.
+---The state of the map, as Prometheus text. The module's own call has all maps: the lines of the
+---first have no label, those of the others the label `name`.
+---@param map resty.kubelua.Map
 ---@return string
-function kube.metrics()
-    check_map_open("kube.metrics")
-    return metrics.text()
+function calls.metrics(map)
+    map:check_open("kube.metrics")
+    return metrics.text(map == first and maps.all or { map }, first)
 end
+
+kube = bind(first)
+kube.init, kube._VERSION = init, core.version
 
 return kube

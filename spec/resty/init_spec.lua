@@ -24,10 +24,37 @@ describe("kube.init", function()
         refused("'services' is a table", true)
     end)
 
+    it("makes another instance for another name, beside the first", function()
+        local other = assert(kube.init { name = "other", size = 1048576 })
+        assert.are_not.equal(kube, other)
+        assert.equal(other, assert(kube.init { name = "other", zone = "a" }))
+        assert.equal(kube, assert(kube.init { path = world.path }))
+        world.write({ "endpoints", "web/shop:http", "10.0.0.1" }, { "put", "sites", "a", "sone" })
+        assert.equal("10.0.0.1", (kube.pick "web/shop:http"))
+        assert.same({ nil, "not_synced" }, { other.pick "web/shop:http" })
+        assert.same({ nil, "not_synced" }, { other.service("web/shop:http"):pick() })
+        assert.equal("one", kube.lookup("sites", "a"))
+        assert.is_nil(other.lookup("sites", "a"))
+        assert.is_false(other.synced())
+        local all, own = kube.metrics(), other.metrics()
+        assert.match("\nkubelua_entries %d+\nkubelua_entries{name=\"other\"} 0\n", all)
+        assert.match("\nkubelua_entries{name=\"other\"} 0\n", own)
+        assert.is_nil(own:find("\nkubelua_entries %d"))
+        for name in all:gmatch("# TYPE (%S+)") do -- a family stands in one place
+            assert.equal(1, select(2, all:gsub("# TYPE " .. name .. " ", "")))
+        end
+    end)
+
+    it("keeps the first instance if another one cannot be opened", function()
+        local made, message, code = kube.init { name = "small", size = 1000 }
+        assert.same({ nil, "invalid_argument" }, { made, code })
+        assert.is_string(message)
+        assert.equal("10.0.0.1", (kube.pick "web/shop:http"))
+    end)
+
     it("refuses a file for the map that another user could change, and says why", function()
         os.execute("chmod 0666 " .. world.path)
-        local ok, message, code = kube.init { path = world.path, name = "again" }
-        assert.same({ true }, { ok, message, code }) -- this process has it open
+        assert(kube.init { path = world.path, name = "again" }) -- this process has it open
         local script = world.path .. ".lua"
         local out = assert(io.open(script, "w"))
         out:write(string.format("package.path, package.cpath = %q, %q "

@@ -1,16 +1,16 @@
--- Runs the scripts of kube.owner in the worker that owns the map; when that worker ends, they run
+-- Runs the scripts of kube.owner in the worker that owns their map; when that worker ends, they run
 -- in the next owner. There are two timers. `supervise` runs ten times a second; it cannot die,
--- because nginx sets it again before it runs. `dispatch` runs the handlers; `supervise` starts it
--- again after PATIENCE seconds without a round.
+-- because nginx sets it again before it runs. `dispatch` runs the handlers, of all maps that this
+-- worker owns; `supervise` starts it again after PATIENCE seconds without a round.
 local kubelua = require "kubelua"
 local library = require "resty.kubelua.library"
 local log = require "kubelua.log"
-local map = require "resty.kubelua.map"
+local maps = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
 local writes = require "resty.kubelua.writes"
 
-local owner = { scripts = {} }
+local owner = {}
 
 local WATCHED = 0.1 -- seconds between two checks of the owner
 local PATIENCE = 2 -- seconds without a round, then a dispatcher counts as dead
@@ -18,21 +18,23 @@ local ROUNDS = 2000 -- rounds of one timer: nginx frees a timer's memory when it
 local ROLE_OWNER = 2 -- kl_serve_role
 local IDLE, BUSY = 0.005, 0.001 -- seconds between rounds
 
-local clients = {} -- clients that the scripts have opened
-local is_running = false -- true while the scripts of this worker run
+-- The scripts of a map, the clients that they have opened, and whether they run in this worker.
+local casts = {}
+
 local is_supervised = false
+local is_dispatching = false -- true once a dispatcher was started, while scripts run
 local heard = 0 -- when the last round began
 -- Counts dispatchers. A dispatcher that counts as dead may run again: then it sees that the number
 -- has changed, and ends.
 local turn = 0
 
 -- True in the worker that may write to the map.
-local function is_owner()
+local function is_owner(map)
     return library.kl_shared_role(map.pointer) == ROLE_OWNER
 end
 
 -- The module kubelua for scripts: its kubelua.connect() is the cluster of kube.init.
-local function module_for_scripts()
+local function module_for_scripts(map, cast)
     local connect = kubelua.connect
     return setmetatable({
         connect = function(given)
@@ -44,29 +46,65 @@ local function module_for_scripts()
                 merged[name] = value
             end
             local client, message, code = connect(merged)
-            clients[#clients + 1] = client
+            cast.clients[#cast.clients + 1] = client
             return client, message, code
         end,
     }, { __index = kubelua })
 end
 
-local function start_scripts()
-    local module = module_for_scripts()
-    for _, script in ipairs(owner.scripts) do
+local function start_scripts(map, cast)
+    local module = module_for_scripts(map, cast)
+    cast.is_running = true
+    for _, script in ipairs(cast.scripts) do
         kubelua.spawn(script, module) -- it logs the error that a script raises
     end
 end
 
-local function stop_scripts()
-    is_running = false
-    for _, client in ipairs(clients) do
+local function stop_scripts(cast)
+    cast.is_running = false
+    for _, client in ipairs(cast.clients) do
         pcall(client.close, client)
     end
-    clients = {}
+    cast.clients = {}
+    kubelua.step(0) -- ends what waited for those clients
+end
+
+-- Starts or stops the scripts of each map. True: scripts run in this worker.
+local function keep_scripts()
+    local is_running = false
+    for _, map in ipairs(maps.all) do
+        local cast = casts[map]
+        local may_run = cast and not ngx.worker.exiting() and is_owner(map)
+        if may_run and not cast.is_running then
+            start_scripts(map, cast)
+        elseif cast and cast.is_running and not may_run then
+            stop_scripts(cast)
+        end
+        is_running = is_running or may_run
+    end
+    return is_running
 end
 
 local function may_run()
-    return not ngx.worker.exiting() and is_owner()
+    for map in pairs(casts) do
+        if is_owner(map) then
+            return not ngx.worker.exiting()
+        end
+    end
+    return false
+end
+
+-- One round of handlers; what they put is published together.
+local function run_round()
+    writes.is_round = true
+    local ok, ran = pcall(kubelua.step, 0)
+    writes.is_round = false
+    writes.publish()
+    if not ok then
+        error(ran, 0)
+    end
+    metrics.handlers = metrics.handlers + ran
+    return ran
 end
 
 local function run_rounds(mine)
@@ -75,15 +113,7 @@ local function run_rounds(mine)
             return
         end
         heard = ngx.now()
-        writes.is_round = true
-        local ok, ran = pcall(kubelua.step, 0)
-        writes.is_round = false
-        writes.publish()
-        if not ok then
-            error(ran, 0)
-        end
-        metrics.handlers = metrics.handlers + ran
-        ngx.sleep(ran > 0 and BUSY or IDLE)
+        ngx.sleep(run_round() > 0 and BUSY or IDLE)
     end
 end
 
@@ -115,14 +145,10 @@ local function start_dispatcher()
 end
 
 local function supervise(premature)
-    if premature or not may_run() then
-        if is_running then
-            stop_scripts()
-            kubelua.step(0) -- ends what waited for those clients
-        end
-    elseif not is_running then
-        is_running = true
-        start_scripts()
+    if not keep_scripts() or premature then
+        is_dispatching = false
+    elseif not is_dispatching then
+        is_dispatching = true
         start_dispatcher()
     elseif ngx.now() - heard > PATIENCE then
         log("warn", "kube.owner: no round of handlers for %g s: another dispatcher starts",
@@ -133,7 +159,7 @@ end
 
 ---Supervises the scripts of this worker from now on. A second call does nothing.
 function owner.supervise()
-    if is_supervised or #owner.scripts == 0 then
+    if is_supervised or next(casts) == nil then
         return
     end
     local ok, message = ngx.timer.every(WATCHED, supervise)
@@ -144,9 +170,11 @@ function owner.supervise()
     is_supervised = true
 end
 
+---@param map resty.kubelua.Map
 ---@param script fun(kubelua: table)
-function owner.add(script)
-    owner.scripts[#owner.scripts + 1] = script
+function owner.add(map, script)
+    casts[map] = casts[map] or { scripts = {}, clients = {}, is_running = false }
+    table.insert(casts[map].scripts, script)
 end
 
 return owner

@@ -3,7 +3,6 @@
 -- other picks, in the shared map.
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
-local map = require "resty.kubelua.map"
 local options_of = require "kubelua.options"
 
 local band = require("bit").band
@@ -30,6 +29,7 @@ local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "s
 
 ---@class resty.kubelua.Service
 ---@field name string "namespace/service:port"
+---@field map resty.kubelua.Map
 ---@field key ffi.cdata* kl_shared_key
 ---@field bucket integer
 ---@field version integer? the version of the entry from which the fields below were read
@@ -55,12 +55,13 @@ local found = ffi.new("kl_pick")
 local counted = ffi.new("uint32_t[1]")
 local wanted = ffi.new("kl_pick_options")
 
+---@param map resty.kubelua.Map
 ---@param name string "namespace/service:port"
 ---@return resty.kubelua.Service? nil: no service can have that name
-function services.new(name)
-    local key = map.key("services", name)
-    return key and setmetatable({ name = name, key = key, bucket = key.bucket, hosts = {},
-        ports = {}, count = 0, turn = 0, checks = CHECKS }, Service)
+function services.new(map, name)
+    local key = map:key("services", name)
+    return key and setmetatable({ name = name, map = map, key = key, bucket = key.bucket,
+        hosts = {}, ports = {}, count = 0, turn = 0, checks = CHECKS }, Service)
 end
 
 -- The first place in the round robin: it differs between workers, even if they inherited this
@@ -79,7 +80,7 @@ end
 -- Reads the endpoints of the round robin: the ready ones, if all have the same weight. 0: the core
 -- must pick.
 local function read_turns(self)
-    if library.kl_shared_endpoints(map.pointer, self.key, few, FEW, counted) ~= OK
+    if library.kl_shared_endpoints(self.map.pointer, self.key, few, FEW, counted) ~= OK
         or counted[0] == 0 then
         return 0
     end
@@ -107,11 +108,11 @@ end
 -- result.
 local function each_endpoint(self, f)
     local picks = few
-    local result = library.kl_shared_endpoints(map.pointer, self.key, picks, FEW, counted)
+    local result = library.kl_shared_endpoints(self.map.pointer, self.key, picks, FEW, counted)
     while result == TOO_SMALL do
         local capacity = counted[0] + FEW
         picks = ffi.new("kl_pick[?]", capacity)
-        result = library.kl_shared_endpoints(map.pointer, self.key, picks, capacity, counted)
+        result = library.kl_shared_endpoints(self.map.pointer, self.key, picks, capacity, counted)
     end
     local name = ffi_string(library.kl_shared_result_name(result))
     if name ~= "ok" and name ~= "empty" then
@@ -164,7 +165,7 @@ local function read_options(self, options)
         check_options(options)
         wanted.hash = hash_text(tostring(hash))
     end
-    zone, node = zone or map.zone, node or map.node
+    zone, node = zone or self.map.zone, node or self.map.node
     wanted.zone = zone and hash_text(zone) or 0
     wanted.node = node and hash_text(node) or 0
     wanted.excluded = 0
@@ -177,7 +178,7 @@ local NO_OPTIONS = {}
 
 local function pick_in_map(self, options)
     read_options(self, options or NO_OPTIONS)
-    local result = library.kl_shared_pick(map.pointer, self.key, wanted, found)
+    local result = library.kl_shared_pick(self.map.pointer, self.key, wanted, found)
     if result == OK then
         return host_of(found), found.port, found.version
     elseif result == EXCLUDED then
@@ -192,12 +193,12 @@ end
 ---@return integer|"unknown"|"empty"|"not_synced" port or the reason why there is none
 ---@return integer? version differs after each change of the service
 function Service:pick(options)
-    local version = map.versions[self.bucket]
+    local version = self.map.versions[self.bucket]
     if version ~= self.version then
         refresh_turns(self, version)
     end
     local count = self.count
-    if options or count == 0 or map.has_place then
+    if options or count == 0 or self.map.has_place then
         return pick_in_map(self, options)
     end
     local turn = self.turn + 1

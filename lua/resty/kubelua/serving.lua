@@ -6,27 +6,20 @@ local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local library = require "resty.kubelua.library"
 local log = require "kubelua.log"
-local map = require "resty.kubelua.map"
+local maps = require "resty.kubelua.map"
 
 local serving = {}
 
 local FOR_EVER = 365 * 86400 -- seconds: nginx runs this timer early, when the worker exits
 local LOOK = 0.002 -- seconds between two checks of a map that is not synced
 
-local started = false
 local problem = ffi.new("kl_error")
 
 -- An exiting worker may still have requests for hours, so another worker becomes the owner at once.
-local function leave_owners(premature)
+local function leave_owners(premature, map)
     if premature then
         library.kl_shared_leave(map.pointer)
     end
-end
-
----True in a worker that has joined.
----@return boolean
-function serving.has_started()
-    return started
 end
 
 local function list_namespaces(services)
@@ -35,7 +28,7 @@ local function list_namespaces(services)
 end
 
 -- A client for the core. It makes no connection before this worker is the owner.
-local function open_client()
+local function open_client(map)
     if map.options.services == false then
         return nil
     end
@@ -47,7 +40,7 @@ local function open_client()
 end
 
 -- The core copies the options, and takes a reference to the client.
-local function join_owners(client)
+local function join_owners(map, client)
     local services = map.options.services
     local namespaces = services == false and {} or list_namespaces(services)
     local names = ffi.new("const char *[?]", #namespaces + 1)
@@ -61,27 +54,28 @@ local function join_owners(client)
     options.clear_empty = map.options.empty == "clear"
     local code = library.kl_shared_serve(map.pointer, client and core.client_pointer(client),
         options, problem)
-    return map.result(code, problem)
+    return maps.result(code, problem)
 end
 
 ---Joins; nil, message, code if that fails.
+---@param map resty.kubelua.Map
 ---@return boolean?, string?, string?
-function serving.start()
-    if started or not ngx.worker.id() then
+function serving.start(map)
+    if map.is_served or not ngx.worker.id() then
         -- The privileged agent has the rights of the master, so it does not watch.
         return true
     end
-    local client, message, code = open_client()
+    local client, message, code = open_client(map)
     if message then
         return nil, message, code
     end
     local ok
-    ok, message, code = join_owners(client)
+    ok, message, code = join_owners(map, client)
     if not ok then
         return nil, message, code
     end
-    started = true
-    ok, message = ngx.timer.at(FOR_EVER, leave_owners)
+    map.is_served = true
+    ok, message = ngx.timer.at(FOR_EVER, leave_owners, map)
     if not ok then
         log("warn", "resty.kubelua: nginx gave no timer (%s): if this worker is the owner, the "
             .. "next one takes over only when it has ended", tostring(message))
@@ -90,14 +84,15 @@ function serving.start()
 end
 
 ---Waits until the cluster is known. The worker answers no requests meanwhile.
+---@param map resty.kubelua.Map
 ---@param seconds number
 ---@return boolean?, string?, string?
-function serving.wait(seconds)
+function serving.wait(map, seconds)
     local deadline = core.now() + seconds
-    while not map.is_synced() and core.now() < deadline do
+    while not map:is_synced() and core.now() < deadline do
         ffi.C.usleep(LOOK * 1e6)
     end
-    if seconds > 0 and not map.is_synced() then
+    if seconds > 0 and not map:is_synced() then
         local message = string.format("the first list of the cluster has not come within %g s (the "
             .. "error log has the reason); until it comes, picks return not_synced", seconds)
         log("warn", "kube.init_worker: %s", message)

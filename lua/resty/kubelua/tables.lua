@@ -3,7 +3,6 @@
 local ffi = require "ffi"
 local caches = require "resty.kubelua.cache"
 local library = require "resty.kubelua.library"
-local map = require "resty.kubelua.map"
 local values = require "kubelua.values"
 
 local tables = {}
@@ -14,7 +13,8 @@ local MOST = 4096 -- values of a table that a worker keeps for certain
 -- The first byte of a value: a string, or JSON.
 local STRING, JSON = "s", "j"
 
-local read_tables = {} -- name to resty.kubelua.Cache
+-- What was read of each map: the name of a table to resty.kubelua.Cache. A weak table.
+local read = setmetatable({}, { __mode = "k" })
 local size = 4096
 local buffer = ffi.new("char[?]", size)
 local told = ffi.new("kl_shared_value")
@@ -37,7 +37,7 @@ local function decode_value(text)
 end
 
 -- Reads the bytes of an entry into `buffer`, which grows if necessary.
-local function read_bytes(key)
+local function read_bytes(map, key)
     local result = library.kl_shared_get(map.pointer, key, buffer, size, told)
     while result == TOO_SMALL do
         size = told.length * 2
@@ -47,12 +47,12 @@ local function read_bytes(key)
     return result
 end
 
-local function read_entry(cache, table_name, name, entry)
-    local key = entry and entry.key or map.key(table_name, name)
+local function read_entry(map, cache, table_name, name, entry)
+    local key = entry and entry.key or map:key(table_name, name)
     if not key then
         return nil
     end
-    if read_bytes(key) ~= OK then
+    if read_bytes(map, key) ~= OK then
         if entry then
             entry.version, entry.value = told.version, nil
         end
@@ -69,20 +69,23 @@ end
 
 ---The value that the owner has put under a key; nil: none. Do not change a table: all requests of
 ---this worker share it.
+---@param map resty.kubelua.Map
 ---@param table_name string
 ---@param name string
 ---@return any
-function tables.lookup(table_name, name)
-    local cache = read_tables[table_name]
+function tables.lookup(map, table_name, name)
+    local of_map = read[map]
+    local cache = of_map and of_map[table_name]
     if not cache then
         cache = caches.new(MOST)
-        read_tables[table_name] = cache
+        read[map] = of_map or {}
+        read[map][table_name] = cache
     end
     local entry = cache:get(name)
     if entry and map.versions[entry.bucket] == entry.version then
         return entry.value
     end
-    return read_entry(cache, table_name, name, entry)
+    return read_entry(map, cache, table_name, name, entry)
 end
 
 return tables

@@ -2,7 +2,7 @@
 -- handlers are published together after the round; any other put is published at once.
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
-local map = require "resty.kubelua.map"
+local maps = require "resty.kubelua.map"
 local misuse = require "kubelua.misuse"
 local tables = require "resty.kubelua.tables"
 
@@ -10,7 +10,7 @@ local writes = {
     is_round = false, -- handlers run now; their puts are published after the round
 }
 
-local is_dirty = false
+local dirty = {} -- the maps with puts that are not published, a set
 local problem = ffi.new("kl_error")
 
 local OWN = "services" -- only the core writes this table
@@ -23,50 +23,56 @@ local function check_table(call, table_name)
     end
 end
 
-local function check_key(call, table_name, name)
+local function check_key(call, map, table_name, name)
     check_table(call, table_name)
-    local key = type(name) == "string" and map.key(table_name, name)
+    local key = type(name) == "string" and map:key(table_name, name)
     if not key then
         misuse("%s: a key is a string of at most 511 bytes", call)
     end
     return key
 end
 
-local function finish_write(code)
-    is_dirty = is_dirty or code == 0
+local function finish_write(map, code)
+    if code == 0 then
+        dirty[map] = true
+    end
     if not writes.is_round then
         writes.publish()
     end
-    return map.result(code, problem)
+    return maps.result(code, problem)
 end
 
 ---Puts a value under a key, for kube.lookup in every worker.
+---@param map resty.kubelua.Map
 ---@param table_name string
 ---@param name string
 ---@param value any a string, number, boolean or table; nil removes
 ---@return boolean?, string?, string?
-function writes.put(table_name, name, value)
-    local key = check_key("kube.put", table_name, name)
+function writes.put(map, table_name, name, value)
+    local key = check_key("kube.put", map, table_name, name)
     if value == nil then
-        return finish_write(library.kl_shared_remove(map.pointer, key, problem))
+        return finish_write(map, library.kl_shared_remove(map.pointer, key, problem))
     end
     local text = tables.encode(value)
-    return finish_write(library.kl_shared_put(map.pointer, key, text, #text, problem))
+    return finish_write(map, library.kl_shared_put(map.pointer, key, text, #text, problem))
 end
 
 ---Declares a table complete: removes entries that an earlier owner has left.
+---@param map resty.kubelua.Map
 ---@param table_name string
 ---@return boolean?, string?, string?
-function writes.complete(table_name)
+function writes.complete(map, table_name)
     check_table("kube.complete", table_name)
-    return finish_write(library.kl_shared_complete(map.pointer, table_name, problem))
+    return finish_write(map, library.kl_shared_complete(map.pointer, table_name, problem))
 end
 
----Makes the owner's thread publish the puts; it tries again while the map is full.
+---Makes the owners' threads publish the puts; they try again while a map is full.
 function writes.publish()
-    if is_dirty then
-        is_dirty = false
+    local map = next(dirty)
+    while map do
+        dirty[map] = nil
         library.kl_shared_publish_soon(map.pointer)
+        map = next(dirty)
     end
 end
 
