@@ -35,8 +35,9 @@ enum {
     HEARD_MS = 100, /* a busy owner stores it at most this often */
     PUBLISH_MS = 2,
     RETRY_MS = 1000, /* the pause after a lack of memory or threads */
-    REST = 4         /* the pause after a publish is at least this many times as
-                        long as the publish took */
+    NEVER = -1,
+    REST = 4 /* the pause after a publish is at least this many times as
+                long as the publish took */
 };
 
 typedef struct kl__owner {
@@ -57,6 +58,9 @@ typedef struct kl__owner {
     atomic_bool is_leaving;
     atomic_bool wants_publish;
     atomic_int role; /* a kl_serve_role, read by kl_shared_role only */
+    /* When the server was last heard on the watches of the caller's own; see
+     * kl_shared_tell_age. NEVER: not yet; KL_SHARED_NO_WATCH: none. */
+    atomic_llong told_at;
 
     /* Only the thread uses these. */
     kl__feed *feed;   /* NULL: it is opened at `retry_at` */
@@ -236,17 +240,32 @@ static void publish_changes(kl__owner *self)
     }
 }
 
+/* When the server was last heard on the watch that has been silent for longest,
+ * of those of the feed and of the caller; NEVER: not on all of them yet. */
+static int64_t oldest_message(const kl__owner *self, int64_t now)
+{
+    int64_t told = atomic_load(&self->told_at), at = INT64_MAX;
+
+    if (self->namespace_count > 0) {
+        int64_t age = kl__feed_age_ms(self->feed);
+
+        at = age >= 0 ? now - age : NEVER;
+    }
+    at = told < at ? told : at;
+    return at != INT64_MAX ? at : NEVER;
+}
+
 static void tell_heard(kl__owner *self)
 {
-    int64_t now = now_ms(), age;
+    int64_t now = now_ms(), at;
 
     if (self->feed == NULL || now < self->heard_at + HEARD_MS) {
         return;
     }
-    age = kl__feed_age_ms(self->feed);
-    if (age >= 0) {
+    at = oldest_message(self, now);
+    if (at != NEVER) {
         self->heard_at = now;
-        kl__shared_heard(self->map, now - age);
+        kl__shared_heard(self->map, at);
     }
 }
 
@@ -381,6 +400,7 @@ static kl__owner *new_owner(kl_shared *map, kl_client *client,
         options->publish_ms > 0 ? options->publish_ms : PUBLISH_MS;
     self->pid = getpid();
     atomic_init(&self->role, KL_ROLE_WAITING);
+    atomic_init(&self->told_at, KL_SHARED_NO_WATCH);
     self->queue = kl_event_queue_new(err);
     if (self->queue == NULL || copy_namespaces(self, options, err) != KL_OK ||
         copy_labels(self, options->labels, err) != KL_OK) {
@@ -461,5 +481,16 @@ void kl_shared_publish_soon(kl_shared *map)
 
     if (self != NULL && !atomic_exchange(&self->wants_publish, true)) {
         kl_event_queue_wake(self->queue);
+    }
+}
+
+void kl_shared_tell_age(kl_shared *map, int64_t age_ms)
+{
+    kl__owner *self = owner_of(map);
+
+    if (self != NULL) {
+        atomic_store(&self->told_at, age_ms == KL_SHARED_NO_WATCH ? age_ms
+                                     : age_ms < 0                 ? NEVER
+                                                  : now_ms() - age_ms);
     }
 }

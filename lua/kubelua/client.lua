@@ -164,6 +164,14 @@ function clients.informer(client, given, scope)
     return informer
 end
 
+---The informers that a client has open: one for each namespace of an informer of several. A set;
+---weak.
+---@param client kubelua.Client
+---@return table<kubelua.Informer, true>
+function clients.informers(client)
+    return core.state(client, TYPE).informers
+end
+
 ---Sends one request, with any method and any path, and waits for the answer. In a task, only that
 ---task waits; elsewhere, rounds of the loop run meanwhile. A status of 400 or more is a failure:
 ---its fourth result is the reply.

@@ -5,13 +5,13 @@ local library = require "resty.kubelua.library" -- first: it says what is missin
 local core = require "kubelua.core"
 local caches = require "resty.kubelua.cache"
 local connection = require "resty.kubelua.connection"
-local log = require "kubelua.log"
 local maps = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
 local options_of = require "kubelua.options"
 local owner = require "resty.kubelua.owner"
+local readiness = require "resty.kubelua.readiness"
 local services = require "resty.kubelua.service"
 local serving = require "resty.kubelua.serving"
 local tables = require "resty.kubelua.tables"
@@ -23,13 +23,15 @@ core.own_source((debug.getinfo(1, "S").source:gsub("%.lua$", "")))
 ---@class resty.kubelua.InitOptions every key is optional
 ---@field connect? kubelua.ConnectOptions of kubelua.connect; default: what the environment says
 ---@field services? resty.kubelua.ServicesOptions|false which Services are watched; false: none
+---@field tables? string[] the tables of kube.owner's scripts that count for readiness
 ---@field empty? "keep"|"clear" when the last endpoint of a service goes: keep it (default), or not
 ---@field size? integer bytes of the shared map; default: 32 MB
 ---@field name? string of the map; another name makes another instance; default: "default"
 ---@field path? string a file for the map, if the processes are not forked from one another
 ---@field zone? string the zone of this nginx, for picks that name no zone
 ---@field node? string the node of this nginx, for picks that name no node
-local INIT_TYPES = { connect = "table", services = "table|boolean", empty = "string",
+local INIT_TYPES = { connect = "table", services = "table|boolean", tables = "table",
+    empty = "string",
     size = "number", name = "string", path = "string", zone = "string", node = "string" }
 
 ---@class resty.kubelua.ServicesOptions
@@ -52,7 +54,7 @@ local INIT_WORKER_TYPES = { wait = "number" }
 ---@field owner fun(script: fun(kubelua: table))
 ---@field put fun(table_name: string, key: string, value: any): boolean?, string?, string?
 ---@field complete fun(table_name: string): boolean?, string?, string?
----@field synced fun(): boolean
+---@field synced fun(table_name?: string): boolean
 ---@field age fun(): number?
 ---@field metrics fun(): string
 
@@ -112,6 +114,9 @@ local function init(options)
     options = options_of.optional("kube.init", options, INIT_TYPES)
     options_of.choice("kube.init", "empty", options.empty, { keep = true, clear = true })
     check_services(options.services)
+    for _, name in ipairs(options.tables or {}) do
+        writes.check_table("kube.init: tables", name)
+    end
     if nginx.is_inside and not options.path and ngx.get_phase() ~= "init" then
         misuse("kube.init: call it in init_by_lua: elsewhere each worker would have its own map")
     end
@@ -119,7 +124,7 @@ local function init(options)
     for name, value in pairs(options) do
         taken[name] = value
     end
-    taken.connect = connection.resolve(options.connect)
+    taken.connect, taken.guess = connection.resolve(options.connect)
     local map, instance = find_instance(maps.name_of(taken))
     local ok, message, code = map:open(taken)
     if not ok then
@@ -132,8 +137,9 @@ local function init(options)
 end
 
 ---Joins the workers that may watch the cluster (one does at a time). Call it in init_worker_by_lua.
----With `wait` it returns once the cluster is known, so that the first request finds it. If that
----takes longer, the worker begins anyway, and picks return "not_synced".
+---With `wait` it returns once the cluster is known and the tables of kube.init are complete, so
+---that the first request finds them. If that takes longer, the worker begins anyway, and picks
+---return "not_synced".
 ---@param map resty.kubelua.Map
 ---@param options resty.kubelua.InitWorkerOptions?
 ---@return boolean?, string?, string? true; or nil, message, code: also "timeout"
@@ -141,12 +147,15 @@ function calls.init_worker(map, options)
     options = options_of.optional("kube.init_worker", options, INIT_WORKER_TYPES)
     map:check_open("kube.init_worker")
     local ok, message, code = serving.start(map)
-    if not ok then
-        log("error", "kube.init_worker: %s", message)
+    owner.supervise()
+    if not ok and code ~= "config" then
         return nil, message, code
     end
-    owner.supervise()
-    return serving.wait(map, options.wait or 0)
+    local is_ready, why, reason = serving.wait(map, options.wait or 0)
+    if not ok and not map.is_served then
+        return nil, message, code
+    end
+    return is_ready, why, reason
 end
 
 ---A port of a Service. Call it once, and keep the result in a module or an upvalue. The Service
@@ -218,7 +227,7 @@ function calls.owner(map, script)
         misuse("kube.owner: a function expected, not a %s", type(script))
     end
     owner.add(map, script)
-    if map.is_served then
+    if map.is_started then
         owner.supervise()
     end
 end
@@ -245,14 +254,17 @@ function calls.complete(map, table_name)
     return writes.complete(map, table_name)
 end
 
----True once the cluster is known; for a readiness probe. It stays true while the server is down.
+---True once the cluster is known and the tables of kube.init are complete; for a readiness probe.
+---It stays true while the server is down.
 ---@param map resty.kubelua.Map
+---@param table_name string? this table alone; "services": the endpoints alone
 ---@return boolean
-function calls.synced(map)
-    return map:is_synced()
+function calls.synced(map, table_name)
+    return readiness.is_ready(map, table_name)
 end
 
----Seconds since the owner last heard from the API server; nil: never.
+---Seconds since the owner last heard from the API server, on the watch that has been silent for
+---longest, also of its scripts; nil: never.
 ---@param map resty.kubelua.Map
 ---@return number?
 function calls.age(map)

@@ -101,6 +101,19 @@ KL_API kl_serve_role kl_shared_role(const kl_shared *map);
  */
 KL_API void kl_shared_publish_soon(kl_shared *map);
 
+#define KL_SHARED_NO_WATCH INT64_MAX
+
+/*
+ * For an owner that has watches of its own beside those of Services, such as
+ * informers whose objects it puts: tells that the server was last heard
+ * `age_ms` milliseconds ago, on the one of them that has been silent for
+ * longest; below 0: on one of them never. kl_shared_age_ms is then the greater
+ * one of this age and that of Services, and grows while the caller tells
+ * nothing new. KL_SHARED_NO_WATCH: it has no such watches, as at the start.
+ * Any thread may call it. Does nothing if this process does not serve the map.
+ */
+KL_API void kl_shared_tell_age(kl_shared *map, int64_t age_ms);
+
 #ifdef __cplusplus
 }
 #endif

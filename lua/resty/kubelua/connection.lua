@@ -5,6 +5,9 @@ local connection = {}
 
 local SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
+local NOTHING = "; nginx's master process had neither KUBECONFIG nor KUBERNETES_SERVICE_HOST in "
+    .. "its environment: set one of them, or give kube.init a kubeconfig or a server"
+
 -- The first word of a file; nil: there is no such file.
 local function read_word(path)
     local file = io.open(path, "rb")
@@ -33,7 +36,8 @@ local function read_service_account(host)
     }
 end
 
--- The options by the environment, looked for in the order of kubelua.connect.
+-- The options by the environment, looked for in the order of kubelua.connect; and why they are only
+-- a guess.
 local function read_environment()
     local path, home = read_variable("KUBECONFIG"), read_variable("HOME")
     if path then
@@ -43,21 +47,27 @@ local function read_environment()
         return { kubeconfig = home .. "/.kube/config" }
     end
     local host = read_variable("KUBERNETES_SERVICE_HOST")
-    return host and read_service_account(host) or {}
+    if host then
+        return read_service_account(host)
+    end
+    -- Nothing is there yet. The kubeconfig may come later.
+    return { kubeconfig = (home or "/root") .. "/.kube/config" }, NOTHING
 end
 
----The options of kubelua.connect for the workers.
+---The options of kubelua.connect for the workers. The second result says that the environment of
+---the master process named no API server, for the messages of the workers.
 ---@param given kubelua.ConnectOptions?
 ---@return kubelua.ConnectOptions
+---@return string?
 function connection.resolve(given)
-    local resolved = {}
+    local resolved, why = {}, nil
     if not (given and (given.server or given.kubeconfig)) then
-        resolved = read_environment()
+        resolved, why = read_environment()
     end
     for name, value in pairs(given or {}) do
         resolved[name] = value
     end
-    return resolved
+    return resolved, why
 end
 
 return connection

@@ -113,6 +113,7 @@ typedef struct kl_serve_options {
 int kl_shared_serve(kl_shared *map, kl_client *client, const kl_serve_options *options,
                     kl_error *err);
 void kl_shared_leave(kl_shared *map);
+void kl_shared_tell_age(kl_shared *map, int64_t age_ms);
 int kl_shared_role(const kl_shared *map);
 ]]
 
@@ -144,7 +145,7 @@ if not pcall(ffi.typeof, "kl_shared_status") then
 end
 
 local library = load_library()
-if not pcall(function() return library.kl_shared_open end) then
+if not pcall(function() return library.kl_shared_tell_age end) then
     error("resty.kubelua: this libkubelua.so is older than these Lua files: install both of one"
         .. " version" .. REMEDY, 0)
 end

@@ -13,6 +13,7 @@ local misuse = require "kubelua.misuse"
 ---@field zone string? the zone of this nginx, for picks that name none
 ---@field node string?
 ---@field has_place boolean
+---@field is_started boolean kube.init_worker was called in this worker
 ---@field is_served boolean this worker has joined the candidates for its owner
 local Map = {}
 Map.__index = Map
@@ -41,7 +42,7 @@ end
 ---A map that is not open yet.
 ---@return resty.kubelua.Map
 function maps.new()
-    return setmetatable({ has_place = false, is_served = false }, Map)
+    return setmetatable({ has_place = false, is_started = false, is_served = false }, Map)
 end
 
 ---The result of a call of the core, for Lua: true, or nil, message, code.

@@ -1,7 +1,13 @@
 -- kube.metrics: the state of the shared map, and of this worker, as Prometheus text.
 local ffi = require "ffi"
 
+local readiness = require "resty.kubelua.readiness"
+
 local metrics = {
+    -- Of each map: informers of kube.owner's scripts in this worker, and those of them that have
+    -- their first list. Weak tables.
+    informers = setmetatable({}, { __mode = "k" }),
+    informers_synced = setmetatable({}, { __mode = "k" }),
     handlers = 0, -- handlers of kube.owner's scripts that ran in this worker
     dispatchers = 0, -- dispatchers that were started in this worker
     failures = 0, -- dispatchers that failed
@@ -10,7 +16,10 @@ local metrics = {
 -- Name, type, help, and the function that reads the value from the status of a map. `of_worker`:
 -- the value is not of a map.
 local FAMILIES = {
-    { "synced", "gauge", "1 once a complete list was published", function(s) return s.synced end },
+    { "synced", "gauge", "1 once a complete list of Services was published",
+        function(s) return s.synced end },
+    { "ready", "gauge", "1 once Services and the tables of kube.init are complete: kube.synced()",
+        function(_, map) return readiness.is_ready(map) and 1 or 0 end },
     { "age_seconds", "gauge", "Seconds since the API server last sent anything; -1: never",
         function(s)
             local age = tonumber(s.age_ms)
@@ -30,6 +39,10 @@ local FAMILIES = {
     { "room_bytes", "gauge", "Bytes that a state can have", function(s) return s.room end },
     { "full_total", "counter", "States that found no room and were not published",
         function(s) return s.full end },
+    { "owner_informers", "gauge", "Informers of kube.owner's scripts in this worker",
+        function(_, map) return metrics.informers[map] or 0 end },
+    { "owner_informers_synced", "gauge", "Those of them whose first list has come",
+        function(_, map) return metrics.informers_synced[map] or 0 end },
     { "owner_handlers_total", "counter", "Handlers that this worker ran for kube.owner",
         function() return metrics.handlers end, of_worker = true },
     { "owner_dispatchers_total", "counter", "Dispatchers that this worker started for kube.owner",
@@ -38,10 +51,35 @@ local FAMILIES = {
         function() return metrics.failures end, of_worker = true },
 }
 
--- The label of a map in a line; the first one of a lua_State has none.
-local function label_of(map, first)
-    return map == first and "" or string.format('{name="%s"}', (map.name:gsub('[\\"\n]',
-        { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" })))
+local ESCAPES = { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }
+
+-- The labels of a map in a line: `more`, and its name; the first map of a lua_State has no name.
+local function labels_of(map, first, more)
+    local labels = more or {}
+    if map ~= first then
+        labels[#labels + 1] = { "name", map.name }
+    end
+    for i, label in ipairs(labels) do
+        labels[i] = string.format('%s="%s"', label[1], (label[2]:gsub('[\\"\n]', ESCAPES)))
+    end
+    return labels[1] and "{" .. table.concat(labels, ",") .. "}" or ""
+end
+
+local function add_head(lines, name, kind, help)
+    lines[#lines + 1] = "# HELP " .. name .. " " .. help
+    lines[#lines + 1] = "# TYPE " .. name .. " " .. kind
+end
+
+local function add_tables(lines, wanted, first)
+    local name = "kubelua_table_complete"
+    add_head(lines, name, "gauge", "1 once a table of kube.init is complete")
+    for _, map in ipairs(wanted) do
+        for _, each in ipairs(map.options.tables or {}) do
+            lines[#lines + 1] = string.format("%s%s %d", name,
+                labels_of(map, first, { { "table", each } }),
+                readiness.is_complete(map, each) and 1 or 0)
+        end
+    end
 end
 
 ---The metrics of some maps in Prometheus' text format.
@@ -52,13 +90,13 @@ function metrics.text(wanted, first)
     local lines = {}
     for _, family in ipairs(FAMILIES) do
         local name, kind, help, read = "kubelua_" .. family[1], family[2], family[3], family[4]
-        lines[#lines + 1] = "# HELP " .. name .. " " .. help
-        lines[#lines + 1] = "# TYPE " .. name .. " " .. kind
+        add_head(lines, name, kind, help)
         for _, map in ipairs(family.of_worker and { first } or wanted) do
-            lines[#lines + 1] = string.format("%s%s %.14g", name, label_of(map, first),
-                tonumber(read(map:status())))
+            lines[#lines + 1] = string.format("%s%s %.14g", name, labels_of(map, first),
+                tonumber(read(map:status(), map)))
         end
     end
+    add_tables(lines, wanted, first)
     lines[#lines + 1] = ""
     return table.concat(lines, "\n")
 end

@@ -2,12 +2,16 @@
 -- in the next owner. There are two timers. `supervise` runs ten times a second; it cannot die,
 -- because nginx sets it again before it runs. `dispatch` runs the handlers, of all maps that this
 -- worker owns; `supervise` starts it again after PATIENCE seconds without a round.
+local clients = require "kubelua.client"
+local core = require "kubelua.core"
+local ffi = require "ffi"
 local kubelua = require "kubelua"
 local library = require "resty.kubelua.library"
 local log = require "kubelua.log"
 local maps = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
+local scheduler = require "kubelua.scheduler"
 local writes = require "resty.kubelua.writes"
 
 local owner = {}
@@ -17,9 +21,18 @@ local PATIENCE = 2 -- seconds without a round, then a dispatcher counts as dead
 local ROUNDS = 2000 -- rounds of one timer: nginx frees a timer's memory when it ends
 local ROLE_OWNER = 2 -- kl_serve_role
 local IDLE, BUSY = 0.005, 0.001 -- seconds between rounds
+local RETRY = 1 -- seconds between two tries to read a configuration that cannot be used
+local LOOKED = 0.5 -- seconds between two looks at the scripts' informers
+local NO_WATCH = 0x7fffffffffffffffLL -- KL_SHARED_NO_WATCH
 
--- The scripts of a map, the clients that they have opened, and whether they run in this worker.
-local casts = {}
+---The scripts of a map, and what they have in this worker.
+---@class resty.kubelua.Cast
+---@field scripts function[]
+---@field clients kubelua.Client[] that they have opened
+---@field is_running boolean
+---@field looked_at number when their informers were looked at last
+
+local casts = {} ---@type table<resty.kubelua.Map, resty.kubelua.Cast>
 
 local is_supervised = false
 local is_dispatching = false -- true once a dispatcher was started, while scripts run
@@ -33,19 +46,33 @@ local function is_owner(map)
     return library.kl_shared_role(map.pointer) == ROLE_OWNER
 end
 
+-- Connects; in a task, waits while the configuration of kube.init cannot be used.
+local function connect_patiently(map, given)
+    local merged, is_own = {}, given and (given.server or given.kubeconfig)
+    for _, options in ipairs { map.options.connect or {}, given or {} } do
+        for name, value in pairs(options) do
+            merged[name] = value
+        end
+    end
+    local client, message, code = kubelua.connect(merged)
+    local is_told = false
+    while code == "config" and not is_own and scheduler.task_here() do
+        if not is_told then
+            log("error", "kube.owner: %s%s; it is tried again each second", message,
+                map.options.guess or "")
+            is_told = true
+        end
+        kubelua.sleep(RETRY)
+        client, message, code = kubelua.connect(merged)
+    end
+    return client, message, code
+end
+
 -- The module kubelua for scripts: its kubelua.connect() is the cluster of kube.init.
 local function module_for_scripts(map, cast)
-    local connect = kubelua.connect
     return setmetatable({
         connect = function(given)
-            local merged = {}
-            for name, value in pairs(map.options.connect or {}) do
-                merged[name] = value
-            end
-            for name, value in pairs(given or {}) do
-                merged[name] = value
-            end
-            local client, message, code = connect(merged)
+            local client, message, code = connect_patiently(map, given)
             cast.clients[#cast.clients + 1] = client
             return client, message, code
         end,
@@ -69,6 +96,25 @@ local function stop_scripts(cast)
     kubelua.step(0) -- ends what waited for those clients
 end
 
+-- Tells the core, for kube.age, when the scripts' informers have heard from the server; and counts
+-- them, for the metrics.
+local function look_at_informers(map, cast)
+    cast.looked_at = core.now()
+    local oldest, count, synced = 0, 0, 0
+    for _, client in ipairs(cast.clients) do
+        for informer in pairs(clients.informers(client)) do
+            local status = informer:status()
+            if status.state ~= "stopped" then
+                count, synced = count + 1, synced + (status.has_synced and 1 or 0)
+                oldest = math.max(oldest, status.age or math.huge)
+            end
+        end
+    end
+    metrics.informers[map], metrics.informers_synced[map] = count, synced
+    local age = oldest < math.huge and math.floor(oldest * 1000) or -1
+    library.kl_shared_tell_age(map.pointer, count > 0 and age or NO_WATCH)
+end
+
 -- Starts or stops the scripts of each map. True: scripts run in this worker.
 local function keep_scripts()
     local is_running = false
@@ -79,6 +125,9 @@ local function keep_scripts()
             start_scripts(map, cast)
         elseif cast and cast.is_running and not may_run then
             stop_scripts(cast)
+            look_at_informers(map, cast)
+        elseif may_run and core.now() - cast.looked_at > LOOKED then
+            look_at_informers(map, cast)
         end
         is_running = is_running or may_run
     end
@@ -94,10 +143,11 @@ local function may_run()
     return false
 end
 
--- One round of handlers; what they put is published together.
-local function run_round()
+-- One round of handlers; what they put is published together. If nothing is pending, waits for it
+-- at most that long.
+local function run_round(seconds)
     writes.is_round = true
-    local ok, ran = pcall(kubelua.step, 0)
+    local ok, ran = pcall(kubelua.step, seconds)
     writes.is_round = false
     writes.publish()
     if not ok then
@@ -113,7 +163,7 @@ local function run_rounds(mine)
             return
         end
         heard = ngx.now()
-        ngx.sleep(run_round() > 0 and BUSY or IDLE)
+        ngx.sleep(run_round(0) > 0 and BUSY or IDLE)
     end
 end
 
@@ -170,10 +220,26 @@ function owner.supervise()
     is_supervised = true
 end
 
+---Runs the scripts of this worker while it starts, when no timer runs yet. Takes about so many
+---seconds.
+---@param seconds number
+function owner.run_scripts(seconds)
+    if not keep_scripts() then
+        ffi.C.usleep(seconds * 1e6)
+        return
+    end
+    local ok, problem = pcall(run_round, seconds)
+    if not ok then
+        log("error", "kube.owner: a round of handlers failed: %s", tostring(problem))
+        ffi.C.usleep(seconds * 1e6)
+    end
+end
+
 ---@param map resty.kubelua.Map
 ---@param script fun(kubelua: table)
 function owner.add(map, script)
-    casts[map] = casts[map] or { scripts = {}, clients = {}, is_running = false }
+    casts[map] = casts[map] or { scripts = {}, clients = {}, is_running = false,
+        looked_at = 0 }
     table.insert(casts[map].scripts, script)
 end
 

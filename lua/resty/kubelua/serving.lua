@@ -7,11 +7,14 @@ local core = require "kubelua.core"
 local library = require "resty.kubelua.library"
 local log = require "kubelua.log"
 local maps = require "resty.kubelua.map"
+local owner = require "resty.kubelua.owner"
+local readiness = require "resty.kubelua.readiness"
 
 local serving = {}
 
 local FOR_EVER = 365 * 86400 -- seconds: nginx runs this timer early, when the worker exits
 local LOOK = 0.002 -- seconds between two checks of a map that is not synced
+local RETRY = 1 -- seconds between two tries to read a configuration that cannot be used
 
 local problem = ffi.new("kl_error")
 
@@ -57,17 +60,11 @@ local function join_owners(map, client)
     return maps.result(code, problem)
 end
 
----Joins; nil, message, code if that fails.
----@param map resty.kubelua.Map
----@return boolean?, string?, string?
-function serving.start(map)
-    if map.is_served or not ngx.worker.id() then
-        -- The privileged agent has the rights of the master, so it does not watch.
-        return true
-    end
+-- Joins once; nil, message, code if that fails.
+local function join(map)
     local client, message, code = open_client(map)
     if message then
-        return nil, message, code
+        return nil, message .. (map.options.guess or ""), code
     end
     local ok
     ok, message, code = join_owners(map, client)
@@ -83,18 +80,72 @@ function serving.start(map)
     return true
 end
 
----Waits until the cluster is known. The worker answers no requests meanwhile.
+-- A kubeconfig may be written, or become readable, after nginx has started.
+local function join_later(premature, map)
+    if not premature and not map.is_served and not join(map) then
+        ngx.timer.at(RETRY, join_later, map)
+    end
+end
+
+---Joins; if the configuration cannot be used yet, tries again each second, and returns nil,
+---message, code.
+---@param map resty.kubelua.Map
+---@return boolean?, string?, string?
+function serving.start(map)
+    if map.is_served or not ngx.worker.id() then
+        -- The privileged agent has the rights of the master, so it does not watch.
+        return true
+    end
+    map.is_started = true
+    local ok, message, code = join(map)
+    if not ok and code == "config" then
+        message = message .. "; it is tried again each second"
+        ngx.timer.at(RETRY, join_later, map)
+    end
+    if not ok then
+        log("error", "kube.init_worker: %s", message)
+    end
+    return ok, message, code
+end
+
+-- Lets a part of the wait pass: this worker may be the owner, whose scripts fill the tables.
+local function pass_time(map)
+    if map.options.tables then
+        owner.run_scripts(LOOK)
+    else
+        ffi.C.usleep(LOOK * 1e6)
+    end
+end
+
+-- Says what is missing after a wait.
+local function describe_missing(map, seconds)
+    local names = readiness.missing(map)
+    if names[1] == readiness.SERVICES then
+        return string.format("the first list of the cluster has not come within %g s (the error "
+            .. "log has the reason); until it comes, picks return not_synced", seconds)
+    end
+    return string.format("no script of kube.owner has called kube.complete for %s within %g s (the "
+        .. "error log has the reason); until then, kube.lookup may not find what is there",
+        table.concat(names, ", "), seconds)
+end
+
+---Waits until the cluster is known, and the tables that kube.init names are complete. The worker
+---answers no requests meanwhile.
 ---@param map resty.kubelua.Map
 ---@param seconds number
 ---@return boolean?, string?, string?
 function serving.wait(map, seconds)
-    local deadline = core.now() + seconds
-    while not map:is_synced() and core.now() < deadline do
-        ffi.C.usleep(LOOK * 1e6)
+    local begun = core.now()
+    local deadline, retry = begun + seconds, begun + RETRY
+    while not readiness.is_ready(map) and core.now() < deadline do
+        if not map.is_served and core.now() >= retry then
+            join(map)
+            retry = core.now() + RETRY
+        end
+        pass_time(map)
     end
-    if seconds > 0 and not map:is_synced() then
-        local message = string.format("the first list of the cluster has not come within %g s (the "
-            .. "error log has the reason); until it comes, picks return not_synced", seconds)
+    if seconds > 0 and not readiness.is_ready(map) then
+        local message = describe_missing(map, seconds)
         log("warn", "kube.init_worker: %s", message)
         return nil, message, "timeout"
     end

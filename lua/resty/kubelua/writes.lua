@@ -4,6 +4,7 @@ local ffi = require "ffi"
 local library = require "resty.kubelua.library"
 local maps = require "resty.kubelua.map"
 local misuse = require "kubelua.misuse"
+local readiness = require "resty.kubelua.readiness"
 local tables = require "resty.kubelua.tables"
 
 local writes = {
@@ -13,18 +14,23 @@ local writes = {
 local dirty = {} -- the maps with puts that are not published, a set
 local problem = ffi.new("kl_error")
 
-local OWN = "services" -- only the core writes this table
+-- Scripts do not write these tables.
+local OWN = { [readiness.SERVICES] = true, [readiness.TABLE] = true }
 
-local function check_table(call, table_name)
+---Raises if a script cannot have a table of that name.
+---@param call string
+---@param table_name any
+function writes.check_table(call, table_name)
     if type(table_name) ~= "string" or table_name == "" or #table_name > 31 then
         misuse("%s: the name of a table expected, of 1 to 31 bytes", call)
-    elseif table_name == OWN then
-        misuse("%s: the table \"services\" belongs to resty.kubelua; choose another name", call)
+    elseif OWN[table_name] then
+        misuse("%s: the table \"%s\" belongs to resty.kubelua; choose another name", call,
+            table_name)
     end
 end
 
 local function check_key(call, map, table_name, name)
-    check_table(call, table_name)
+    writes.check_table(call, table_name)
     local key = type(name) == "string" and map:key(table_name, name)
     if not key then
         misuse("%s: a key is a string of at most 511 bytes", call)
@@ -57,13 +63,20 @@ function writes.put(map, table_name, name, value)
     return finish_write(map, library.kl_shared_put(map.pointer, key, text, #text, problem))
 end
 
----Declares a table complete: removes entries that an earlier owner has left.
+---Declares a table complete: removes entries that an earlier owner has left, and makes readiness
+---see it.
 ---@param map resty.kubelua.Map
 ---@param table_name string
 ---@return boolean?, string?, string?
 function writes.complete(map, table_name)
-    check_table("kube.complete", table_name)
-    return finish_write(map, library.kl_shared_complete(map.pointer, table_name, problem))
+    writes.check_table("kube.complete", table_name)
+    local code = library.kl_shared_complete(map.pointer, table_name, problem)
+    if code == 0 then
+        local text = tables.encode(true)
+        code = library.kl_shared_put(map.pointer, map:key(readiness.TABLE, table_name), text, #text,
+            problem)
+    end
+    return finish_write(map, code)
 end
 
 ---Makes the owners' threads publish the puts; they try again while a map is full.

@@ -173,6 +173,7 @@ static kl_code leave(void *world_, kl_error *err)
 
     (void)err;
     kl_shared_publish_soon(self->map);
+    kl_shared_tell_age(self->map, 0);
     assert_int_not_equal(kl_shared_role(self->map), KL_ROLE_NONE);
     kl_shared_leave(self->map);
     assert_int_equal(kl_shared_role(self->map), KL_ROLE_NONE);
@@ -204,6 +205,7 @@ static const every_call serve_calls[] = {
     REFUSES_AFTER(kl_shared_serve, serve, open_unserved),
     NEVER_ALLOCATES_AFTER(kl_shared_role, leave, begin_served),
     NEVER_ALLOCATES_AFTER(kl_shared_publish_soon, leave, begin_served),
+    NEVER_ALLOCATES_AFTER(kl_shared_tell_age, leave, begin_served),
     NEVER_ALLOCATES_AFTER(kl_shared_leave, leave, begin_served),
 };
 

@@ -346,6 +346,65 @@ static void without_services_it_holds_what_is_put(void **state)
     assert_int_equal(kl_shared_age_ms(self->map), -1);
 }
 
+enum { LONG_AGO = 1000000 };
+
+static bool is_heard_of_late(const void *map)
+{
+    return kl_shared_age_ms(map) >= LONG_AGO;
+}
+
+static bool is_heard_of_now(const void *map)
+{
+    int64_t age = kl_shared_age_ms(map);
+
+    return age >= 0 && age < LONG_AGO / 2;
+}
+
+static void
+the_age_is_that_of_the_watch_that_is_silent_for_longest(void **state)
+{
+    world *self = *state;
+
+    serve(self, NULL);
+    owner_await_claim(is_heard_of_now, self->map, "Services are heard of");
+    kl_shared_tell_age(self->map, LONG_AGO);
+    owner_await_claim(is_heard_of_late, self->map, "the older age counts");
+    kl_shared_tell_age(self->map, 0);
+    owner_await_claim(is_heard_of_now, self->map, "the next age replaces it");
+    kl_shared_tell_age(self->map, LONG_AGO);
+    owner_await_claim(is_heard_of_late, self->map, "an old one again");
+    kl_shared_tell_age(self->map, KL_SHARED_NO_WATCH);
+    owner_await_claim(is_heard_of_now, self->map, "Services alone count");
+}
+
+static void a_watch_that_was_never_heard_of_makes_the_age_grow(void **state)
+{
+    world *self = *state;
+
+    serve(self, NULL);
+    owner_await_claim(is_heard_of_now, self->map, "Services are heard of");
+    kl_shared_tell_age(self->map, -1);
+    owner_await_age(self->map, 1200, "shop", "10.0.0.1 10.0.0.2");
+}
+
+static void watches_of_the_caller_have_an_age_without_services(void **state)
+{
+    world *self = *state;
+
+    assert_int_equal(kl_shared_serve(self->map, NULL,
+                                     &(kl_serve_options){.no_services = true},
+                                     NULL),
+                     KL_OK);
+    owner_await_claim(is_owner, self->map, "this process owns the map");
+    kl_shared_tell_age(self->map, -1);
+    owner_await_claim(is_synced, self->map, "synced");
+    assert_int_equal(kl_shared_age_ms(self->map), -1);
+    kl_shared_tell_age(self->map, LONG_AGO);
+    owner_await_claim(is_heard_of_late, self->map, "the told age counts");
+    kl_shared_tell_age(self->map, 10);
+    owner_await_claim(is_heard_of_now, self->map, "and the next one");
+}
+
 enum { WRITERS = 3, PUTS = 2000 };
 
 typedef struct writer {
@@ -474,6 +533,8 @@ static void misuse_is_refused(void **state)
     kl_shared_leave(NULL);
     assert_int_equal(kl_shared_role(NULL), KL_ROLE_NONE);
     kl_shared_publish_soon(NULL);
+    kl_shared_tell_age(NULL, 0);
+    kl_shared_tell_age(self->map, 0);
 }
 
 int main(void)
@@ -489,6 +550,9 @@ int main(void)
         SPEC(readers_go_on_while_the_server_is_away),
         SPEC(a_script_can_put_keys_beside_the_services),
         SPEC(without_services_it_holds_what_is_put),
+        SPEC(the_age_is_that_of_the_watch_that_is_silent_for_longest),
+        SPEC(a_watch_that_was_never_heard_of_makes_the_age_grow),
+        SPEC(watches_of_the_caller_have_an_age_without_services),
         SPEC(scripts_and_services_share_the_writer),
         SPEC(only_its_namespaces_are_watched),
         SPEC(a_label_selector_chooses_the_services),
