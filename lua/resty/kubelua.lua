@@ -15,6 +15,7 @@ local readiness = require "resty.kubelua.readiness"
 local services = require "resty.kubelua.service"
 local serving = require "resty.kubelua.serving"
 local tables = require "resty.kubelua.tables"
+local threads = require "resty.kubelua.threads"
 local writes = require "resty.kubelua.writes"
 
 -- Chunks of these files are KubeLua's own: an error names a line of the script.
@@ -53,6 +54,7 @@ local INIT_WORKER_TYPES = { wait = "number" }
 ---@field lookup fun(table_name: string, key: string): any
 ---@field owner fun(script: fun(kubelua: table))
 ---@field put fun(table_name: string, key: string, value: any): boolean?, string?, string?
+---@field run fun(f: function, ...: any): any
 ---@field complete fun(table_name: string): boolean?, string?, string?
 ---@field synced fun(table_name?: string): boolean
 ---@field age fun(): number?
@@ -74,6 +76,7 @@ local function bind(map)
             return call(map, a, b, c)
         end
     end
+    instance.run = threads.run -- of no map
     return instance
 end
 

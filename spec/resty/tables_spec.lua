@@ -75,6 +75,19 @@ describe("lookup", function()
     end)
 end)
 
+describe("kube.run", function()
+    it("calls outside of tasks, and raises in a task that has no dispatcher", function()
+        local kube, kubelua = require "resty.kubelua", require "kubelua"
+        assert.same({ 3, nil, 4 }, { kube.run(function(a) return a, nil, 4 end, 3) })
+        assert.error_matches(function() kube.run(error, "its own") end, "^its own$")
+        local ok, problem
+        kubelua.spawn(function() ok, problem = pcall(kube.run, print) end):wait(5)
+        assert.is_false(ok)
+        assert.match("this task is of no script of kube.owner", problem)
+        assert.error_matches(function() kube.run(1) end, "a function expected, not a number")
+    end)
+end)
+
 describe("the module", function()
     local function run(script, cpath)
         local file = os.tmpname()

@@ -12,6 +12,7 @@ local maps = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
 local scheduler = require "kubelua.scheduler"
+local threads = require "resty.kubelua.threads"
 local writes = require "resty.kubelua.writes"
 
 local owner = {}
@@ -120,7 +121,7 @@ local function keep_scripts()
     local is_running = false
     for _, map in ipairs(maps.all) do
         local cast = casts[map]
-        local may_run = cast and not ngx.worker.exiting() and is_owner(map)
+        local may_run = cast ~= nil and not ngx.worker.exiting() and is_owner(map)
         if may_run and not cast.is_running then
             start_scripts(map, cast)
         elseif cast and cast.is_running and not may_run then
@@ -131,6 +132,7 @@ local function keep_scripts()
         end
         is_running = is_running or may_run
     end
+    threads.has_dispatcher = is_running
     return is_running
 end
 
@@ -163,7 +165,9 @@ local function run_rounds(mine)
             return
         end
         heard = ngx.now()
-        ngx.sleep(run_round(0) > 0 and BUSY or IDLE)
+        local ran = run_round(0)
+        threads.begin()
+        ngx.sleep(ran > 0 and BUSY or IDLE)
     end
 end
 
