@@ -21,7 +21,7 @@ local Client = core.methods(TYPE)
 
 for _, methods in ipairs { verbs.methods, events.methods } do
     for name, method in pairs(methods) do
-        Client[name] = failures.remembered(method)
+        Client[name] = failures.remembered("client:" .. name, method)
     end
 end
 
@@ -189,6 +189,18 @@ function Client:request(given)
         return nil, message, code, reply
     end
     return reply
+end
+
+local READS = { GET = true, HEAD = true }
+
+local send_request = Client.request
+
+-- A request that writes is noted as the verbs are.
+function Client:request(given)
+    if type(given) ~= "table" or READS[(given.method or "GET"):upper()] then
+        return send_request(self, given)
+    end
+    return failures.note("client:request", send_request(self, given))
 end
 
 ---Joins the shared informer of this resource, namespace and selectors; starts it if there is none.

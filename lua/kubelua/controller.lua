@@ -68,6 +68,7 @@ end
 ---failing: integer, adds: integer, retries: integer, oldest_wait: number }
 ---@field running { key: string, seconds: number, attempt: integer }[] sorted by key
 ---@field failures { key: string, message: string, code: string?, attempt: integer }[] sorted by key
+---@field dropped_writes integer failed writes whose results were dropped: their runs ended as done
 ---@field sources { name: string, role: string, has_synced: boolean, error: string?,
 ---code: string? }[]
 ---@field leader table?
@@ -118,7 +119,8 @@ function Controller:status()
     local state = state_of(self)
     return { name = state.name, state = name_stage(state), has_synced = self:has_synced(),
         queue = state.queue:status(), running = list_runs(state), failures = list_failures(state),
-        sources = list_sources(state), leader = state.leader and state.leader.status() }
+        dropped_writes = state.dropped.count, sources = list_sources(state),
+        leader = state.leader and state.leader.status() }
 end
 
 local controllers = {

@@ -1,5 +1,6 @@
 -- Raises a mistake of the script, with the line of the script.
 local core = require "kubelua.core"
+local scopes = require "kubelua.scope"
 
 -- Chunks in these folders are KubeLua's own: the folder of this file; in a source tree also those
 -- of the simulator and the command.
@@ -15,6 +16,9 @@ end
 return function(message, ...)
     if select("#", ...) > 0 then
         message = string.format(message, ...)
+    end
+    if core.script_line() == "" then -- a tail call: see kubelua.Scope.line
+        message = scopes.script_line() .. message
     end
     core.misuse(message)
 end

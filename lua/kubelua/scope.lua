@@ -2,6 +2,8 @@
 -- cancelled together, and each write of theirs is checked and recorded. A task inherits the scope
 -- of the task that makes it.
 
+local core = require "kubelua.core"
+
 ---Verbs call `before_write` and `wrote`, if set, around each write of a task in the scope.
 ---@class kubelua.Scope
 ---@field tasks table<kubelua.Task, true> its tasks, a weak set
@@ -11,10 +13,32 @@
 ---@field wrote fun(write: table)? called after the answer, or after the failure
 ---@field run kubelua.RunTag? the run of a controller
 ---@field run_numbers table? used by run_tag.lua
+---@field failed fun(failure: kubelua.Failure)? called after each failure of a call of the script
+---@field failures table? used by failures.lua
+---@field line string? the line of the script that has read a method of a run, until a call has
+---returned: a tail call, such as `return run:apply { ... }`, leaves no line on the stack
+---@field within function? the function of the script that runs
 local Scope = {}
 Scope.__index = Scope
 
 local scope = {}
+
+---The scope of the task that runs; nil outside of any. tasks.lua, which knows that task, sets it.
+---@return kubelua.Scope?
+function scope.here()
+    return nil
+end
+
+---The line of the script that makes the current call: "foo.lua:12: ", or "". Of a tail call, for
+---which there is no other: that of the function that made it.
+---@return string
+function scope.script_line()
+    local line, here = core.script_line(), scope.here()
+    if line ~= "" or not here then
+        return line
+    end
+    return here.line or here.within and core.where(here.within) .. ": " or ""
+end
 
 ---@return kubelua.Scope
 function scope.new()

@@ -58,6 +58,7 @@ function tasks.scope_here()
     return current and current.scope
 end
 
+scopes.here = tasks.scope_here
 tasks.join_scope = scopes.join
 tasks.leave_scope = scopes.leave
 

@@ -1,6 +1,7 @@
 -- Calls functions of the script. An error of any type becomes text, with the part of the traceback
 -- that concerns the script, without KubeLua's own calls.
 local core = require "kubelua.core"
+local scopes = require "kubelua.scope"
 
 local trace = {
     -- A call that waits raises this in a cancelled task. It ends the task, and is not logged.
@@ -99,6 +100,27 @@ local function lines_of(text)
     return lines, gap
 end
 
+-- True if the text names a mistake of the script, which KubeLua has raised: it begins with the line
+-- of the script.
+local function is_misuse(problem)
+    local line = type(problem) == "string" and scopes.script_line() or ""
+    return line ~= "" and problem:sub(1, #line) == line
+end
+
+-- How many levels before that of the script are KubeLua's own: they tell nothing about a mistake of
+-- the script. 0: the script itself has called error. `script` is the level of the script in
+-- trace.handler, `call` that at which KubeLua calls the script.
+local function find_own(script, call, levels)
+    local last = (call or levels + 1) - 1
+    last = script and math.min(script - 2, last) or last
+    for level = 1, last do
+        if debug.getinfo(level + 2, "S").what ~= "C" then
+            return last
+        end
+    end
+    return 0
+end
+
 ---The message handler of xpcall.
 ---@param problem any
 ---@return string|table text; or trace.CANCELED as it is
@@ -109,7 +131,7 @@ function trace.handler(problem)
     local lines, gap = lines_of(debug.traceback("", 2))
     local levels = count_levels()
     local call = find_call(levels)
-    local kept = #lines
+    local kept, skipped = #lines, 0
     if call then
         kept = kept - count_lines(call, levels)
         if gap and kept <= gap then -- all lines after the gap are KubeLua's
@@ -119,9 +141,13 @@ function trace.handler(problem)
     if lines[kept] == TAIL_CALLS then
         kept = kept - 1
     end
+    if is_misuse(problem) then
+        local _, script = core.script_line()
+        skipped = count_lines(1, find_own(script, call, levels))
+    end
     local text = describe(problem)
-    if kept > 0 then
-        text = text .. "\nstack traceback:\n" .. table.concat(lines, "\n", 1, kept)
+    if kept > skipped then
+        text = text .. "\nstack traceback:\n" .. table.concat(lines, "\n", skipped + 1, kept)
     end
     return text
 end

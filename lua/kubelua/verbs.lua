@@ -130,6 +130,8 @@ function Client:wait(resource, ...)
     return waiting.wait(self, ports.of(self), resource, ...)
 end
 
+-- client.lua wraps these, so that the failures of a script's calls are noted. The calls of a
+-- run use them as they are: a failure that they settle, such as a conflict, is not the script's.
 verbs.methods = Client
 
 return verbs

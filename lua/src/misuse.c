@@ -32,9 +32,9 @@ static bool is_own(lua_State *L, const char *source)
     return found;
 }
 
-/* Pushes "script.lua:12: ", or "" if no function of a script is on the
- * stack. */
-static void push_script_line(lua_State *L)
+/* Pushes "script.lua:12: ", or "" if no function of a script is on the stack.
+ * Returns the level of that function, 0 if there is none. */
+static int push_script_line(lua_State *L)
 {
     lua_Debug frame;
 
@@ -42,10 +42,11 @@ static void push_script_line(lua_State *L)
         lua_getinfo(L, "Sl", &frame);
         if (frame.currentline > 0 && !is_own(L, frame.source)) {
             lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
-            return;
+            return level;
         }
     }
     lua_pushliteral(L, "");
+    return 0;
 }
 
 int misuse(lua_State *L, const char *format, ...)
@@ -53,7 +54,7 @@ int misuse(lua_State *L, const char *format, ...)
     va_list arguments;
 
     luaL_checkstack(L, LUA_MINSTACK, "for the text of an error");
-    push_script_line(L);
+    (void)push_script_line(L);
     va_start(arguments, format);
     lua_pushvfstring(L, format, arguments);
     va_end(arguments);
@@ -68,11 +69,16 @@ static int raise_misuse(lua_State *L)
 }
 
 /* core.script_line(): "script.lua:12: ", the line of the script that is being
- * run; "" if there is none on the stack. */
+ * run, and its level for debug.getinfo; "" alone if there is none on the
+ * stack. */
 static int script_line(lua_State *L)
 {
-    push_script_line(L);
-    return 1;
+    int level = push_script_line(L);
+
+    if (level > 0) {
+        lua_pushinteger(L, level);
+    }
+    return level > 0 ? 2 : 1;
 }
 
 /* core.own_source(prefix): chunks with this prefix are KubeLua's own, so errors

@@ -5,6 +5,7 @@ local documents = require "kubelua.verbs.documents"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local target = require "kubelua.controller.target"
+local verbs = require "kubelua.verbs"
 
 ---@class kubelua.RunPatchOptions: kubelua.PatchOptions
 ---@field lock? boolean "conflict" if the object has changed since it was read
@@ -52,9 +53,9 @@ function change.patch(run, ...)
         documents.check_pruned("run:patch", patch) -- the copy below has no mark of it
         patch = add_lock(patch, target.version(meant, "run:patch"), given.type)
     end
-    return run.state.client:patch(meant, patch, { type = given.type, force = given.force,
-        subresource = given.subresource, manager = given.manager or run.state.name,
-        dry_run = given.dry_run, timeout = given.timeout })
+    return verbs.methods.patch(run.state.client, meant, patch, { type = given.type,
+        force = given.force, subresource = given.subresource, dry_run = given.dry_run,
+        manager = given.manager or run.state.name, timeout = given.timeout })
 end
 
 -- True if the object of a delete is gone, or its name belongs to another object now.
@@ -64,7 +65,7 @@ local function is_gone(run, meant, code)
     elseif code ~= "conflict" or not target.uid(meant) then
         return false
     end
-    local now, _, why = run.state.client:get(meant)
+    local now, _, why = verbs.methods.get(run.state.client, meant)
     return (not now and why == "not_found") or (now and now.uid ~= target.uid(meant)) or false
 end
 
@@ -79,7 +80,7 @@ function change.delete(run, ...)
     given = options.optional("run:delete", given, DELETE)
     local version = given.lock and target.version(meant, "run:delete") or nil
     local deleted, message, retry_after
-    deleted, message, code, retry_after = run.state.client:delete(meant, {
+    deleted, message, code, retry_after = verbs.methods.delete(run.state.client, meant, {
         propagation = given.propagation, grace = given.grace, dry_run = given.dry_run,
         timeout = given.timeout, resource_version = version })
     if not deleted and is_gone(run, meant, code) then
@@ -100,7 +101,7 @@ function change.evict(run, pod, given)
         return nil, message, code
     end
     local evicted, retry_after
-    evicted, message, code, retry_after = run.state.client:evict(meant, given)
+    evicted, message, code, retry_after = verbs.methods.evict(run.state.client, meant, given)
     if not evicted and is_gone(run, meant, code) then
         return true
     end

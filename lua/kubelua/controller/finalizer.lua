@@ -4,6 +4,7 @@
 local core = require "kubelua.core"
 local outcome = require "kubelua.controller.outcome"
 local unsure = require "kubelua.controller.unsure"
+local verbs = require "kubelua.verbs"
 
 local finalizer = {}
 
@@ -70,8 +71,8 @@ local function set_finalizer(state, object, is_wanted)
             return object -- nothing can be added to a terminating object
         end
         local answer
-        answer, message, code, retry_after = state.client:patch(object, { metadata = {
-            resourceVersion = object.resource_version, finalizers = finalizers } },
+        answer, message, code, retry_after = verbs.methods.patch(state.client, object,
+            { metadata = { resourceVersion = object.resource_version, finalizers = finalizers } },
             { manager = state.name })
         if answer or code == "not_found" then
             return answer

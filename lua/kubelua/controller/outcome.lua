@@ -2,6 +2,7 @@
 -- with the key then.
 local core = require "kubelua.core"
 local failures = require "kubelua.failures"
+local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
 
 ---@class kubelua.controller.Outcome
@@ -61,7 +62,9 @@ function outcome.of(what, result, message, code, retry_after)
         if type(message) ~= "string" then
             return refuse_result(what, nil)
         end
-        return outcome.failure(message, type(code) == "string" and code or nil, retry_after)
+        local known = failures.find(message)
+        return outcome.failure(known and failures.tell(known) or message,
+            type(code) == "string" and code or nil, retry_after)
     elseif result == false then
         return { result = "done", keeps = true,
             message = message ~= nil and tostring(message) or nil }
@@ -86,12 +89,9 @@ end
 -- bug.
 local function judge_error(problem)
     local has_text, text = pcall(read_text, problem)
-    local known, message
-    if has_text then
-        known, message = failures.find(text)
-    end
+    local known = has_text and failures.find(text)
     if known then
-        return outcome.failure(message, known.code, known.retry_after)
+        return outcome.failure(failures.tell(known), known.code, known.retry_after)
     elseif problem == trace.CANCELED then
         return { result = "failed", message = "cancelled", code = "canceled", keeps = true }
     end
@@ -115,6 +115,7 @@ end
 ---@param ... any
 ---@return kubelua.controller.Outcome
 function outcome.call(what, f, ...)
+    scopes.here().within = f
     return make_outcome(what, trace.judged(judge_error, f, ...))
 end
 

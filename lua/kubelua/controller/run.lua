@@ -2,6 +2,7 @@
 -- never older than what the controller has written, and write objects.
 local change = require "kubelua.controller.change"
 local events = require "kubelua.controller.run_events"
+local core = require "kubelua.core"
 local failures = require "kubelua.failures"
 local held = require "kubelua.controller.held"
 local log = require "kubelua.log"
@@ -9,6 +10,7 @@ local memos = require "kubelua.controller.memos"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local reach = require "kubelua.controller.reach"
+local scopes = require "kubelua.scope"
 local status = require "kubelua.controller.status"
 local write = require "kubelua.controller.write"
 
@@ -37,14 +39,25 @@ end
 
 local Run = { __name = "kubelua.Run" }
 
+-- A call may follow that leaves no line on the stack: see kubelua.Scope.line.
+local function note_line()
+    local scope = scopes.here()
+    if scope then
+        scope.line = core.script_line()
+    end
+end
+
 -- A mistyped method raises with the script's line.
 function Run.__index(self, name)
     if name == "memo" then
         return read_memo(self)
     end
     local method = methods[name]
-    if method or FIELDS[name] or type(name) ~= "string" then
-        return method
+    if method or name == "client" then
+        note_line()
+        return method or self[INSIDE].state.client
+    elseif FIELDS[name] or type(name) ~= "string" then
+        return nil
     end
     local names = options.names(FIELDS)
     for _, each in ipairs(options.names(methods)) do
@@ -69,7 +82,7 @@ local runs = {}
 function runs.new(state, key, object, item)
     return setmetatable({
         [INSIDE] = { state = state, key = key, object = object, term = state.terms },
-        key = key, client = state.client, attempt = item and item.attempt, due = item and item.due,
+        key = key, attempt = item and item.attempt, due = item and item.due,
         log = function(level, message, ...)
             log(level, (state.what .. ": " .. (key and key .. ": " or "")):gsub("%%", "%%%%")
                 .. message, ...)
@@ -103,7 +116,7 @@ local function await_cache(self, call, name, filter)
     if own.key then
         local ok, message, code = own.state.written:wait(call, source, filter)
         if not ok then
-            failures.note(nil, message, code)
+            failures.note(call, nil, message, code)
             error(message, 0) -- a cache older than its writes is never read
         end
     end
@@ -232,7 +245,7 @@ end
 
 -- Failures are remembered, so that an error of assert keeps its code.
 for name, method in pairs(methods) do
-    methods[name] = failures.remembered(method)
+    methods[name] = failures.remembered("run:" .. name, method)
 end
 
 ---Called when the run is over.

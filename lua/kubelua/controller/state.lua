@@ -1,5 +1,6 @@
 -- The state of a controller: how it starts, runs and stops. controller.lua is what scripts see.
 local applied = require "kubelua.controller.applied"
+local dropped = require "kubelua.controller.dropped"
 local ending = require "kubelua.ending"
 local hopeless = require "kubelua.hopeless"
 local leadership = require "kubelua.controller.leadership"
@@ -37,6 +38,7 @@ local written = require "kubelua.controller.written"
 ---@field runs table<string, kubelua.controller.Record>
 ---@field running integer
 ---@field failing table<string, table>
+---@field dropped { count: integer, warned: table<string, table<string, true>> }
 ---@field is_listed boolean every first list was mapped to keys
 ---@field is_stopped boolean
 local State = {}
@@ -53,7 +55,7 @@ function State.new(client, options, list, where)
         client = client, clock = scheduler.clock_here(), in_order = list, sources = {},
         of_kind = setmetatable({}, { __mode = "k" }),
         memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
-        is_stopped = false, unhandled = {}, unhandled_count = 0,
+        is_stopped = false, unhandled = {}, unhandled_count = 0, dropped = dropped.new(),
     }, State)
     for _, one in ipairs(list) do
         self.sources[one.name] = one
@@ -85,6 +87,14 @@ local function expect_key(self, key)
         self.unhandled[key] = true
         self.unhandled_count = self.unhandled_count + 1
     end
+end
+
+---The name of a key in the log: "Foo web/a" if the cache has the object, else the key.
+---@param key string
+---@return string
+function State:describe(key)
+    local object = self.main and self.main.informer:get(key)
+    return object and tostring(object) or key
 end
 
 ---Adds a key after an event of its own object.

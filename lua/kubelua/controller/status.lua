@@ -117,7 +117,7 @@ local function try_write(run, kind, meant, known, fields, given)
     if not patch or is_known(run, known.uid, old, wanted) then
         return known
     end
-    local answer, message, code, retry_after = run.state.client:patch(known,
+    local answer, message, code, retry_after = verbs.methods.patch(run.state.client, known,
         { metadata = { resourceVersion = known.resource_version }, status = patch },
         { subresource = kind.has_status and "status" or nil, dry_run = given.dry_run,
             manager = given.manager or run.state.name, timeout = given.timeout })

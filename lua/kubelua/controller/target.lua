@@ -18,7 +18,7 @@ end
 ---@return kubelua.Object?, string?, string?, number?
 function target.live(run, kind, document)
     local metadata = document.metadata
-    return run.state.client:get(kind.api_version .. "/" .. kind.kind,
+    return verbs.methods.get(run.state.client, kind.api_version .. "/" .. kind.kind,
         make_key(kind, metadata.namespace, metadata.name))
 end
 

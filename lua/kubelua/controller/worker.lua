@@ -1,6 +1,7 @@
 -- Takes keys from the queue of a controller, and runs reconcile: each key in its own task, several
 -- at a time.
 local Run = require "kubelua.controller.run"
+local dropped = require "kubelua.controller.dropped"
 local finalizer = require "kubelua.controller.finalizer"
 local log = require "kubelua.log"
 local memos = require "kubelua.controller.memos"
@@ -19,6 +20,8 @@ local trace = require "kubelua.trace"
 ---@field timer kubelua.Timer?
 ---@field reason "timeout"|"not_leader"|"stopped"|nil why it was cancelled
 ---@field result kubelua.controller.Outcome? once it is over
+---@field failed kubelua.Failure[] writes that have failed, so far
+---@field is_over boolean?
 
 local worker = {}
 
@@ -41,6 +44,7 @@ local function call_gone(state, record)
     end
     state.memos[key] = nil
     state.written.own:forget(key)
+    dropped.forget(state, key)
     return nil
 end
 
@@ -96,12 +100,6 @@ local function perform_run(state, record)
     return reconcile_object(state, record, object)
 end
 
--- The name of a key in the log: "Foo web/a" if the cache has the object, else the key.
-local function describe(state, key)
-    local object = state.main and state.main.informer:get(key)
-    return object and tostring(object) or key
-end
-
 -- True if a failure must be logged: at the attempts 1, 2, 4, 8, ..., and whenever its message is
 -- new.
 local function is_news(before, message, attempt)
@@ -117,7 +115,7 @@ local function report_result(state, record, result, again)
         state.failing[record.key] = nil
         if result.message then
             log("info", "%s: %s: %s; it runs again after its next event", state.what,
-                describe(state, record.key), result.message)
+                state:describe(record.key), result.message)
         end
         return
     end
@@ -125,7 +123,7 @@ local function report_result(state, record, result, again)
         attempt = attempt }
     if is_news(before, result.message, attempt) then
         log(result.is_bug and "error" or "warn", "%s: %s: %s (attempt %d%s)", state.what,
-            describe(state, record.key), result.message, attempt,
+            state:describe(record.key), result.message, attempt,
             again and string.format("; again in %.1f s", again) or "")
     end
 end
@@ -152,12 +150,14 @@ local function finish_run(state, record)
     if record.timer then
         record.timer.cancelled = true
     end
+    record.is_over = true
     state.runs[record.key] = nil
     state.running = state.running - 1
     local result = judge_cancelled(state, record, record.result)
     local again = state.queue:done(record.key, result.result, result.seconds)
     if not record.reason or record.reason == "timeout" then
         pcall(report_result, state, record, result, again)
+        pcall(dropped.report, state, record, result)
         state:handled(record.key)
     end
     state.wake()
@@ -188,6 +188,7 @@ local function begin_run(state, key, item)
     record.scope.run = { controller = state.name, key = key, attempt = item.attempt }
     record.scope.before_write = state.leader and state.leader.guard()
     state.written:watch(record.scope, key)
+    dropped.watch(state, record)
     local function on_over()
         finish_run(state, record)
     end

@@ -89,7 +89,7 @@ local function adopt_object(run, existing, given)
     if not patch then
         return existing
     end
-    return run.state.client:patch(existing, patch, pass_options(run, given))
+    return verbs.methods.patch(run.state.client, existing, patch, pass_options(run, given))
 end
 
 ---@param run kubelua.controller.Inside
@@ -98,12 +98,12 @@ end
 ---@return kubelua.Object?, string?, string?, number?
 function write.create(run, object, given)
     given = options.optional("run:create", given, CREATE)
-    local client = run.state.client
     local document, kind, problem = prepare_document(run, "run:create", object, given)
     if not document then
         return nil, kind, problem
     end
-    local created, message, code, retry_after = client:create(document, pass_options(run, given))
+    local created, message, code, retry_after = verbs.methods.create(run.state.client, document,
+        pass_options(run, given))
     if code ~= "already_exists" or not run.object or given.owner == false
         or not document.metadata.name then
         return created, message, code, retry_after
@@ -139,7 +139,7 @@ local function try_apply(run, document, existing, given, passed)
     elseif metadata.resourceVersion == nil and metadata.uid == nil then
         metadata.resourceVersion = NONE
     end
-    return run.state.client:apply(document, passed)
+    return verbs.methods.apply(run.state.client, document, passed)
 end
 
 -- How often an apply is tried while the object changes, or the cache does not know it yet.
@@ -208,7 +208,7 @@ function write.apply(run, object, given)
     local passed = pass_options(run, given, { force = given.force ~= false })
     if not kind or not run.object or given.owner == false
         or type(document.metadata.name) ~= "string" then
-        return run.state.client:apply(document, passed)
+        return verbs.methods.apply(run.state.client, document, passed)
     end
     return apply_owned(run, document, kind, given, passed)
 end

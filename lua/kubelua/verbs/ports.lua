@@ -2,6 +2,7 @@
 -- call. This file has what all requests of verbs have in common.
 local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
+local failures = require "kubelua.failures"
 local kinds = require "kubelua.kinds"
 local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
@@ -168,6 +169,9 @@ function ports.write(port, write, call, target, read)
         kinds.doubt(port)
     end
     tell_scope(scope, write, reply, object, not object and code or nil)
+    if scope and not object then
+        failures.note_write(scope, write, message)
+    end
     if port.client then
         scheduler.end_if_cancelled()
     end
