@@ -11,6 +11,8 @@ description = {
 }
 supported_platforms = { "linux" }
 dependencies = { "lua >= 5.1, < 5.5", "lua-cjson", "argparse" }
+-- The command names its interpreter itself: LuaRocks' wrapper would run LuaJIT's in plain Lua 5.1.
+deploy = { wrap_bin_scripts = false }
 build = {
     type = "cmake",
     variables = {

@@ -58,7 +58,7 @@ local MAY_WAIT = { init = true, init_worker = true, exit_worker = true }
 local has_exdata, exdata = pcall(require, "thread.exdata")
 if not has_exdata then
     error("kubelua inside nginx needs OpenResty's LuaJIT, and this is " .. _G.jit.version
-        .. ": install it (Debian: the package libluajit2-5.1-2)", 0)
+        .. ": install it (Debian 12: the package libluajit2-5.1-2; docs/NGINX.md)", 0)
 end
 local NONE = require("ffi").cast("void *", 0)
 

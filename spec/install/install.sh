@@ -170,6 +170,44 @@ if command -v luarocks >/dev/null 2>&1; then
     echo "ok: the rock, and its command"
 fi
 
+# As docs/NGINX.md has it: LuaRocks' Lua 5.1 is LuaJIT, though Debian's LuaRocks
+# names the headers and the interpreter of plain Lua 5.1.
+if command -v luarocks >/dev/null 2>&1 && command -v luajit >/dev/null 2>&1; then
+    CMAKE_BUILD_PARALLEL_LEVEL=2 luarocks --lua-version=5.1 \
+        --tree "$work/rocks51" make --deps-mode none \
+        rockspec/kubelua-scm-1.rockspec >"$work/rock51.log" 2>&1 || {
+        tail -n 30 "$work/rock51.log"
+        exit 1
+    }
+    cd "$work"
+    LUA_PATH="$work/rocks51/share/lua/5.1/?.lua;$work/rocks51/share/lua/5.1/?/init.lua;;" \
+        LUA_CPATH="$work/rocks51/lib/lua/5.1/?.so;;" \
+        luajit -e 'assert(require("resty.kubelua").init { size = 2^20 })'
+    echo 'print(jit and jit.version)' >"$work/which.lua"
+    "$work/rocks51/bin/kubelua" run "$work/which.lua" | grep -q '^LuaJIT' ||
+        fail "the command of the rock for LuaJIT runs in another Lua"
+    "$work/rocks51/bin/kubelua" run --for 0.5 \
+        --sim="$root/examples/cluster.yaml" "$root/examples/watch.lua" |
+        grep -q 'shop-1'
+    cd "$root"
+    echo "ok: the rock for LuaJIT, and its command"
+fi
+
+# The line for this Debian in docs/NGINX.md: each package has a candidate, and
+# nothing is in its way.
+release=$(. /etc/os-release && echo "${ID:-} ${VERSION_ID:-}")
+line=$(sed -n "s/^# apt-get install \(.*[^ ]\)  *# Debian ${release#debian }\$/\1/p" \
+    docs/NGINX.md)
+if [ "${release%% *}" = debian ] && [ -n "$line" ] &&
+    [ -n "$(apt-cache madison nginx 2>/dev/null)" ]; then
+    # shellcheck disable=SC2086 # words are meant
+    apt-get install -s $line >"$work/apt.log" 2>&1 || {
+        tail -n 20 "$work/apt.log"
+        fail "docs/NGINX.md: apt-get install $line"
+    }
+    echo "ok: the packages that docs/NGINX.md names"
+fi
+
 # LuaRocks for Lua 5.1 to 5.3, Debian's default among them.
 mkdir "$work/lua5.3"
 echo '#define LUA_VERSION_NUM	503' >"$work/lua5.3/lua.h"
