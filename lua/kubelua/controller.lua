@@ -6,6 +6,7 @@ local hopeless = require "kubelua.hopeless"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.controller.options"
+local reach = require "kubelua.controller.reach"
 local source = require "kubelua.controller.source"
 local State = require "kubelua.controller.state"
 
@@ -51,7 +52,11 @@ end
 ---@return true?, string?, string?
 function Controller:enqueue(key, seconds)
     local state = state_of(self)
-    key = mapping.check_enqueued(key)
+    local kind, given = state.main and reach.kind_of(state.main), key
+    key = mapping.check_enqueued(kind, given)
+    if state.main and not kind then
+        state.early[key] = { value = given, where = core.script_line() }
+    end
     if seconds == nil then
         return state:add(key)
     elseif type(seconds) ~= "number" or seconds ~= seconds or math.abs(seconds) == math.huge then

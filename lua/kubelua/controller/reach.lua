@@ -24,6 +24,14 @@ function reach.cluster_of(client)
     return state.cluster
 end
 
+---The kind of a source, if it is known: by discovery, or because it is built in.
+---@param source kubelua.controller.Source
+---@return kubelua.Kind?
+function reach.kind_of(source)
+    local name = source.resource
+    return source.kind or not name:find("%z") and core.builtin_kind(name) or nil
+end
+
 local function is_kind(source, kind)
     return source.kind and source.kind.group == kind.group and source.kind.plural == kind.plural
 end

@@ -6,6 +6,7 @@ local core = require "kubelua.core"
 local failures = require "kubelua.failures"
 local held = require "kubelua.controller.held"
 local log = require "kubelua.log"
+local mapping = require "kubelua.controller.mapping"
 local memos = require "kubelua.controller.memos"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
@@ -113,6 +114,11 @@ end
 local function await_cache(self, call, name, filter)
     local own = check_inside(self)
     local source = reach.find(own.state, call, name)
+    local kind = filter.key and reach.kind_of(source)
+    local problem = kind and mapping.problem(kind, filter.key, "")
+    if problem then
+        misuse("%s: %s", call, problem)
+    end
     if own.key then
         local ok, message, code = own.state.written:wait(call, source, filter)
         if not ok then

@@ -38,6 +38,8 @@ local written = require "kubelua.controller.written"
 ---@field runs table<string, kubelua.controller.Record>
 ---@field running integer
 ---@field failing table<string, table>
+---@field early table<string, { value: string|kubelua.Object, where: string }> by key: what enqueue
+---was given before the kind was known, and the line of the script
 ---@field dropped { count: integer, warned: table<string, table<string, true>> }
 ---@field is_listed boolean every first list was mapped to keys
 ---@field is_stopped boolean
@@ -56,6 +58,7 @@ function State.new(client, options, list, where)
         of_kind = setmetatable({}, { __mode = "k" }),
         memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
         is_stopped = false, unhandled = {}, unhandled_count = 0, dropped = dropped.new(),
+        early = {},
     }, State)
     for _, one in ipairs(list) do
         self.sources[one.name] = one

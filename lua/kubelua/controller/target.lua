@@ -67,8 +67,9 @@ end
 
 -- The object of a resource and a key, as the verbs take it, with the UID that a cache has.
 local function read_key(run, call, resource, key)
-    if type(key) ~= "string" then
-        misuse("%s: write %s(\"pods\", \"namespace/name\"), or give it an object", call, call)
+    if type(key) ~= "string" or not key:find("^[^/]+$") and not key:find("^[^/]+/[^/]+$") then
+        misuse("%s: write %s(\"pods\", \"namespace/name\"), or give it an object%s", call, call,
+            type(key) == "string" and "; \"" .. key .. "\" is not a key" or "")
     end
     local kind, message, code = verbs.kind(run.state.client, resource)
     if not kind then

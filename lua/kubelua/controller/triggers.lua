@@ -2,6 +2,7 @@
 -- (map or when) raises, the event is kept, and tried again.
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
+local reach = require "kubelua.controller.reach"
 local scheduler = require "kubelua.scheduler"
 local trace = require "kubelua.trace"
 
@@ -19,12 +20,13 @@ local function call_script(what, f, a, b)
     return result
 end
 
+-- Returns what is wrong with a key that map returned.
 local function add_keys(state, self, keys, object)
     if self.role == "owns" then
-        mapping.owners(keys, state.main.informer, object, self.any_owner)
-    else
-        mapping.collect(keys, call_script("map of " .. state.what, self.map, object, state.map_run))
+        return mapping.owners(keys, state.main.informer, object, self.any_owner)
     end
+    return mapping.collect(keys, state.main and reach.kind_of(state.main),
+        call_script("map of " .. state.what, self.map, object, state.map_run))
 end
 
 local function check_when(state, self, old, new)
@@ -59,14 +61,13 @@ local function handle_event(state, self, event)
         return
     end
     local keys = {}
-    if old then
-        add_keys(state, self, keys, old)
-    end
-    if new then
-        add_keys(state, self, keys, new)
-    end
+    local problem = old and add_keys(state, self, keys, old)
+    problem = new and add_keys(state, self, keys, new) or problem
     for key in pairs(keys) do
         state:add_related(key, is_rear)
+    end
+    if problem then
+        error(problem, 0)
     end
 end
 

@@ -4,6 +4,7 @@ local Run = require "kubelua.controller.run"
 local dropped = require "kubelua.controller.dropped"
 local finalizer = require "kubelua.controller.finalizer"
 local log = require "kubelua.log"
+local mapping = require "kubelua.controller.mapping"
 local memos = require "kubelua.controller.memos"
 local outcome = require "kubelua.controller.outcome"
 local outside = require "kubelua.controller.outside"
@@ -77,6 +78,18 @@ local function reconcile_object(state, record, object)
     return result
 end
 
+-- True if a key was enqueued before the kind was known, and now turns out to be of no such object.
+-- Then there is nothing to do: gone must not be called for it.
+local function is_mistaken(state, key)
+    local early = state.early[key]
+    state.early[key] = nil
+    local problem = early and mapping.problem(state.kind, early.value, "")
+    if problem then
+        log("error", "%s: %senqueue: %s", state.what, early.where, problem)
+    end
+    return problem ~= nil
+end
+
 local function perform_run(state, record)
     local key = record.key
     local ok, message, code, retry_after = state.written:settle(key)
@@ -88,7 +101,9 @@ local function perform_run(state, record)
     end
     local object = state.main.informer:get(key)
     local known = state.memos[key]
-    if not object or (known and known.uid ~= object.uid) then
+    if is_mistaken(state, key) and not object then
+        return outcome.done
+    elseif not object or (known and known.uid ~= object.uid) then
         local result = (not object and finalize_outside(state, record)) or call_gone(state, record)
         if result or not object then
             return result or outcome.done
