@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -346,9 +347,22 @@ kl__child_end kl__child_reap(kl__child *child, kl__child_status *status)
     return KL__CHILD_ENDED;
 }
 
-void kl__child_kill(const kl__child *child)
+bool kl__child_has_ended(const kl__child *child)
 {
-    kill(-child->pid, SIGKILL);
+    struct pollfd entry = {.fd = child->ended, .events = POLLIN};
+    siginfo_t end = {.si_pid = 0};
+
+    if (child->keeper > 0) {
+        return poll(&entry, 1, 0) > 0;
+    }
+    return waitid(P_PID, (id_t)child->pid, &end, WEXITED | WNOHANG | WNOWAIT) <
+               0 ||
+           end.si_pid != 0;
+}
+
+void kl__child_signal(const kl__child *child, int number)
+{
+    kill(-child->pid, number);
 }
 
 void kl__child_abandon(kl__child *child)

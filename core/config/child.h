@@ -49,8 +49,13 @@ int kl__child_start(const kl__program *program, kl__child *child);
  * and `child` must not be used any more. */
 kl__child_end kl__child_reap(kl__child *child, kl__child_status *status);
 
-/* Kills the program and its process group. Call kl__child_reap afterwards. */
-void kl__child_kill(const kl__child *child);
+/* True if the program has ended; does not block. It is still to be reaped:
+ * until then no other process group can get its number. */
+bool kl__child_has_ended(const kl__child *child);
+
+/* Sends a signal to the program and its process group, which must not have been
+ * reaped yet. SIGKILL ends them; call kl__child_reap afterwards. */
+void kl__child_signal(const kl__child *child, int number);
 
 /* Stops waiting for a program that does not end although it was killed; init
  * will reap it. */

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -272,6 +273,42 @@ static kl_code run_until_end(run *self, const kl__process *process,
     }
 }
 
+/* Reads what the program writes in its grace, and drops it: a program that
+ * cannot write could not end. */
+static void drop_output(run *self)
+{
+    char dropped[65536];
+    int *const ends[] = {&self->out, &self->errors};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        ssize_t count = read(*ends[i], dropped, sizeof(dropped));
+
+        if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
+            close_fd(ends[i]);
+        }
+    }
+}
+
+/* Asks the process group to end (SIGTERM), and waits for the program's end, at
+ * most for its grace. Does not reap it: kill_group then ends what is left of
+ * the group. */
+static void end_gently(run *self, const kl__process *process)
+{
+    int64_t until = now_ms() + process->grace_ms;
+    uint64_t count;
+
+    /* `wake` is readable since the cancel; from now on `kill` writes to it. */
+    while (read(self->wake, &count, sizeof(count)) < 0 && errno == EINTR) {
+    }
+    close_fd(&self->in);
+    kl__child_signal(&self->child, SIGTERM);
+    while (!kl__child_has_ended(&self->child) && now_ms() < until &&
+           !(process->kill != NULL && kl__cancel_fired(process->kill))) {
+        drop_output(self);
+        wait_event(self, until);
+    }
+}
+
 /* Kills the whole process group and reaps the program. A program that does not
  * end within REAP_MS is left to init: one that hangs in the kernel, runs as
  * another user (sudo), or has left the group. */
@@ -279,7 +316,7 @@ static void kill_group(run *self, kl__process_result *result)
 {
     int64_t until = now_ms() + REAP_MS;
 
-    kl__child_kill(&self->child);
+    kl__child_signal(&self->child, SIGKILL);
     close_fd(&self->out);
     close_fd(&self->errors);
     close_fd(&self->in);
@@ -336,6 +373,11 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
         code = run_until_end(&self, process, result, cancel, err);
     }
     kl__cancel_remove(cancel, &hook);
+    if (self.is_running && process->grace_ms > 0 &&
+        kl__cancel_add(process->kill, &hook)) {
+        end_gently(&self, process);
+        kl__cancel_remove(process->kill, &hook);
+    }
     if (self.is_running) {
         kill_group(&self, result);
     }

@@ -17,6 +17,8 @@ typedef struct kl__process {
     char *const *env;
     size_t max_output; /* bytes of its standard output */
     int timeout_ms;    /* < 0: no limit */
+    int grace_ms;      /* between SIGTERM and SIGKILL; 0: SIGKILL at once */
+    kl__cancel *kill;  /* fires to end this time early; may be NULL */
     const char *cwd;   /* working directory; NULL: that of this process */
     const char *input; /* for its standard input; NULL: /dev/null */
     size_t input_length;
@@ -36,10 +38,11 @@ typedef struct kl__process_result {
  * (glibc 2.34 or later) only descriptors 0 to 2 open. Standard output, and with
  * `keeps_errors` standard error, may each be `max_output` bytes; without it
  * `errors` is the end of standard error, as one line. After a failure the group
- * is killed. KL_OK for any exit status; KL_ENOT_FOUND (no such program),
- * KL_EIO, KL_ETIMEOUT, KL_ETOO_LARGE, KL_ENOMEM; KL_ECANCELED within 50 ms of
- * `cancel` (may be NULL). The caller frees `result`, also after a failure.
- * Thread-safe.
+ * gets SIGTERM, and SIGKILL once the program has ended or `grace_ms` are over;
+ * without a grace, SIGKILL at once. KL_OK for any exit status; KL_ENOT_FOUND
+ * (no such program), KL_EIO, KL_ETIMEOUT, KL_ETOO_LARGE, KL_ENOMEM;
+ * KL_ECANCELED within `grace_ms` + 50 ms of `cancel` (may be NULL). The caller
+ * frees `result`, also after a failure. Thread-safe.
  */
 kl_code kl__process_run(const kl__process *process, kl__process_result *result,
                         kl__cancel *cancel, kl_error *err);

@@ -26,9 +26,11 @@ struct kl_process {
     char *input;
     size_t input_length;
     int timeout_ms;
+    int grace_ms;
     kl_event_queue *queue; /* a reference */
     kl__ready ready;
-    kl__cancel cancel;
+    kl__cancel cancel; /* ends the program, with its grace */
+    kl__cancel kill;   /* ends its grace */
     kl__thread thread;
 
     /* Written by the thread before it sets `is_complete` (release); read only
@@ -75,6 +77,7 @@ static void free_process(kl_process *self)
     kl__free(self->input);
     kl__process_result_deinit(&self->result);
     kl__cancel_deinit(&self->cancel);
+    kl__cancel_deinit(&self->kill);
     if (self->queue != NULL) {
         kl__event_queue_unref(self->queue);
     }
@@ -95,6 +98,7 @@ static bool copy_input(kl_process *self, const kl_process_options *options)
 static bool copy_options(kl_process *self, const kl_process_options *options)
 {
     self->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : -1;
+    self->grace_ms = options->grace_ms;
     self->args = copy_list(options->args);
     if (self->args == NULL) {
         return false;
@@ -118,6 +122,8 @@ static void *run_program(void *arg)
                            .env = self->env != NULL ? self->env : environ,
                            .max_output = MAX_OUTPUT,
                            .timeout_ms = self->timeout_ms,
+                           .grace_ms = self->grace_ms,
+                           .kill = &self->kill,
                            .cwd = self->cwd,
                            .input = self->input,
                            .input_length = self->input_length,
@@ -161,6 +167,7 @@ kl_process *kl_process_start(const kl_process_options *options,
     }
     self->made_in = kl__process_here();
     kl__cancel_init(&self->cancel);
+    kl__cancel_init(&self->kill);
     kl__list_init(&self->ready.node);
     self->ready.tag = tag;
     atomic_init(&self->is_complete, false);
@@ -234,6 +241,7 @@ void kl_process_free(kl_process *process)
     if (kl__check_process(process->made_in, NULL) != KL_OK) {
         return; /* in a child of fork() the thread does not exist */
     }
+    kl__cancel_fire(&process->kill);
     kl__cancel_fire(&process->cancel);
     kl__thread_join(&process->thread);
     if (process->queue != NULL) {

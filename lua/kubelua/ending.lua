@@ -1,5 +1,6 @@
--- The end of a run, after a signal or kubelua.stop(): first the tasks that wait are cancelled, then
--- functions run that the process needs before it ends, such as the release of a lease.
+-- The end of a run, after a signal or kubelua.stop(). After a signal, the runs of controllers have
+-- some time first. Then the tasks that wait are cancelled, and at last functions run that the process
+-- needs before it ends, such as the release of a lease.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
@@ -10,6 +11,7 @@ local ending = {
     -- Seconds that the end of a run may take: a signal ends the process within one second. Specs
     -- change it.
     LONGEST = 0.8,
+    is_begun = false, -- no run of a controller may begin
 }
 
 -- Of the LONGEST seconds, cancelled tasks have this many to end.
@@ -18,7 +20,8 @@ local TO_CANCEL = 0.3
 local hooks = {} -- functions, in the order in which they were added
 
 ---Registers a function. It runs as a task at the end of each run, after the other tasks were
----cancelled. It may wait and send requests. Cancelling and all such functions have 0.8 s together.
+---cancelled. It may wait and send requests. Cancelling and all such functions have 0.8 s together,
+---and the programs of cancelled tasks their own grace.
 ---@param f fun()
 ---@return fun() remove unregisters it
 function ending.on_end(f)
@@ -58,13 +61,29 @@ local function end_call(task)
     end
 end
 
+local function has_ended(task)
+    return task.is_over or task.is_resting or not task.is_cancelled
+end
+
+-- The time until which the last of the programs may take to end; 0: none is running.
+local function programs_end_by(list)
+    local latest = 0
+    for _, task in ipairs(list) do
+        if task.ends_by and not has_ended(task) then
+            latest = math.max(latest, task.ends_by)
+        end
+    end
+    return latest
+end
+
 local function cancel_tasks(list, deadline)
     for _, task in ipairs(list) do
         end_call(task)
     end
-    run_until(deadline, list, function(task)
-        return task.is_over or task.is_resting or not task.is_cancelled
-    end)
+    repeat
+        run_until(deadline, list, has_ended)
+        deadline = programs_end_by(list)
+    until core.now() >= deadline
 end
 
 local function call_hook(f)
@@ -94,18 +113,47 @@ local function is_not_at_end(task)
     return not task.at_end
 end
 
+local function is_outlasting(task)
+    return task.outlasts
+end
+
 local function run_end()
     local now = core.now()
     cancel_tasks(running.select(is_not_at_end), now + TO_CANCEL)
-    run_hooks(now + ending.LONGEST)
+    scheduler.begin_hooks()
+    run_hooks(math.max(now, core.now() - TO_CANCEL) + ending.LONGEST)
     cancel_tasks(running.select(is_at_end), core.now() + TO_CANCEL / 10)
 end
 
----Cancels the tasks that wait, and runs the functions of on_end. Takes about 0.8 s at most.
+local function is_run(task)
+    return task.is_run
+end
+
+---Lets the runs of controllers go on, for so many seconds, while no new one begins.
+---@param seconds number
+---@param is_hurried fun(): boolean true: they have no more time
+function ending.drain(seconds, is_hurried)
+    ending.is_begun = true
+    local deadline = core.now() + seconds
+    local function is_over()
+        return is_hurried() or #running.select(is_run) == 0
+    end
+    while not is_over() and core.now() < deadline do
+        scheduler.round(deadline, is_over)
+    end
+end
+
+---Cancels the tasks that wait, and runs the functions of on_end. Takes about 0.8 s at most, and the
+---time that programs need.
 function ending.finish()
+    ending.is_begun = true
     scheduler.begin_end()
     local ok, problem = pcall(run_end)
     scheduler.finish_end()
+    ending.is_begun = false
+    for _, task in ipairs(running.select(is_outlasting)) do
+        scheduler.wake(task) -- a controller may begin runs again
+    end
     if not ok then
         error(problem, 0)
     end

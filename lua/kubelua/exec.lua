@@ -10,10 +10,16 @@ local sources = require "kubelua.sources"
 ---What kubelua.exec takes beside the program.
 ---@class kubelua.ExecOptions
 ---@field stdin? string what the program reads; default: nothing
----@field timeout? number seconds, then it is killed; default: no limit
+---@field timeout? number seconds, then it is ended; default: no limit
+---@field grace? number seconds between SIGTERM and SIGKILL when it is ended early (5); 0: only
+---SIGKILL
 ---@field env? table<string, string|false> added to this process's environment; false removes one
 ---@field cwd? string the folder in which it runs
-local TYPES = { stdin = "string", timeout = "number", env = "table", cwd = "string" }
+local TYPES = { stdin = "string", timeout = "number", grace = "number", env = "table",
+    cwd = "string" }
+
+local GRACE = 5 -- seconds; the default
+local SLACK = 0.1 -- seconds that a killed program needs at most: see kl_process_cancel
 
 ---The outcome of a program.
 ---@class kubelua.ExecResult
@@ -47,31 +53,42 @@ local function list_changes(env)
     return changes
 end
 
-local function wait_in_task(process)
-    local is_cancelled = false
+-- A cancelled task waits on while its program ends, and the end of a run waits with it.
+local function wait_in_task(process, task, grace)
     while not core.process_is_complete(process) do
-        if is_cancelled then
+        if task.ends_by then
             scheduler.suspend_anyway()
         elseif scheduler.suspend() then
-            is_cancelled = true
+            task.ends_by = core.now() + grace + SLACK
             core.process_cancel(process)
         end
     end
+    task.ends_by = nil
 end
 
-local function wait_for_process(process, task)
-    if task then
-        return wait_in_task(process)
-    end
+local function wait_outside(process, grace)
     local function is_over()
         return core.process_is_complete(process)
     end
-    local _, is_ended = loop.await("kubelua.exec", nil, is_over, function()
-        if not is_over() then
-            core.process_cancel(process)
+    local ok, problem, is_ended = pcall(loop.await, "kubelua.exec", nil, is_over, function() end)
+    if not is_over() then
+        core.process_cancel(process)
+        local deadline = core.now() + grace + SLACK
+        while not is_over() and core.now() < deadline do
+            scheduler.round(deadline, is_over)
         end
-    end)
+    end
+    if not ok then
+        error(problem, 0)
+    end
     return is_ended
+end
+
+local function wait_for_process(process, task, grace)
+    if task then
+        return wait_in_task(process, task, grace)
+    end
+    return wait_outside(process, grace)
 end
 
 local function return_outcome(argv, result, message, code)
@@ -89,9 +106,9 @@ local function return_outcome(argv, result, message, code)
     return nil, message, "exit_status", result
 end
 
----Runs a program to its end, and waits for it as every call does. If it is killed, its process
----group is killed too. With an exit status other than 0 it returns nil, message, "exit_status",
----result.
+---Runs a program to its end, and waits for it as every call does. If it is ended early, its process
+---group gets SIGTERM, and SIGKILL once the program has ended or its grace is over. With an exit
+---status other than 0 it returns nil, message, "exit_status", result.
 ---@param argv string[] the program first; it is looked up in PATH if it has no slash
 ---@param given kubelua.ExecOptions?
 ---@return kubelua.ExecResult?, string?, string?, kubelua.ExecResult?
@@ -102,11 +119,12 @@ return function(argv, given)
     if task and task.is_cancelled then
         scheduler.end_if_cancelled()
     end
-    local timeout = given.timeout
+    local timeout, grace = given.timeout, given.grace or GRACE
     local id = sources.new_id()
     local process, message, code = core.process_start({
         args = argv, env = list_changes(given.env), input = given.stdin, cwd = given.cwd,
         timeout = timeout and timeout >= 0 and math.max(timeout, SHORTEST) or timeout,
+        grace = grace,
     }, scheduler.poller, id)
     if not process then
         return nil, message, code
@@ -116,7 +134,7 @@ return function(argv, given)
             scheduler.wake(task)
         end
     end)
-    local ok, is_ended = pcall(wait_for_process, process, task)
+    local ok, is_ended = pcall(wait_for_process, process, task, grace)
     sources.remove(id)
     local result
     if ok and not is_ended then

@@ -72,13 +72,21 @@ static const char *const *check_environment(lua_State *L, int index)
     return all;
 }
 
-/* core.process_start({args =, env =, cwd =, input =, timeout =}, poller, id) */
+/* The option as milliseconds that fit into an int. */
+static int option_int_ms(lua_State *L, const char *name)
+{
+    int64_t ms = option_ms(L, 1, name, 0);
+
+    return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* core.process_start({args =, env =, cwd =, input =, timeout =, grace =},
+ * poller, id) */
 static int process_start(lua_State *L)
 {
-    int64_t timeout_ms = option_ms(L, 1, "timeout", 0);
-    kl_process_options options = {
-        .cwd = option_string(L, 1, "cwd"),
-        .timeout_ms = timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX};
+    kl_process_options options = {.cwd = option_string(L, 1, "cwd"),
+                                  .timeout_ms = option_int_ms(L, "timeout"),
+                                  .grace_ms = option_int_ms(L, "grace")};
     kl_event_queue *queue;
     process_box *box;
     lua_Integer id;
@@ -138,7 +146,7 @@ static int process_cancel(lua_State *L)
     return 0;
 }
 
-/* core.process_free(process): kills the program if it still runs. */
+/* core.process_free(process): kills the program at once if it still runs. */
 static int process_free(lua_State *L)
 {
     process_box *box = luaL_checkudata(L, 1, TYPE_PROCESS);

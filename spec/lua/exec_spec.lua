@@ -79,6 +79,65 @@ describe("a program #processes", function()
         end
     end)
 
+    it("gets SIGTERM, and time to end, when its time is over", function()
+        local path = os.tmpname()
+        local code = select(3, sh("trap 'echo ended >" .. path .. "; exit 0' TERM;"
+            .. " while :; do sleep 0.01; done", { timeout = 1 }))
+        assert.equal("timeout", code)
+        local file = assert(io.open(path))
+        local text = file:read("*a")
+        file:close()
+        os.remove(path)
+        assert.equal("ended\n", text)
+    end)
+
+    it("is killed, with what it has started, if it goes on for longer than its grace", function()
+        local began, path = core.now(), os.tmpname()
+        local code = select(3, sh("trap '' TERM; echo $$ >" .. path
+            .. "; while :; do sleep 0.01; echo more; done", { timeout = 0.5, grace = 0.3 }))
+        assert.equal("timeout", code)
+        assert.is_true(core.now() - began >= 0.79 and core.now() - began < 20)
+        local file = assert(io.open(path))
+        local pid = file:read("*n")
+        file:close()
+        os.remove(path)
+        assert.is_nil(sh("kill -0 " .. pid))
+    end)
+
+    it("without a grace is killed at once", function()
+        local path = os.tmpname()
+        local script = "trap 'echo ended >" .. path .. "; exit 0' TERM; while :; do sleep 0.01; done"
+        assert.equal("timeout", select(3, sh(script, { timeout = 0.5, grace = 0 })))
+        local file = assert(io.open(path))
+        assert.equal("", file:read("*a"))
+        file:close()
+        os.remove(path)
+    end)
+
+    it("gets SIGTERM when its task is cancelled, or the run ends", function()
+        local path = os.tmpname()
+        local function ends_gently(cancel)
+            os.remove(path)
+            local task = kubelua.spawn(kubelua.exec, { "sh", "-c", "trap 'rm " .. path
+                .. "; exit 0' TERM; echo >" .. path .. "; while :; do sleep 0.01; done" })
+            local function exists()
+                local file = io.open(path)
+                return file ~= nil and file:close()
+            end
+            while not exists() do
+                kubelua.step(0.01)
+            end
+            cancel(task)
+            assert.equal("canceled", select(3, task:wait(20)))
+            assert.is_false(exists())
+        end
+        ends_gently(function(task) task:cancel() end)
+        ends_gently(function()
+            kubelua.spawn(kubelua.stop)
+            kubelua.run(20)
+        end)
+    end)
+
     it("is killed when its task is cancelled, and when the run ends", function()
         local task = kubelua.spawn(kubelua.exec, { "sleep", "1000" })
         kubelua.step(0.01)
@@ -108,5 +167,6 @@ describe("a program #processes", function()
         assert.has_error(function() kubelua.exec({ "ls" }, { stdn = "x" }) end)
         assert.has_error(function() kubelua.exec({ "ls" }, { env = { "A=b" } }) end)
         assert.has_error(function() kubelua.exec({ "ls" }, { timeout = -1 }) end)
+        assert.has_error(function() kubelua.exec({ "ls" }, { grace = -1 }) end)
     end)
 end)

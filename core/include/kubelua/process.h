@@ -28,6 +28,9 @@ typedef struct kl_process_options {
     const char *input;       /* standard input; NULL: /dev/null */
     size_t input_length;
     int timeout_ms; /* 0: no limit */
+    int grace_ms;   /* after a timeout, a cancel or too much output the process
+                       group gets SIGTERM, and so many milliseconds later, or
+                       once the program has ended, SIGKILL; 0: SIGKILL at once */
 } kl_process_options;
 
 /* The result of a program. The texts are borrowed until kl_process_free. */
@@ -63,12 +66,13 @@ KL_API bool kl_process_is_complete(const kl_process *process);
 KL_API kl_code kl_process_result(const kl_process *process,
                                  kl_process_outcome *outcome, kl_error *err);
 
-/* Kills the program's process group; it is complete within 50 ms. Thread-safe.
- */
+/* Ends the program: see grace_ms. It is complete 50 ms after the grace, at
+ * most, or earlier when the program ends. Thread-safe. */
 KL_API void kl_process_cancel(kl_process *process);
 
-/* Kills the program if it runs, waits for its end (about 50 ms at most), and
- * frees it. Does nothing in the child of a fork(). NULL is fine. */
+/* Kills the program if it runs, without a grace (or ends the one that it has),
+ * waits for its end (about 50 ms at most), and frees it. Does nothing in the
+ * child of a fork(). NULL is fine. */
 KL_API void kl_process_free(kl_process *process);
 
 #ifdef __cplusplus

@@ -254,7 +254,7 @@ static void a_killed_keeper_makes_the_status_unknown(void **state)
     assert_true(child.keeper > 0);
     assert_int_equal(kill(child.keeper, SIGKILL), 0);
     assert_int_equal(wait_for_end(&child), KL__CHILD_UNKNOWN);
-    kl__child_kill(&child);
+    kl__child_signal(&child, SIGKILL);
     wait_until_closed(ends[0]);
 }
 
@@ -267,7 +267,7 @@ static void an_abandoned_program_leaves_no_zombie(void **state)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     start_child(&child, "sleep 600", ends[1]);
     close(ends[1]);
-    kl__child_kill(&child);
+    kl__child_signal(&child, SIGKILL);
     kl__child_abandon(&child);
     wait_until_closed(ends[0]);
 }
