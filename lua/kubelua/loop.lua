@@ -7,6 +7,7 @@ local log = require "kubelua.log"
 local loop = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
+local options = require "kubelua.options"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 
@@ -30,9 +31,19 @@ function loop.step(seconds)
     return scheduler.round(loop.deadline_of(seconds, "kubelua.step") or core.now())
 end
 
--- Ends the tasks that wait, and runs the hooks of the end. First logs what a signal interrupted.
-local function end_run(signal)
+-- True if the runs of controllers have no more time: another signal came, or kubelua.stop().
+local function is_hurried()
+    return loop.stopping or poller:caught_second()
+end
+
+-- Ends the tasks that wait, and runs the hooks of the end. First logs what a signal interrupted, and
+-- gives the runs of controllers some time.
+local function end_run(signal, grace)
     is_finished = true
+    if signal and grace > 0 and not loop.stopping and running.tell_grace(signal, grace) then
+        poller:catch_again()
+        ending.drain(grace, is_hurried)
+    end
     if signal then
         running.tell(signal)
     end
@@ -41,7 +52,7 @@ end
 
 -- Runs rounds until `is_over()` is true, or the deadline. Returns the signal that ended it, if one
 -- did.
-local function run_rounds(deadline, is_over)
+local function run_rounds(deadline, is_over, grace)
     loop.has_run, is_finished = true, false
     poller:catch()
     local ok, problem = pcall(function()
@@ -49,7 +60,7 @@ local function run_rounds(deadline, is_over)
             scheduler.round(deadline, is_over)
         until is_over() or core.now() >= deadline
         if loop.must_end() then
-            end_run(poller:caught())
+            end_run(poller:caught(), grace)
         end
     end)
     local signal = poller:release()
@@ -57,20 +68,39 @@ local function run_rounds(deadline, is_over)
     if not ok then
         error(problem, 0)
     elseif signal and not is_finished then -- it came after the last round
-        end_run(signal)
+        end_run(signal, grace)
     end
     return signal
+end
+
+---What kubelua.run takes.
+---@class kubelua.RunOptions
+---@field seconds? number default: for ever
+---@field grace? number seconds that runs of controllers have after SIGINT or SIGTERM, before they
+---are cancelled (25)
+local RUN = { seconds = "number", grace = "number" }
+
+-- The seconds, and the grace.
+local function read_run_options(given)
+    if type(given) ~= "table" then
+        return given, loop.grace
+    end
+    options.check("kubelua.run", given, RUN)
+    local grace = given.grace or loop.grace
+    loop.deadline_of(grace, "kubelua.run: grace")
+    return given.seconds, grace
 end
 
 ---Dispatches until kubelua.stop(), SIGINT, SIGTERM, or until the seconds are over. A kubelua.stop()
 ---that was called earlier also counts: a handler may call it while the script waits for something
 ---else. Raises instead of waiting for ever if nothing is left to run because a controller can never
 ---work.
----@param seconds number? default: for ever
+---@param given (number|kubelua.RunOptions)? how many seconds; default: for ever
 ---@return integer? signal the number of the signal that ended it
-function loop.run(seconds)
+function loop.run(given)
     refuse_nesting("kubelua.run")
     nginx.refuse("kubelua.run", nginx.STEP)
+    local seconds, grace = read_run_options(given)
     local deadline = math.min(loop.deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
     local is_told, problem = deadline < math.huge, nil
     local signal = run_rounds(deadline, function()
@@ -84,7 +114,7 @@ function loop.run(seconds)
                 .. "until it is stopped")
         end
         return loop.must_end()
-    end)
+    end, grace)
     if problem then
         misuse("kubelua.run: nothing is left to run: %s", problem)
     end
@@ -96,14 +126,15 @@ end
 function loop.run_until_idle()
     return run_rounds(loop.ends_at, function()
         return loop.must_end() or scheduler.is_idle()
-    end)
+    end, loop.grace)
 end
 
 ---The same for a server, which works on other threads: it goes on while the loop has nothing to do.
 ---@param seconds number? default: for ever
 ---@return integer? signal
 function loop.serve(seconds)
-    return run_rounds(loop.deadline_of(seconds, "serve") or math.huge, loop.must_end)
+    return run_rounds(loop.deadline_of(seconds, "serve") or math.huge, loop.must_end,
+        loop.grace)
 end
 
 ---Ends kubelua.run once the handler that calls it returns.
@@ -115,7 +146,7 @@ end
 ---Ends the tasks that still wait, before the process ends; does nothing if a run has done it.
 function loop.finish()
     if not is_finished then
-        end_run(poller:caught())
+        end_run(poller:caught(), loop.grace)
     end
 end
 

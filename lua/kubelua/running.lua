@@ -57,10 +57,10 @@ function running.name(what, f)
     return what .. " (" .. core.where(f) .. ")"
 end
 
--- The names of what has begun and not ended, sorted.
-local function list_names()
+-- The names of a set of tasks, or of what they do now, sorted.
+local function list_names(set)
     local all = {}
-    for task in pairs(tasks) do
+    for task in pairs(set) do
         local what = task.what
         if task.doing then
             what = task.doing()
@@ -71,16 +71,33 @@ local function list_names()
     return all
 end
 
----Logs what a signal interrupted.
----@param signal integer
-function running.tell(signal)
-    local all = list_names()
+local function log_names(signal, what, all)
     if #all == 0 then
         return
     end
     local more = #all > NAMED and "; and " .. #all - NAMED .. " more" or ""
-    log("info", "%s ends the run; still running: %s%s", SIGNALS[signal] or "a signal",
+    log("info", "%s %s: %s%s", SIGNALS[signal] or "a signal", what,
         table.concat(all, "; ", 1, math.min(#all, NAMED)), more)
+end
+
+---Logs what a signal interrupted.
+---@param signal integer
+function running.tell(signal)
+    log_names(signal, "ends the run; still running", list_names(tasks))
+end
+
+---Logs which runs of controllers a signal gives some time. False: there are none.
+---@param signal integer
+---@param seconds number
+---@return boolean
+function running.tell_grace(signal, seconds)
+    local runs = {}
+    for _, task in ipairs(running.select(function(task) return task.is_run end)) do
+        runs[task] = true
+    end
+    log_names(signal, string.format("ends the run; no new run of a controller begins, and these "
+        .. "have %g s (a second signal cancels them)", seconds), list_names(runs))
+    return next(runs) ~= nil
 end
 
 return running

@@ -13,6 +13,7 @@ local heap = timers.new()
 local watches = {} -- conditions that suspended tasks wait for
 local ran = 0 -- how many callbacks have run
 local is_ending = false -- the run is ending: other tasks have no turn
+local runs_hooks = false -- in that end, tasks that outlast it have no turn either
 local is_unused = false -- no client is left, so the event queue is not needed
 local held = turns.new() -- tasks without a turn while the run is ending
 
@@ -138,16 +139,22 @@ local function look_at_watches()
 end
 
 local function resume_or_hold(task)
-    if task.at_end or task.is_cancelled then
+    if task.at_end or task.is_cancelled or (task.outlasts and not runs_hooks) then
         scheduler.resume(task)
     else
         held:add(task)
     end
 end
 
----From now on a task has its turn only if it is cancelled, or was made for the end of the run.
+---From now on a task has its turn only if it is cancelled, or runs no code of the script: a Lease is
+---renewed while programs end.
 function scheduler.begin_end()
-    is_ending = true
+    is_ending, runs_hooks = true, false
+end
+
+---From now on a task has its turn only if it is cancelled, or was made for the end of the run.
+function scheduler.begin_hooks()
+    runs_hooks = true
 end
 
 ---From now on every task has its turn again.

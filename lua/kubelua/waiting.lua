@@ -12,6 +12,7 @@ local loop = {
     -- loop.ENDED.
     ends_at = math.huge,
     ends_waits = false,
+    grace = 25, -- seconds that runs of controllers have after a signal; the command line sets it
     ENDED = setmetatable({}, { __tostring = function() return "the run has ended" end }),
     -- The message of a call outside of tasks that the end of the run interrupted.
     CANCELED = "the run was stopped",

@@ -358,10 +358,12 @@ static int poller_wake(lua_State *L)
  * Signals belong to the process, so only one run at a time catches them, of any
  * lua_State on any thread. The handler sets a flag, wakes the queue, and
  * restores the default action of both signals: a second signal ends the process
- * at once. A signal handler may use only atomics without locks, such as these.
- * The run whose queue is in `signal_queue` owns the other variables.
+ * at once, unless poller:catch_again has set the handler again. A signal
+ * handler may use only atomics without locks, such as these. The run whose
+ * queue is in `signal_queue` owns the other variables.
  */
-static atomic_int caught;
+static atomic_int caught;         /* the first signal; 0: none */
+static atomic_bool caught_second; /* another came after catch_again */
 static _Atomic(kl_event_queue *) signal_queue;
 static _Atomic(loop_watch *) signal_watch;
 static struct sigaction before_int, before_term;
@@ -372,7 +374,11 @@ static void on_signal(int number)
     kl_event_queue *queue = atomic_load(&signal_queue);
     int saved = errno;
 
-    atomic_store(&caught, number);
+    if (atomic_load(&caught) != 0) {
+        atomic_store(&caught_second, true);
+    } else {
+        atomic_store(&caught, number);
+    }
     sigemptyset(&ends.sa_mask);
     sigaction(SIGINT, &ends, NULL);
     sigaction(SIGTERM, &ends, NULL);
@@ -399,23 +405,49 @@ static void restore_signals(const poller *self)
     }
 }
 
+/* Sets the handler; stores the actions before it, where they are wanted. */
+static void handle_signals(struct sigaction *of_int, struct sigaction *of_term)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, of_int);
+    sigaction(SIGTERM, &action, of_term);
+}
+
 /* poller:catch(): SIGINT and SIGTERM now end the run. False: another run has
  * them. */
 static int poller_catch(lua_State *L)
 {
-    struct sigaction action = {.sa_handler = on_signal};
     kl_event_queue *no_queue = NULL;
     bool is_first = atomic_compare_exchange_strong(&signal_queue, &no_queue,
                                                    check_queue(L, 1));
 
     if (is_first) {
         atomic_store(&caught, 0);
+        atomic_store(&caught_second, false);
         atomic_store(&signal_watch, check_watch(L, 1));
-        sigemptyset(&action.sa_mask);
-        sigaction(SIGINT, &action, &before_int);
-        sigaction(SIGTERM, &action, &before_term);
+        handle_signals(&before_int, &before_term);
     }
     lua_pushboolean(L, is_first);
+    return 1;
+}
+
+/* poller:catch_again(): the next signal sets caught_second, and does not end
+ * the process. For a run that has caught one. */
+static int poller_catch_again(lua_State *L)
+{
+    if (is_catching(check_poller(L, 1))) {
+        handle_signals(NULL, NULL);
+    }
+    return 0;
+}
+
+/* poller:caught_second(): true once a signal came after catch_again. */
+static int poller_caught_second(lua_State *L)
+{
+    lua_pushboolean(L, is_catching(check_poller(L, 1)) &&
+                           atomic_load(&caught_second));
     return 1;
 }
 
@@ -449,14 +481,22 @@ static int poller_caught(lua_State *L)
 
 void bind_poller(lua_State *L)
 {
-    static const luaL_Reg methods[] = {
-        {"__gc", poller_gc},         {"open", poller_open},
-        {"fd", poller_fd},           {"arm", poller_arm},
-        {"wait", poller_wait},       {"next", poller_next},
-        {"enter", poller_enter},     {"leave", poller_leave},
-        {"wake", poller_wake},       {"catch", poller_catch},
-        {"release", poller_release}, {"shut_unused", poller_shut_unused},
-        {"caught", poller_caught},   {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"__gc", poller_gc},
+                                       {"open", poller_open},
+                                       {"fd", poller_fd},
+                                       {"arm", poller_arm},
+                                       {"wait", poller_wait},
+                                       {"next", poller_next},
+                                       {"enter", poller_enter},
+                                       {"leave", poller_leave},
+                                       {"wake", poller_wake},
+                                       {"catch", poller_catch},
+                                       {"release", poller_release},
+                                       {"shut_unused", poller_shut_unused},
+                                       {"caught", poller_caught},
+                                       {"catch_again", poller_catch_again},
+                                       {"caught_second", poller_caught_second},
+                                       {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"poller", poller_new},         {"now", push_now},
         {"boottime", push_boottime},    {"unix", push_unix_time},

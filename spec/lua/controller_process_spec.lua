@@ -68,7 +68,7 @@ describe("SIGTERM #processes", function()
                     raised = tostring(problem)
                 end })
             controller:enqueue("a key")
-            local signal = kubelua.run(60)
+            local signal = kubelua.run { seconds = 60, grace = 0 }
             assert(signal == 15, signal)
             assert(raised:find("cancelled", 1, true), raised)
             local lease = assert(sim:get("leases", "default/slow"))

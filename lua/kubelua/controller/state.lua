@@ -131,7 +131,7 @@ end
 ---True if runs may begin.
 ---@return boolean
 function State:may_run()
-    if not self.is_listed or self.is_stopped then
+    if not self.is_listed or self.is_stopped or ending.is_begun then
         return false
     end
     return not self.options.leader or (self.leader ~= nil and self.leader.is_leader())

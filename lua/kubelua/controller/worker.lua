@@ -208,7 +208,7 @@ local function begin_run(state, key, item)
         finish_run(state, record)
     end
     record.task = scheduler.task(state.what .. ": " .. key, run_task, state, record)
-    record.task.on_over = on_over
+    record.task.on_over, record.task.is_run = on_over, true
     state.runs[key] = record
     state.running = state.running + 1
     scheduler.join_scope(record.task, record.scope)

@@ -124,7 +124,7 @@ return function(options)
     end
     _G.arg = { [0] = options.script, (table.unpack or unpack)(options.args) }
     _G.kubelua = kubelua
-    loop.ends_waits = true
+    loop.ends_waits, loop.grace = true, options.grace or loop.grace
     loop.ends_at = options.duration and core.now() + options.duration or math.huge
     ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
     local signal = ok and dispatch_events()

@@ -90,6 +90,9 @@ local function add_run(parser)
     run:option("--for", "Stop after this many seconds. The exit status is 1 if no informer had its "
         .. "first list by then, or if a controller lacks one.")
         :argname("SECONDS"):target("duration"):convert(to_seconds)
+    run:option("--grace", "How long runs of controllers may go on after SIGTERM or Ctrl-C, which a "
+        .. "second signal ends. Kubernetes kills a pod after 30 seconds. (default: 25)")
+        :argname("SECONDS"):convert(to_seconds)
 end
 
 local function add_record(parser)
@@ -162,7 +165,7 @@ local function make_parser()
     return parser
 end
 
-local NUMBERS = { ["--for"] = true, ["--speed"] = true, ["--clock-offset"] = true }
+local NUMBERS = { ["--for"] = true, ["--grace"] = true, ["--speed"] = true, ["--clock-offset"] = true }
 
 -- Rewrites "--sim=FILE" as "--sim" and "--sim-load FILE": argparse cannot have an optional value
 -- without taking the next argument for it. Also, argparse takes a negative number for an option,
