@@ -60,6 +60,7 @@ void bind_log(lua_State *L);
 void bind_manifest(lua_State *L);
 void bind_match(lua_State *L);
 void bind_host(lua_State *L);
+void bind_first_process(lua_State *L);
 void bind_stream(lua_State *L);
 void bind_text(lua_State *L);
 void bind_answer(lua_State *L);

@@ -27,6 +27,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_manifest(L);
     bind_match(L);
     bind_host(L);
+    bind_first_process(L);
     bind_stream(L);
     bind_text(L);
     bind_answer(L);

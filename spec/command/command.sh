@@ -432,6 +432,43 @@ insist "a second SIGINT ends at once" INT INT 130 busy.lua
 insist "a second SIGINT ends a script that waits again" INT INT 130 stubborn.lua
 insist "a SIGINT behind a SIGTERM ends at once" TERM INT 130 busy.lua
 
+cat >"$work/grace.lua" <<'END'
+local controller = kubelua.controller { name = "grace", reconcile = function()
+    print(pcall(function()
+        kubelua.exec { "sh", "-c", "kill -TERM " .. (arg[1] or "$PPID") }
+        kubelua.sleep(0.2)
+    end) and "whole" or "cut")
+end }
+controller:enqueue("key")
+END
+expect "a run of a controller has time to end after SIGTERM" 0 '^whole' \
+    bin/kubelua run --sim "$work/grace.lua"
+expect "--grace 0 gives it none" 0 '^cut' \
+    bin/kubelua run --sim --grace 0 "$work/grace.lua"
+expect "a grace is a number" 2 "'-1' is not a number of seconds" \
+    bin/kubelua run --grace -1 "$work/grace.lua"
+
+# Process 1 of a container: it reaps orphans, and hands on signals and the exit status.
+cat >"$work/orphans.lua" <<'END'
+for _ = 1, 5 do
+    assert(kubelua.exec { "sh", "-c", "sleep 0.05 &" })
+end
+repeat
+    kubelua.sleep(0.05)
+until not kubelua.exec { "pgrep", "-x", "-r", "S,R", "sleep" }
+print("zombies:", assert(kubelua.exec { "sh", "-c", "ps -e -o stat= | grep -c Z || true" }).stdout)
+END
+if unshare -pf --mount-proc true 2>/dev/null; then
+    expect "process 1 leaves no zombie" 0 '^zombies:.0' \
+        unshare -pf --mount-proc bin/kubelua run "$work/orphans.lua"
+    expect "process 1 hands on a signal" 0 '^whole' \
+        unshare -pf --mount-proc bin/kubelua run --sim "$work/grace.lua" 1
+    expect "process 1 has the exit status of the script" 1 'my own fault' \
+        unshare -pf --mount-proc bin/kubelua run "$work/fails.lua"
+else
+    echo "skipped: process 1 (unshare is not allowed here)"
+fi
+
 # A build folder that was not built again after a change of the binding.
 mkdir -p "$work/old"
 cp -a "${KUBELUA_BUILD:-build}/lua" "${KUBELUA_BUILD:-build}"/libkubelua*.so* \

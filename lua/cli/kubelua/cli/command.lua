@@ -2,6 +2,7 @@
 -- it needs: starting takes milliseconds, and each module some tenths of one.
 local core = require "kubelua.core"
 core.open_streams() -- before the first descriptor is opened
+core.leave_first_process() -- before the first thread is started
 local usage = require "kubelua.cli.usage"
 
 local command = {}
