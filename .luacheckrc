@@ -2,7 +2,8 @@ std = "min"
 max_line_length = 100
 unused_args = false
 files["lua/cli"].globals = { "arg", "kubelua" }
-files["lua"].read_globals = { "jit", "unpack", table = { fields = { "unpack" } } }
+files["lua"].read_globals = { "jit", "setfenv", "unpack", table = { fields = { "unpack" } },
+    package = { fields = { "searchpath", "searchers", "loaders" } } }
 files["lua/resty"].std = "ngx_lua"
 files["spec"].std = "min+busted"
 files["spec"].read_globals = { "jit" }

@@ -1,6 +1,6 @@
 -- The end of a run, after a signal or kubelua.stop(). After a signal, the runs of controllers have
--- some time first. Then the tasks that wait are cancelled, and at last functions run that the process
--- needs before it ends, such as the release of a lease.
+-- some time first. Then the tasks that wait are cancelled, and at last functions run that the
+-- process needs before it ends, such as the release of a lease.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"

@@ -36,8 +36,8 @@ local function is_hurried()
     return loop.stopping or poller:caught_second()
 end
 
--- Ends the tasks that wait, and runs the hooks of the end. First logs what a signal interrupted, and
--- gives the runs of controllers some time.
+-- Ends the tasks that wait, and runs the hooks of the end. First logs what a signal interrupted,
+-- and gives the runs of controllers some time.
 local function end_run(signal, grace)
     is_finished = true
     if signal and grace > 0 and not loop.stopping and running.tell_grace(signal, grace) then
@@ -101,6 +101,10 @@ function loop.run(given)
     refuse_nesting("kubelua.run")
     nginx.refuse("kubelua.run", nginx.STEP)
     local seconds, grace = read_run_options(given)
+    local leave = scheduler.mains[coroutine.running()]
+    if leave then -- a script under test: the test dispatches
+        return leave()
+    end
     local deadline = math.min(loop.deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
     local is_told, problem = deadline < math.huge, nil
     local signal = run_rounds(deadline, function()

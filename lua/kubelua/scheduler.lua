@@ -146,8 +146,8 @@ local function resume_or_hold(task)
     end
 end
 
----From now on a task has its turn only if it is cancelled, or runs no code of the script: a Lease is
----renewed while programs end.
+---From now on a task has its turn only if it is cancelled, or runs no code of the script: a Lease
+---is renewed while programs end.
 function scheduler.begin_end()
     is_ending, runs_hooks = true, false
 end

@@ -19,6 +19,9 @@ local tasks = {
     ready = ready,
     running = false, -- true inside a round
     failures = 0, -- errors of spawned functions
+    -- The coroutines in which the main part of a script under test runs, as outside of tasks, each
+    -- with the function that leaves it: kubelua.run then returns to the test.
+    mains = setmetatable({}, { __mode = "k" }),
 }
 
 ---A coroutine of the loop.

@@ -448,6 +448,19 @@ expect "--grace 0 gives it none" 0 '^cut' \
 expect "a grace is a number" 2 "'-1' is not a number of seconds" \
     bin/kubelua run --grace -1 "$work/grace.lua"
 
+# A script of several files, run from another folder.
+mkdir -p "$work/parts/kubelua" "$work/elsewhere"
+echo 'print(require "sibling", require("parts.one"), (pcall(require, "kubelua.two")))' \
+    >"$work/several.lua"
+echo 'return "sibling"' >"$work/sibling.lua"
+echo 'return "one"' >"$work/parts/one.lua"
+mkdir "$work/kubelua"
+echo 'return "two"' >"$work/kubelua/two.lua"
+root=$PWD
+expect "a script requires the files of its own folder" 0 '^sibling.*one.*false$' \
+    sh -c "cd '$work/elsewhere' && '$root/bin/kubelua' run ../several.lua"
+rm -r "$work/kubelua"
+
 # Process 1 of a container: it reaps orphans, and hands on signals and the exit status.
 cat >"$work/orphans.lua" <<'END'
 for _ = 1, 5 do

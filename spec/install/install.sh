@@ -151,6 +151,25 @@ cd "$work"
 "$prefix/bin/kubelua" run --for 0.5 --sim="$root/examples/cluster.yaml" \
     "$root/examples/watch.lua" | grep -q 'shop-1'
 echo "ok: the installed command"
+mkdir -p "$work/planted/kubelua"
+for name in argparse kubelua/init kubelua/client kubelua/log kubelua/simcore; do
+    echo 'print("planted") os.exit(9)' >"$work/planted/$name.lua"
+done
+cd "$work/planted"
+echo 'print(pcall(require, "kubelua.planted"))' >"$work/requires.lua"
+echo 'print("planted")' >"$work/planted/kubelua/planted.lua"
+for interpreter in lua5.4 luajit; do
+    command -v $interpreter >/dev/null || continue
+    sed "1s/.*/#!\/usr\/bin\/env $interpreter/" "$prefix/bin/kubelua" >"$work/command"
+    chmod +x "$work/command"
+    if "$work/command" run "$work/requires.lua" >"$work/planted.log" 2>&1; then
+        grep -q "module 'kubelua.planted' not found" "$work/planted.log" ||
+            fail "a module of the current folder"
+    fi
+    ! grep -q '^planted' "$work/planted.log" || fail "the command ran a module of the current folder"
+done
+cd "$work"
+echo "ok: no module of the current folder is KubeLua's"
 cd "$root"
 
 if command -v luarocks >/dev/null 2>&1; then

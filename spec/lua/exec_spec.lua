@@ -106,7 +106,8 @@ describe("a program #processes", function()
 
     it("without a grace is killed at once", function()
         local path = os.tmpname()
-        local script = "trap 'echo ended >" .. path .. "; exit 0' TERM; while :; do sleep 0.01; done"
+        local script = "trap 'echo ended >" .. path .. "; exit 0' TERM;"
+            .. " while :; do sleep 0.01; done"
         assert.equal("timeout", select(3, sh(script, { timeout = 0.5, grace = 0 })))
         local file = assert(io.open(path))
         assert.equal("", file:read("*a"))

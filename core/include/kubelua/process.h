@@ -28,9 +28,10 @@ typedef struct kl_process_options {
     const char *input;       /* standard input; NULL: /dev/null */
     size_t input_length;
     int timeout_ms; /* 0: no limit */
-    int grace_ms;   /* after a timeout, a cancel or too much output the process
-                       group gets SIGTERM, and so many milliseconds later, or
-                       once the program has ended, SIGKILL; 0: SIGKILL at once */
+    int grace_ms;   /* after a timeout, a cancel or too much output the
+                       process group gets SIGTERM; so many milliseconds later,
+                       or once the program has ended, SIGKILL. 0: SIGKILL at
+                       once */
 } kl_process_options;
 
 /* The result of a program. The texts are borrowed until kl_process_free. */

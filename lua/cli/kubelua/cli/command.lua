@@ -19,7 +19,7 @@ local function print_version()
     print("kubelua " .. core.version .. " (" .. (jit and jit.version or _VERSION) .. ")")
 end
 
-local function run_command(options)
+local function run_command(options, allow_all)
     if options.command == "version" then
         print_version()
         return STOPPED
@@ -28,7 +28,7 @@ local function run_command(options)
     elseif options.command == "record" then
         return require("kubelua.cli.record").run(options)
     end
-    return require("kubelua.cli.run")(options)
+    return require("kubelua.cli.run")(options, allow_all)
 end
 
 -- A Ctrl-C during loading is handled by the interpreter: it raises "interrupted!".
@@ -41,8 +41,9 @@ end
 
 ---Runs the command line and returns the exit status.
 ---@param arguments string[]
+---@param allow_all fun()? called before a script runs: see own_folders.lua
 ---@return integer
-function command.main(arguments)
+function command.main(arguments, allow_all)
     io.stdout:setvbuf("line") -- a line that a script prints appears at once, through a pipe too
     local options, problem = usage.parse(arguments)
     if not options then
@@ -51,7 +52,7 @@ function command.main(arguments)
         return USAGE
     end
     local done, status = xpcall(function()
-        return run_command(options)
+        return run_command(options, allow_all)
     end, describe_error)
     if not done and status ~= INTERRUPTED then
         complain(status)

@@ -6,6 +6,7 @@ local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
 local outcome = require "kubelua.cli.outcome"
 local scheduler = require "kubelua.scheduler"
+local script_folder = require "kubelua.script_folder"
 local trace = require "kubelua.trace"
 
 local STOPPED, FAILED = 0, 1
@@ -109,8 +110,9 @@ end
 
 ---Runs the command; returns the exit status.
 ---@param options table of the command line
+---@param allow_all fun()? lets the script's modules come from every folder
 ---@return integer
-return function(options)
+return function(options, allow_all)
     local chunk, message = load_script(options.script)
     if not chunk then
         complain(message)
@@ -126,6 +128,12 @@ return function(options)
     _G.kubelua = kubelua
     loop.ends_waits, loop.grace = true, options.grace or loop.grace
     loop.ends_at = options.duration and core.now() + options.duration or math.huge
+    if allow_all then
+        allow_all()
+    end
+    if options.script ~= "-" then
+        script_folder.of_command(options.script)
+    end
     ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
     local signal = ok and dispatch_events()
     local is_idle = scheduler.is_idle()

@@ -165,7 +165,8 @@ local function make_parser()
     return parser
 end
 
-local NUMBERS = { ["--for"] = true, ["--grace"] = true, ["--speed"] = true, ["--clock-offset"] = true }
+local NUMBERS = { ["--for"] = true, ["--grace"] = true,
+    ["--speed"] = true, ["--clock-offset"] = true }
 
 -- Rewrites "--sim=FILE" as "--sim" and "--sim-load FILE": argparse cannot have an optional value
 -- without taking the next argument for it. Also, argparse takes a negative number for an option,

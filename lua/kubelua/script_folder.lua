@@ -1,0 +1,113 @@
+-- The modules of a script: `require` also finds files in the script's own folder, after all other
+-- places. KubeLua's own modules are never searched there.
+local scheduler = require "kubelua.scheduler"
+
+local script_folder = {}
+
+local of_command -- the folder of the command's script
+local of_cluster = setmetatable({}, { __mode = "k" }) -- cluster -> folders of the scripts in it
+local of_tests = {} -- names of the modules that scripts under test have loaded, a set
+local is_installed = false
+
+local function is_own(name)
+    return name == "kubelua" or name:find("^kubelua%.") or name:find("^resty%.kubelua")
+end
+
+-- The folders of the script that calls `require`.
+local function folders_here()
+    local cluster = scheduler.clock_here().cluster
+    return cluster and of_cluster[cluster] or { of_command }
+end
+
+local function is_file(path)
+    local file = io.open(path, "rb")
+    local is_readable = file and file:read(0) ~= nil or false
+    if file then
+        file:close()
+    end
+    return is_readable
+end
+
+-- Lua 5.4 begins each part of the message of `require` with a new line; LuaJIT does not.
+local BREAK = _VERSION == "Lua 5.4" and "" or "\n\t"
+
+local function search(name)
+    if is_own(name) then
+        return nil
+    end
+    local missed = {}
+    for _, folder in ipairs(folders_here()) do
+        for _, suffix in ipairs { ".lua", "/init.lua" } do
+            local path = folder .. "/" .. name:gsub("%.", "/") .. suffix
+            if is_file(path) then
+                if scheduler.clock_here().cluster then
+                    of_tests[name] = true
+                end
+                local chunk, message = loadfile(path)
+                return chunk or error(message, 0), path
+            end
+            missed[#missed + 1] = "no file '" .. path .. "'"
+        end
+    end
+    return #missed > 0 and BREAK .. table.concat(missed, "\n\t") or nil
+end
+
+local function install()
+    if not is_installed then
+        is_installed = true
+        table.insert(package.searchers or package.loaders, search)
+    end
+end
+
+local function folder_of(path)
+    return path:match("^(.*)/[^/]*$") or "."
+end
+
+---The command runs this script.
+---@param path string
+function script_folder.of_command(path)
+    install()
+    of_command = folder_of(path)
+end
+
+local function loaded_names()
+    local names = {}
+    for name in pairs(package.loaded) do
+        names[name] = true
+    end
+    return names
+end
+
+-- True if a module has come from the script's folder, or from one that depends on the current
+-- folder.
+local function is_of_script(name, folder)
+    local path = type(name) == "string" and not is_own(name)
+        and package.searchpath(name, package.path)
+    return path and (path:sub(1, 1) ~= "/" or path:sub(1, #folder + 1) == folder .. "/")
+end
+
+---A test runs this script in a cluster: its modules are loaded anew, but for those that the test
+---itself has loaded. The result is to be called once the main part of the script has run.
+---@param path string
+---@param cluster kubelua.Sim
+---@return fun() ran
+function script_folder.of_test(path, cluster)
+    install()
+    local folder = folder_of(path)
+    of_cluster[cluster] = of_cluster[cluster] or {}
+    table.insert(of_cluster[cluster], 1, folder)
+    for name in pairs(of_tests) do
+        package.loaded[name] = nil
+    end
+    of_tests = {}
+    local before = loaded_names()
+    return function()
+        for name in pairs(package.loaded) do
+            if not before[name] and is_of_script(name, folder) then
+                of_tests[name] = true
+            end
+        end
+    end
+end
+
+return script_folder
