@@ -88,6 +88,10 @@ static kl_code check_call(const kl_call *call, kl_error *err)
         return kl_error_set(err, KL_EINVAL,
                             "a media type is one line of printable ASCII");
     }
+    if (!is_optional_header(call->authorization)) {
+        return kl_error_set(err, KL_EINVAL,
+                            "an Authorization is one line of printable ASCII");
+    }
     return check_headers(call, err);
 }
 
@@ -115,6 +119,9 @@ static size_t size_of_texts(const kl_call *call, const char *accept,
                   strlen(type) + call->body_length + sizeof("Accept") +
                   sizeof("Content-Type") + 5;
 
+    if (call->authorization != NULL) {
+        size += sizeof("Authorization") + strlen(call->authorization) + 1;
+    }
     for (size_t i = 0; i < call->header_count; i++) {
         size +=
             strlen(call->headers[i].name) + strlen(call->headers[i].value) + 2;
@@ -132,7 +139,7 @@ static bool keep_call(kl_request *request, const kl_call *call)
 
     request->texts = kl__malloc(size_of_texts(call, accept, type));
     request->headers =
-        kl__calloc(call->header_count + 2, sizeof(*request->headers));
+        kl__calloc(call->header_count + 3, sizeof(*request->headers));
     if (request->texts == NULL || request->headers == NULL) {
         return false;
     }
@@ -143,6 +150,9 @@ static bool keep_call(kl_request *request, const kl_call *call)
     keep_header(request, &at, "Accept", accept);
     if (call->body != NULL) {
         keep_header(request, &at, "Content-Type", type);
+    }
+    if (call->authorization != NULL) {
+        keep_header(request, &at, "Authorization", call->authorization);
     }
     for (size_t i = 0; i < call->header_count; i++) {
         keep_header(request, &at, call->headers[i].name,

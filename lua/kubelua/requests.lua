@@ -68,15 +68,17 @@ function requests.target(path, query)
     return path .. (path:find("?", 1, true) and "&" or "?") .. table.concat(parts, "&")
 end
 
--- Splits the headers for the core: the two that it has a field for, and an array of all others.
-local function split_headers(headers)
+-- Splits the headers for the core: those that it has a field for, and an array of all others. The
+-- Authorization of an API server comes from the client's configuration.
+local function split_headers(headers, takes_authorization)
     local known, others = {}, {}
     for name, value in pairs(headers or {}) do
         if type(name) ~= "string" or (type(value) ~= "string" and type(value) ~= "number") then
             misuse("request: headers are texts by name, such as { Accept = \"text/plain\" }")
         end
         local lower = name:lower()
-        if lower == "content-type" or lower == "accept" then
+        if lower == "content-type" or lower == "accept"
+            or (lower == "authorization" and takes_authorization) then
             known[lower] = tostring(value)
         else
             others[#others + 1] = name
@@ -88,7 +90,7 @@ end
 
 -- The request as core.request_send takes it.
 local function build_call(given, streams)
-    local known, others = split_headers(given.headers)
+    local known, others = split_headers(given.headers, given.takes_authorization)
     local body = given.body
     if body ~= nil and type(body) ~= "string" then
         body = core.encode(body)
@@ -100,6 +102,7 @@ local function build_call(given, streams)
     return {
         method = given.method or "GET", target = requests.target(given.path, given.query),
         body = body, type = known["content-type"], accept = known.accept, headers = others,
+        authorization = known.authorization,
         timeout = timeout, send_by = given.send_by, no_retry = given.no_retry, streams = streams,
         may_finish = given.may_finish,
     }

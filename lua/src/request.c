@@ -61,9 +61,9 @@ static void check_body(lua_State *L, int index, kl_call *call)
 }
 
 /* core.request_send(client, {method =, target =, body =, type =, accept =,
- * headers =, timeout =, send_by =, no_retry =, streams =}, poller, id): a
- * request; or nil, message, code. From the time send_by (of core.boottime) on,
- * the request is not sent any more. */
+ * authorization =, headers =, timeout =, send_by =, no_retry =, streams =},
+ * poller, id): a request; or nil, message, code. From the time send_by (of
+ * core.boottime) on, the request is not sent any more. */
 static int request_send(lua_State *L)
 {
     int64_t timeout_ms = option_ms(L, 2, "timeout", 0);
@@ -76,6 +76,7 @@ static int request_send(lua_State *L)
                     .target = option_string(L, 2, "target"),
                     .content_type = option_string(L, 2, "type"),
                     .accept = option_string(L, 2, "accept"),
+                    .authorization = option_string(L, 2, "authorization"),
                     .send_by_ms = option_ms(L, 2, "send_by", 0),
                     .no_retry = option_bool(L, 2, "no_retry"),
                     .streams = option_bool(L, 2, "streams"),

@@ -102,7 +102,10 @@ describe("a script that calls kubelua.run()", function()
     local function run(text, ...)
         local folder, remove = folder_of { ["main.lua"] = text }
         local cluster = assert(Sim.new())
-        local ok, result = pcall(cluster.run, cluster, folder .. "/main.lua", ...)
+        local function keep(ok, ...)
+            return ok, select("#", ...) == 1 and ... or select("#", ...)
+        end
+        local ok, result = keep(pcall(cluster.run, cluster, folder .. "/main.lua", ...))
         remove()
         return cluster, ok, result
     end
@@ -132,6 +135,13 @@ describe("a script that calls kubelua.run()", function()
             return namespaces:count()]]
         assert.is_true(ok)
         assert.is_true(count > 0)
+        cluster:close()
+    end)
+
+    it("returns all that it returns", function()
+        local cluster, ok, count = run [[return nil, "message", "code", nil]]
+        assert.is_true(ok)
+        assert.equal(4, count)
         cluster:close()
     end)
 

@@ -105,6 +105,8 @@ typedef struct kl_call {
     bool no_retry; /* a 429 or 503 is the answer, and a broken connection an
                       error: the request is not sent again */
     bool streams;  /* the body is read as it comes: kl_request_read */
+    const char *authorization; /* the Authorization header, for a client whose
+                                  config has no credentials; NULL: none */
 } kl_call;
 
 /* An answer. Zeroed, it is empty. It owns what it points to: kl_reply_clear. */

@@ -23,6 +23,7 @@ local options = require "kubelua.options"
 local replay = require "kubelua.sim.replay"
 local requests = require "kubelua.sim.requests"
 local script = require "kubelua.sim.script"
+local serve = require "kubelua.sim.serve"
 local settle = require "kubelua.sim.settle"
 local time = require "kubelua.sim.time"
 local users = require "kubelua.sim.users"
@@ -32,8 +33,8 @@ local wait = require "kubelua.sim.wait"
 ---@class kubelua.Sim
 local Sim = simcore.methods()
 
-local PARTS = { faults, objects, replay.methods, requests, script, time.methods, users.methods,
-    wait, settle }
+local PARTS = { faults, objects, replay.methods, requests, script, serve, time.methods,
+    users.methods, wait, settle }
 
 for _, part in ipairs(PARTS) do
     for name, method in pairs(part) do

@@ -7,23 +7,31 @@ local simcore = require "kubelua.simcore"
 ---@class kubelua.Sim
 local methods = {}
 
+local function pack_all(...)
+    return { n = select("#", ...), ... }
+end
+
+local function unpack_all(list, first)
+    return (table.unpack or unpack)(list, first or 1, list.n)
+end
+
 -- Calls a function with the cluster's clock. kubelua.connect finds the cluster through the clock,
 -- and tasks keep their clock, so they find the cluster later too.
 local function call_with_clock(self, f, ...)
     local before, state = scheduler.clock, simcore.state(self)
     state.clock.cluster, state.clients = self, state.clients or {}
     scheduler.clock = state.clock
-    local results = { pcall(f, ...) }
+    local results = pack_all(pcall(f, ...))
     scheduler.clock = before
     if not results[1] then
         error(results[2], 0)
     end
-    return (table.unpack or unpack)(results, 2)
+    return unpack_all(results, 2)
 end
 
 -- The script with a global `arg` of its own. Its other globals are those of the test.
 local function load_script(path, arguments)
-    local own = setmetatable({ arg = { [0] = path, (table.unpack or unpack)(arguments) } },
+    local own = setmetatable({ arg = { [0] = path, unpack_all(arguments) } },
         { __index = _G, __newindex = _G })
     local chunk, message = loadfile(path, "bt", own)
     if chunk and setfenv then
@@ -41,13 +49,12 @@ end
 
 -- Runs the main part of the script in a coroutine, so that kubelua.run can return to the test.
 local function run_main(self, chunk, arguments)
-    local unpack_all = table.unpack or unpack
     if scheduler.task_here() then -- the test itself runs in a task
-        return chunk(unpack_all(arguments, 1, arguments.n))
+        return chunk(unpack_all(arguments))
     end
     local main = coroutine.create(chunk)
     scheduler.mains[main] = coroutine.yield
-    local results = { raise_failed(coroutine.resume(main, unpack_all(arguments, 1, arguments.n))) }
+    local results = pack_all(raise_failed(coroutine.resume(main, unpack_all(arguments))))
     if coroutine.status(main) == "dead" then
         return unpack_all(results)
     end
@@ -70,17 +77,17 @@ function methods:run(path, ...)
     if simcore.state(self).is_closed then
         error("run: the cluster is closed", 2)
     end
-    local arguments = { n = select("#", ...), ... }
+    local arguments = pack_all(...)
     local chunk, message = load_script(path, arguments)
     if not chunk then
         error("run: " .. message, 2)
     end
     local before, ran = rawget(_G, "arg"), script_folder.of_test(path, self)
     rawset(_G, "arg", message) -- for the script's modules
-    local results = { pcall(call_with_clock, self, run_main, self, chunk, arguments) }
+    local results = pack_all(pcall(call_with_clock, self, run_main, self, chunk, arguments))
     rawset(_G, "arg", before)
     ran()
-    return raise_failed((table.unpack or unpack)(results))
+    return raise_failed(unpack_all(results))
 end
 
 -- Lets each kubelua.run of a script return, once.
