@@ -72,11 +72,27 @@ static kl_code check_config_type(kl__sim_write *write, const kl__node *config,
         version != NULL ? version : "", kind != NULL ? kind : "");
 }
 
+/* managedFields may be absent or null, which is the same. */
+static kl_code check_managed_fields(kl__sim_write *write, kl__node *config,
+                                    kl_error *err)
+{
+    kl__node *metadata = kl__node_get(config, "metadata");
+    const kl__node *fields = kl__node_get(metadata, "managedFields");
+
+    if (fields == NULL) {
+        return KL_OK;
+    }
+    if (!kl__node_is(fields, KL_NULL)) {
+        return refuse_apply(write, "metadata.managedFields must be nil", err);
+    }
+    kl__node_remove(metadata, "managedFields");
+    return KL_OK;
+}
+
 /* The configuration as a tree of the write; NULL: see *code. */
 static kl__node *decode_config(kl__sim_write *write, const char *api_version,
                                kl_code *code, kl_error *err)
 {
-    static const char *const path[] = {"metadata", "managedFields", NULL};
     const kl__sim_ask *ask = &write->answer->ask;
     kl__node *config;
 
@@ -107,9 +123,8 @@ static kl__node *decode_config(kl__sim_write *write, const char *api_version,
     if (*code == KL_OK) {
         *code = check_config_type(write, config, api_version, err);
     }
-    if (*code == KL_OK && kl__sim_write_goes_on(write) &&
-        kl__node_find(config, path) != NULL) {
-        *code = refuse_apply(write, "metadata.managedFields must be nil", err);
+    if (*code == KL_OK && kl__sim_write_goes_on(write)) {
+        *code = check_managed_fields(write, config, err);
     }
     return *code == KL_OK && kl__sim_write_goes_on(write) ? config : NULL;
 }

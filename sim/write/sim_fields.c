@@ -46,6 +46,22 @@ static kl_code refuse_fields(kl__sim_write *write, const char *why,
                           kind, write->served->name, kind, why);
 }
 
+/* Refuses an object with a value that Go's type of the field cannot hold. An
+ * apply has merged it as a tree by then, so its error is none of the client. */
+static kl_code refuse_value(kl__sim_write *write, const char *why,
+                            kl_error *err)
+{
+    const kl__sim_kind *kind = write->kind;
+
+    if (!kl__sim_is_apply(write)) {
+        return refuse_fields(write, why, err);
+    }
+    return kl__sim_refuse(write->answer, 500, NULL, err,
+                          "failed to convert to unversioned: unable to convert "
+                          "unstructured object to %s/%s, Kind=%s: %s",
+                          kind->group, write->served->name, kind->kind, why);
+}
+
 static kl_code report_findings(kl__sim_write *write, const kl__findings *found,
                                kl__sim_strictness strictness, kl_error *err)
 {
@@ -73,7 +89,7 @@ static kl_code check_fields(kl__sim_write *write, const kl__schema *schema,
                        : kl__schema_check(root, schema, &found, err);
 
     if (code == KL_OK && found.error != NULL) {
-        code = refuse_fields(write, found.error, err);
+        code = refuse_value(write, found.error, err);
     } else if (code == KL_OK && strictness != KL__SIM_IGNORE &&
                found.field_count + kl__sim_found_sent(write) > 0) {
         code = report_findings(write, &found, strictness, err);

@@ -154,6 +154,51 @@ static void what_cannot_be_applied_is_refused(void **state)
                      "{}", "404 NotFound");
 }
 
+/* An apply merges first; the merged object then does not convert, which is no
+ * 400 as of other writes. */
+static void a_value_that_does_not_convert_is_an_internal_error(void **state)
+{
+#define NOT_AS                                                 \
+    "500 failed to convert to unversioned: unable to convert " \
+    "unstructured object to "
+#define IN_DEFAULT "/api/v1/namespaces/default/"
+    static const char *const cases[][3] = {
+        {CONFIGMAPS "/a", "{" MAP ",\"binaryData\":{\"a\":\"n!t\"}}",
+         NOT_AS "/v1, Kind=ConfigMap: illegal base64 data at input byte 1"},
+        {IN_DEFAULT "secrets/a",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":\"n!t\"}}",
+         NOT_AS "/v1, Kind=Secret: illegal base64 data at input byte 1"},
+        {IN_DEFAULT "pods/a",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"containers\":[{"
+         "\"name\":\"a\",\"image\":\"a\",\"resources\":{\"requests\":{\"cpu\":"
+         "\"lots\"}}}]}}",
+         NOT_AS "/v1, Kind=Pod: quantities must match the regular expression"},
+        {DEPLOYMENTS "/a",
+         "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"spec\":{"
+         "\"replicas\":1.5}}",
+         NOT_AS "apps/v1, Kind=Deployment: json: cannot unmarshal number 1.5"}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char target[200];
+
+        snprintf(target, sizeof(target), "%s?fieldManager=x", cases[i][0]);
+        sim_expect_patch(*state, target, APPLY, cases[i][1], cases[i][2]);
+    }
+    sim_expect_refusal(
+        *state, "POST " IN_DEFAULT "secrets",
+        "{\"metadata\":{\"name\":\"a\"},\"data\":{\"a\":\"n!t\"}}", 400,
+        "BadRequest: Secret in version \"v1\" cannot be handled "
+        "as a Secret: illegal base64 data at input byte 1");
+}
+
+static void managed_fields_that_are_null_are_none(void **state)
+{
+    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=x", APPLY,
+                     "{" MAP ",\"metadata\":{\"managedFields\":null},"
+                     "\"data\":{\"a\":\"1\"}}",
+                     "201 \"f:data\":{\"f:a\":{}}");
+}
+
 /* What is applied by either way of kubectl, the other finds. */
 static void the_last_applied_annotation_is_kept(void **state)
 {
@@ -194,7 +239,9 @@ int main(void)
         SPEC(a_conflict_names_the_manager_of_the_field),
         SPEC(an_apply_without_changes_makes_no_version),
         SPEC(the_last_applied_annotation_is_kept),
-        SPEC(what_cannot_be_applied_is_refused)};
+        SPEC(what_cannot_be_applied_is_refused),
+        SPEC(a_value_that_does_not_convert_is_an_internal_error),
+        SPEC(managed_fields_that_are_null_are_none)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
