@@ -152,12 +152,18 @@ describe("readiness", function()
         says("/host", "default")
     end)
 
-    local function write_kubeconfig(path)
-        local file = assert(io.open(path, "w"))
-        file:write(string.format("{apiVersion: v1, kind: Config, current-context: a, contexts: "
-            .. "[{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "
-            .. "\"%s\"}}]}", url))
+    -- At once: a reader never sees half of it.
+    local function write_file(path, text)
+        local file = assert(io.open(path .. ".new", "w"))
+        file:write(text)
         file:close()
+        assert(os.rename(path .. ".new", path))
+    end
+
+    local function write_kubeconfig(path)
+        write_file(path, string.format("{apiVersion: v1, kind: Config, current-context: a, "
+            .. "contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: "
+            .. "{server: \"%s\"}}]}", url))
     end
 
     for name, services in pairs { ["Services and scripts"] = "", ["scripts alone"]
@@ -170,9 +176,14 @@ describe("readiness", function()
             eventually(function()
                 return one:count("cannot read " .. path) > 0
             end, "the log names the file")
-            assert.is_true(one:count("it is tried again each second") > 0)
+            assert.equal(1, one:count("it is tried again each second"))
+            write_file(path, "no map")
+            eventually(function()
+                return one:count(path .. " is no kubeconfig") > 0
+            end, "the log has the new reason")
             write_kubeconfig(path)
             says("/host", "default")
+            assert.equal(2, one:count("it is tried again each second"))
             os.remove(path)
         end)
     end

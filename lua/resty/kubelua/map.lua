@@ -14,6 +14,7 @@ local misuse = require "kubelua.misuse"
 ---@field node string?
 ---@field has_place boolean
 ---@field is_started boolean kube.init_worker was called in this worker
+---@field trouble string? why this worker has not joined yet, as it was logged
 ---@field is_served boolean this worker has joined the candidates for its owner
 local Map = {}
 Map.__index = Map

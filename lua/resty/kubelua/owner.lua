@@ -56,12 +56,12 @@ local function connect_patiently(map, given)
         end
     end
     local client, message, code = kubelua.connect(merged)
-    local is_told = false
+    local told
     while code == "config" and not is_own and scheduler.task_here() do
-        if not is_told then
+        if message ~= told then
             log("error", "kube.owner: %s%s; it is tried again each second", message,
                 map.options.guess or "")
-            is_told = true
+            told = message
         end
         kubelua.sleep(RETRY)
         client, message, code = kubelua.connect(merged)

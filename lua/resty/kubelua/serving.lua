@@ -80,9 +80,20 @@ local function join(map)
     return true
 end
 
+-- Joins, and logs why not: each reason once, as this is tried each second.
+local function join_or_tell(map)
+    local ok, message, code = join(map)
+    if not ok and message ~= map.trouble then
+        map.trouble = message
+        log("error", "kube.init_worker: %s%s", message,
+            code == "config" and "; it is tried again each second" or "")
+    end
+    return ok, message, code
+end
+
 -- A kubeconfig may be written, or become readable, after nginx has started.
 local function join_later(premature, map)
-    if not premature and not map.is_served and not join(map) then
+    if not premature and not map.is_served and not join_or_tell(map) then
         ngx.timer.at(RETRY, join_later, map)
     end
 end
@@ -97,13 +108,9 @@ function serving.start(map)
         return true
     end
     map.is_started = true
-    local ok, message, code = join(map)
+    local ok, message, code = join_or_tell(map)
     if not ok and code == "config" then
-        message = message .. "; it is tried again each second"
         ngx.timer.at(RETRY, join_later, map)
-    end
-    if not ok then
-        log("error", "kube.init_worker: %s", message)
     end
     return ok, message, code
 end
@@ -139,7 +146,7 @@ function serving.wait(map, seconds)
     local deadline, retry = begun + seconds, begun + RETRY
     while not readiness.is_ready(map) and core.now() < deadline do
         if not map.is_served and core.now() >= retry then
-            join(map)
+            join_or_tell(map)
             retry = core.now() + RETRY
         end
         pass_time(map)
