@@ -4,6 +4,7 @@
 local loop = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
 local scheduler = require "kubelua.scheduler"
+local trace = require "kubelua.trace"
 
 local threads = {
     has_dispatcher = false, -- scripts of kube.owner run in this worker; owner.lua sets it
@@ -22,7 +23,7 @@ local function keep_results(job, ok, ...)
 end
 
 local function run_job(job)
-    keep_results(job, xpcall(job.call, debug.traceback, unpack(job.arguments, 1, job.arguments.n)))
+    keep_results(job, trace.call(job.call, unpack(job.arguments, 1, job.arguments.n)))
     scheduler.wake(job.task)
 end
 
