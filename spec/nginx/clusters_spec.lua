@@ -93,6 +93,18 @@ describe("two clusters in one nginx", function()
         assert.match("\nkubelua_age_seconds [%d.]+\nkubelua_age_seconds{name=\"b\"} [%d.]+\n", text)
     end)
 
+    it("a reload finds both maps as they are", function()
+        local before = one:workers()
+        one:reload()
+        eventually(function()
+            local said = select(2, one:get("/pick"))
+            assert.equal("10.0.0.9 10.0.0.2 10.0.0.9 10.0.0.2 nil 10.0.0.3", said)
+            local now = one:workers()
+            return #now == 2 and now[1] ~= before[1] and now[2] ~= before[2]
+        end, "the old workers exit")
+        says("/labels", "c1 c2")
+    end)
+
     it("one cluster that is away leaves the other as it is; a killed worker is replaced", function()
         sims[1]:close()
         assert(sims[2]:load(slices.slice("web", "shop", "shop-1", { "10.0.0.8" }, 8080)))

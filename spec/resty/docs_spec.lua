@@ -29,6 +29,20 @@ describe("docs/NGINX.md", function()
         expect("service:endpoints(")
     end)
 
+    it("has Lua that parses, in its own blocks and inside of nginx.conf", function()
+        local parse = rawget(_G, "loadstring")
+        local count = 0
+        for block in nginx:gmatch("```lua\n(.-)\n```") do
+            assert(parse(block))
+            count = count + 1
+        end
+        for block in nginx:gmatch("_by_lua_block (%b{})") do
+            assert(parse(block:sub(2, -2)))
+            count = count + 1
+        end
+        assert.is_true(count > 8)
+    end)
+
     for class, where in pairs {
         ["resty.kubelua.InitOptions"] = { "lua/resty/kubelua.lua", "INIT_TYPES" },
         ["resty.kubelua.ServicesOptions"] = { "lua/resty/kubelua.lua", "SERVICES_TYPES" },
