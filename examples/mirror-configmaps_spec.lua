@@ -45,6 +45,30 @@ describe("mirror-configmaps", function()
         assert(cluster:get("configmaps", "default/ca"))
     end)
 
+    it("leaves alone what is there and is no copy", function()
+        local before = assert(cluster:get("configmaps", "shop/kube-root-ca.crt"))
+        cluster:create { apiVersion = "v1", kind = "ConfigMap", data = { own = "yes" },
+            metadata = { name = "late", namespace = "shop" } }
+        for _, name in ipairs { "late", "kube-root-ca.crt" } do
+            cluster:apply({ apiVersion = "v1", kind = "ConfigMap", data = { of = "origin" },
+                metadata = { name = name, namespace = "default",
+                    labels = { ["example.com/mirror"] = "yes" } } }, { force = true })
+        end
+        assert(cluster:wait("configmaps", "db/late", { data = { of = "origin" } }))
+        assert(cluster:settle())
+        assert.same({ own = "yes" }, cluster:get("configmaps", "shop/late"):table().data)
+        local root = assert(cluster:get("configmaps", "shop/kube-root-ca.crt"))
+        assert.equal(before.resource_version, root.resource_version)
+        for _, name in ipairs { "late", "kube-root-ca.crt" } do
+            cluster:patch("configmaps", "default/" .. name,
+                { metadata = { labels = { ["example.com/mirror"] = require("kubelua").null } } })
+        end
+        assert(cluster:wait("configmaps", "db/late", "deleted"))
+        assert(cluster:settle())
+        assert(cluster:get("configmaps", "shop/late"))
+        assert(cluster:get("configmaps", "shop/kube-root-ca.crt"))
+    end)
+
     it("deletes copies of an origin that was deleted while the script did not run", function()
         cluster:create { apiVersion = "v1", kind = "ConfigMap",
             metadata = { name = "old", namespace = "shop", labels = { ["example.com/copy"] = "" },

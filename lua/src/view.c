@@ -255,15 +255,17 @@ static int is_metadata_only(lua_State *L)
     return 1;
 }
 
-/* core.object(text): an object made of a JSON text; or nil, message, code. */
+/* core.object(text, keeps_managed_fields): an object made of a JSON text; or
+ * nil, message, code. */
 static int object_parse(lua_State *L)
 {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
+    kl_object_options options = {.keep_managed_fields = lua_toboolean(L, 2)};
     whole *self = new_whole(L);
     kl_error err;
 
-    self->object = kl_object_parse(text, length, NULL, &err);
+    self->object = kl_object_parse(text, length, &options, &err);
     if (self->object == NULL) {
         return push_error(L, &err);
     }

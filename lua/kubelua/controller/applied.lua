@@ -100,4 +100,49 @@ function Applied:note(object, digest)
     end
 end
 
+-- Objects without an owner are in the same tables: their keys are no UIDs.
+local function key_of(object, manager)
+    return "unowned " .. object.uid .. " " .. manager
+end
+
+---Records that a field manager has applied an object.
+---@param object kubelua.Object
+---@param manager string
+function Applied:note_manager(object, manager)
+    renew(self)
+    if object.uid then
+        self.recent[key_of(object, manager)] = true
+    end
+end
+
+-- True if the managed fields of an object name a manager that has applied it.
+local function names_manager(object, manager)
+    local entries = object:get("metadata.managedFields") or {}
+    for i = 1, #entries do
+        local entry = entries[i]
+        if entry.manager == manager and entry.operation == "Apply"
+            and (entry.subresource or "") == "" then
+            return true
+        end
+    end
+    return false
+end
+
+---True if it is known that a field manager has applied an object: it was recorded, or the object
+---has managed fields that say so. Informers leave them out, unless the script wants them.
+---@param object kubelua.Object
+---@param manager string
+---@return boolean
+function Applied:has_manager(object, manager)
+    renew(self)
+    local key = key_of(object, manager)
+    if self.recent[key] or self.older[key] then
+        return true
+    elseif names_manager(object, manager) then
+        self:note_manager(object, manager)
+        return true
+    end
+    return false
+end
+
 return applied

@@ -11,7 +11,7 @@ local function make_key(kind, namespace, name)
     return kind.namespaced and namespace .. "/" .. name or name
 end
 
----Reads the object of a document from the server.
+---Reads the object of a document from the server, with its managed fields.
 ---@param run kubelua.controller.Inside
 ---@param kind kubelua.Kind
 ---@param document table
@@ -19,7 +19,7 @@ end
 function target.live(run, kind, document)
     local metadata = document.metadata
     return verbs.methods.get(run.state.client, kind.api_version .. "/" .. kind.kind,
-        make_key(kind, metadata.namespace, metadata.name))
+        make_key(kind, metadata.namespace, metadata.name), { managed_fields = true })
 end
 
 -- Looks a key up in the caches: the object; false: it does not exist; nil: the caches cannot know.

@@ -18,7 +18,8 @@ local verbs = require "kubelua.verbs"
 
 ---@class kubelua.RunCreateOptions
 ---@field owner? boolean false: no owner; default: the run's object becomes the controller
----@field adopt? boolean take an existing object that has no controller
+---@field adopt? boolean take an existing object that has no controller; in an apply without an
+---owner: one that the field manager has not applied before
 ---@field manager? string default: the controller's name
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
@@ -31,6 +32,10 @@ local APPLY = { owner = "boolean", adopt = "boolean", manager = "string", dry_ru
     timeout = "number", force = "boolean" }
 
 local write = {}
+
+local function is_for_owner(run, given)
+    return run.object ~= nil and given.owner ~= false
+end
 
 -- The default namespace of a document: that of the run's object; if the object is gone, that of the
 -- run's key.
@@ -63,7 +68,7 @@ local function prepare_document(run, call, object, given)
     if kind.namespaced and metadata.namespace == nil then
         metadata.namespace = namespace_of(run) or run.state.client:namespace()
     end
-    if run.object and given.owner ~= false then
+    if is_for_owner(run, given) then
         owner.check(call, run.object, kind, metadata.namespace)
         owner.add(metadata, run.object)
     end
@@ -121,15 +126,30 @@ end
 -- it ignores the version (kube-apiserver clears it when an apply creates an object).
 local NONE = "1"
 
--- One attempt of an apply for an owner. With `existing`, it changes exactly that object; without,
--- it succeeds only if no object of that name exists.
+-- Says why an apply without an owner cannot take an existing object; nil: it can.
+local function find_obstacle(run, existing, given, manager)
+    if given.adopt or run.state.applied:has_manager(existing, manager) then
+        return nil
+    end
+    return string.format("%s exists already, and \"%s\" has never applied it; to take it over, "
+        .. "pass { adopt = true }", tostring(existing), manager)
+end
+
+-- One attempt of an apply. With `existing`, it changes exactly that object; without, it succeeds
+-- only if no object of that name exists.
 local function try_apply(run, document, existing, given, passed)
     local metadata = document.metadata
     if existing then
-        local problem = owner.obstacle(existing, run.object, given.adopt)
+        local is_owned = is_for_owner(run, given)
+        local problem
+        if is_owned then
+            problem = owner.obstacle(existing, run.object, given.adopt)
+        else
+            problem = find_obstacle(run, existing, given, passed.manager)
+        end
         if problem then
             return nil, problem, "not_owned"
-        elseif owner.controller(existing) and owner.adoption(existing, run.object) then
+        elseif is_owned and owner.controller(existing) and owner.adoption(existing, run.object) then
             local taken, message, code, retry_after = adopt_object(run, existing, given)
             if not taken then
                 return nil, message, code, retry_after
@@ -152,12 +172,14 @@ local function send_apply(run, document, kind, existing, given, passed)
     for _ = 1, TRIES do
         metadata.uid, metadata.resourceVersion = uid, version
         object, message, code, retry_after = try_apply(run, document, existing, given, passed)
-        if code ~= "conflict" then
+        -- To an apply with the UID of another object a server answers "invalid".
+        if code ~= "conflict" and not (code == "invalid" and existing) then
             break
         end
         local live, _, why = target.live(run, kind, document)
+        local is_same = live and existing and live.uid == existing.uid
         if not live and why ~= "not_found"
-            or live and existing and live.uid == existing.uid and given.force == false then
+            or is_same and (given.force == false or code == "invalid") then
             break -- another kind of conflict
         end
         existing = live
@@ -191,6 +213,31 @@ local function apply_owned(run, document, kind, given, passed)
     return object, message, code, retry_after
 end
 
+-- Finds the object that an apply without an owner would change. A cache does not tell which manager
+-- has applied it: unless that is known, it is read from the server.
+local function find_unowned(run, document, kind, given, manager)
+    local existing, message, code, retry_after = target.known(run, "run:apply", kind, document)
+    if existing and not given.adopt and not run.state.applied:has_manager(existing, manager)
+        and existing:get("metadata.managedFields") == nil then
+        return target.live(run, kind, document)
+    end
+    return existing, message, code, retry_after
+end
+
+local function apply_unowned(run, document, kind, given, passed)
+    local existing, message, code, retry_after = find_unowned(run, document, kind, given,
+        passed.manager)
+    if not existing and code ~= "not_found" then
+        return nil, message, code, retry_after
+    end
+    local object
+    object, message, code, retry_after = send_apply(run, document, kind, existing, given, passed)
+    if object and not passed.dry_run then
+        run.state.applied:note_manager(object, passed.manager)
+    end
+    return object, message, code, retry_after
+end
+
 ---@param run kubelua.controller.Inside
 ---@param object table|string
 ---@param given kubelua.RunApplyOptions?
@@ -206,11 +253,12 @@ function write.apply(run, object, given)
         return nil, kind, problem
     end
     local passed = pass_options(run, given, { force = given.force ~= false })
-    if not kind or not run.object or given.owner == false
-        or type(document.metadata.name) ~= "string" then
-        return verbs.methods.apply(run.state.client, document, passed)
+    if not kind or type(document.metadata.name) ~= "string" then
+        return verbs.methods.apply(run.state.client, document, passed) -- the verb refuses it
+    elseif is_for_owner(run, given) then
+        return apply_owned(run, document, kind, given, passed)
     end
-    return apply_owned(run, document, kind, given, passed)
+    return apply_unowned(run, document, kind, given, passed)
 end
 
 return write

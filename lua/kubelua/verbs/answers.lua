@@ -78,13 +78,14 @@ end
 ---@param reply kubelua.Reply
 ---@param what string for the message
 ---@param kind string? the kind that it must have
+---@param keeps_managed_fields boolean? else metadata.managedFields is left out
 ---@return kubelua.Object|true|nil, string?, string?, number?
-function answers.object(reply, what, kind)
+function answers.object(reply, what, kind, keeps_managed_fields)
     local ok, message, code, retry_after = check_success(reply, what)
     if not ok then
         return nil, message, code, retry_after
     end
-    local object, problem = core.object(reply.body)
+    local object, problem = core.object(reply.body, keeps_managed_fields)
     if object and (not kind or object.kind == kind) then
         return object
     elseif not kind and status_of(reply) then

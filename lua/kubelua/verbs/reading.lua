@@ -9,8 +9,9 @@ local reading = {}
 
 ---@class kubelua.GetOptions
 ---@field subresource? string "status", "scale"
+---@field managed_fields? boolean keep metadata.managedFields; default: false
 ---@field timeout? number seconds of the whole call; default: 30
-local GET = { subresource = "string", timeout = "number" }
+local GET = { subresource = "string", managed_fields = "boolean", timeout = "number" }
 
 ---@class kubelua.ListOptions
 ---@field namespace? string default, and "*": all
@@ -43,7 +44,7 @@ function reading.get(port, resource, ...)
     end
     local object
     object, message, code, retry_after = answers.object(reply, what,
-        not given.subresource and target.kind.kind or nil)
+        not given.subresource and target.kind.kind or nil, given.managed_fields)
     if object and target.uid and object.uid ~= target.uid then
         return nil, targets.tell(target) .. " is another object by now: its UID is " .. object.uid
             .. ", not " .. target.uid, "not_found"
