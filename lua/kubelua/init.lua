@@ -4,6 +4,7 @@ require "kubelua.interpreter"
 local clients = require "kubelua.client"
 local changed = require "kubelua.controller.changed"
 local controllers = require "kubelua.controller"
+local copy = require "kubelua.copy"
 local core = require "kubelua.core"
 local exec = require "kubelua.exec"
 local http = require "kubelua.http"
@@ -30,7 +31,8 @@ local values = require "kubelua.values"
 ---@field status any
 ---@field get fun(self, ...: string): ... the value at each path, in one search for up to 64 of
 ---them; nil if a part of the path is missing
----@field table fun(self): table a copy as Lua tables, which may be changed
+---@field table fun(self, options: kubelua.TableOptions?): table a copy as Lua tables, which may be
+---changed
 ---@field json fun(self): string
 ---@field [string] any
 
@@ -69,7 +71,7 @@ local kubelua = {
     pairs = make_iterator("kubelua.pairs", core.pairs, pairs),
     ipairs = make_iterator("kubelua.ipairs", core.ipairs, ipairs),
     get = core.get,
-    table = core.view_table,
+    table = copy,
     decode = values.decode,
     json = values.json,
     base64 = values.base64,

@@ -220,6 +220,8 @@ void bind_view_walk(lua_State *L)
                                          {NULL, NULL}};
 
     /* module, methods */
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "object_methods"); /* lua/kubelua/copy.lua adds one */
     lua_insert(L, -2);
     luaL_setfuncs(L, functions, 0);
     lua_pushnil(L);
@@ -227,8 +229,6 @@ void bind_view_walk(lua_State *L)
     lua_pushcclosure(L, view_ipairs, 1);
     lua_setfield(L, -2, "ipairs");
     lua_insert(L, -2);
-    lua_pushcfunction(L, view_table);
-    lua_setfield(L, -2, "table");
     lua_pushcfunction(L, object_json);
     lua_setfield(L, -2, "json");
 }
