@@ -1,10 +1,10 @@
 -- Writes an upstream block for each Service, with the ready addresses of its EndpointSlices: once
--- both caches are synced, then after changes, at most twice a second. The file is replaced in one
--- step, so no program reads half of it.
--- Try it: kubelua run --sim=examples/cluster.yaml examples/render-config.lua upstreams.conf
+-- both caches are synced, then after changes, at most twice a second. It prints them, or writes the
+-- file that it is given, which is replaced in one step, so no program reads half of it.
+-- Try it: kubelua run --sim=examples/cluster.yaml examples/render-config.lua [FILE]
 local kubelua = require "kubelua"
 
-local path = arg[1] or "upstreams.conf"
+local path = arg[1]
 local client = assert(kubelua.connect())
 local services = assert(client:informer { "services" })
 local slices = assert(client:informer {
@@ -36,6 +36,9 @@ local function render()
     local blocks = {}
     for _, service in ipairs(services:list()) do
         blocks[#blocks + 1] = upstream(service)
+    end
+    if not path then
+        return print(table.concat(blocks, "\n"))
     end
     local file = assert(io.open(path .. ".new", "w"))
     file:write(table.concat(blocks, "\n"), "\n")

@@ -1,5 +1,6 @@
 -- Writes each Zone as a zone file for a DNS server in another cluster, as a ConfigMap. An owner
 -- reference cannot name an object in another cluster, so a finalizer removes the file.
+-- Try it with --sim=examples/zones.yaml.
 local kubelua = require "kubelua"
 local dns = assert(kubelua.connect { kubeconfig = os.getenv("DNS_KUBECONFIG"), namespace = "dns" })
 kubelua.controller { "zones.example.com", name = "zones", finalizer = "example.com/zone",
