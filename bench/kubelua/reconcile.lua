@@ -1,6 +1,9 @@
 -- The controller of KubeLua in the benchmark: applies a ConfigMap for each Widget of a namespace,
 -- and reports when it is done.
 -- Usage: reconcile.lua KUBECONFIG NAMESPACE WIDGETS CHANGES WORKERS
+if _VERSION == "Lua 5.4" then
+    collectgarbage("incremental", 200, 25, 10) -- as `kubelua run` does
+end
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 

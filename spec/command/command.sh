@@ -448,6 +448,10 @@ expect "--grace 0 gives it none" 0 '^cut' \
 expect "a grace is a number" 2 "'-1' is not a number of seconds" \
     bin/kubelua run --grace -1 "$work/grace.lua"
 
+echo 'print(collectgarbage("incremental"), collectgarbage("setpause", 200))' >"$work/collector.lua"
+expect "Lua 5.4 collects in small steps" 0 '^incremental.200$' \
+    env KUBELUA_INTERPRETER=lua5.4 bin/kubelua run "$work/collector.lua"
+
 # A script of several files, run from another folder.
 mkdir -p "$work/parts/kubelua" "$work/elsewhere"
 echo 'print(require "sibling", require("parts.one"), (pcall(require, "kubelua.two")))' \

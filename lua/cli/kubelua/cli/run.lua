@@ -11,6 +11,15 @@ local trace = require "kubelua.trace"
 
 local STOPPED, FAILED = 0, 1
 
+-- The program lua5.4 starts with the generational collector, which stops a script with a heap of a
+-- few MB for 2 ms at a time, and now and then for 20 (bench/RESULTS.md, Controllers). A script may
+-- choose again. Pause 200 %, 25 % of work for each step, steps of 1 KB.
+local function set_collector()
+    if _VERSION == "Lua 5.4" then
+        collectgarbage("incremental", 200, 25, 10)
+    end
+end
+
 local function complain(message)
     io.stderr:write("kubelua: ", message, "\n")
 end
@@ -134,6 +143,7 @@ return function(options, allow_all)
     if options.script ~= "-" then
         script_folder.of_command(options.script)
     end
+    set_collector()
     ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
     local signal = ok and dispatch_events()
     local is_idle = scheduler.is_idle()
