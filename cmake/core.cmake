@@ -40,7 +40,7 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/base/error.c core/base/log.c core/base/namespace.c
      core/base/sha256.c core/cache/diff.c core/json/cursor_decode.c
      core/json/hash.c core/object/prune.c core/object/resource.c
-     core/base/backoff.c core/base/cancel.c core/base/random.c
+     core/base/backoff.c core/base/cancel.c core/base/escape.c core/base/random.c
      core/base/wakeup.c core/cache/sync_tracker.c core/informer/backoff.c
      core/informer/field_selector.c core/object/selector.c
      core/shared/layout.c

@@ -5,10 +5,12 @@
 #include "kubelua/log.h"
 
 #include "base/thread.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { LINE_SIZE = 2048 };
 
@@ -38,15 +40,17 @@ void kl_set_log(kl_log_fn fn, void *context, kl_log_level level)
 
 void kl_log(kl_log_level level, const char *format, ...)
 {
-    char line[LINE_SIZE];
+    char text[LINE_SIZE], line[LINE_SIZE];
     va_list args;
 
     if ((int)level < atomic_load_explicit(&threshold, memory_order_relaxed)) {
         return;
     }
     va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    kl_text_escape(line, sizeof(line), text, kl__utf8_whole(text, strlen(text)),
+                   KL_ONE_LINE);
     kl__mutex_lock(&mutex);
     if (sink != NULL) {
         sink(sink_context, level, line);

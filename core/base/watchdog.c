@@ -108,10 +108,10 @@ static bool read_activity(kl_watchdog *self, sighting *seen)
 static void write_line(kl_watchdog *self, const sighting *seen,
                        const char *claim, int64_t ms)
 {
-    char where[sizeof(self->where) + 1] = "";
+    char where[sizeof(self->where) + 2] = "";
 
     if (self->has_where) {
-        snprintf(where, sizeof(where), "\n%s", self->where);
+        snprintf(where, sizeof(where), "; %s", self->where);
         self->has_where = false;
     }
     kl__mutex_unlock(&self->mutex);

@@ -8,6 +8,7 @@
 #include "base/remedy.h"
 #include "base/str.h"
 #include "config/child.h"
+#include "kubelua/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -331,16 +332,34 @@ static void kill_group(run *self, kl__process_result *result)
     }
 }
 
+static void wipe_buf(kl__buf *buf)
+{
+    if (buf->bytes != NULL) {
+        kl__wipe(buf->bytes, buf->capacity);
+    }
+    kl__buf_deinit(buf);
+}
+
 /* Makes one line of the program's standard error, for an error message. */
 static void flatten_text(kl__buf *text)
 {
+    kl__buf line = {0};
+    char *to;
+
     for (size_t i = 0; i < text->length; i++) {
-        if ((unsigned char)text->bytes[i] < 0x20 || text->bytes[i] == 0x7f) {
+        if (text->bytes[i] == '\n' || text->bytes[i] == '\t') {
             text->bytes[i] = ' ';
         }
     }
     while (text->length > 0 && text->bytes[text->length - 1] == ' ') {
         text->bytes[--text->length] = '\0';
+    }
+    to = text->length > 0 ? kl__buf_reserve(&line, 4 * text->length + 1) : NULL;
+    if (to != NULL) {
+        line.length = kl_text_escape(to, 4 * text->length + 1, text->bytes,
+                                     text->length, KL_ONE_LINE);
+        wipe_buf(text);
+        *text = line;
     }
 }
 
@@ -389,14 +408,6 @@ kl_code kl__process_run(const kl__process *process, kl__process_result *result,
         flatten_text(&result->errors);
     }
     return code;
-}
-
-static void wipe_buf(kl__buf *buf)
-{
-    if (buf->bytes != NULL) {
-        kl__wipe(buf->bytes, buf->capacity);
-    }
-    kl__buf_deinit(buf);
 }
 
 void kl__process_result_deinit(kl__process_result *result)

@@ -3,52 +3,21 @@
  */
 #include "json/quote.h"
 
-/* The number of bytes that follow the first byte of a character; -1: no
- * character begins with it. The bounds of the second byte exclude overlong
- * forms, surrogates and characters above U+10FFFF. */
-static int count_following(unsigned char first, unsigned char *low,
-                           unsigned char *high)
-{
-    *low = 0x80;
-    *high = 0xBF;
-    if (first < 0x80) {
-        return 0;
-    }
-    if (first >= 0xC2 && first <= 0xDF) {
-        return 1;
-    }
-    if (first >= 0xE0 && first <= 0xEF) {
-        *low = first == 0xE0 ? 0xA0 : 0x80;
-        *high = first == 0xED ? 0x9F : 0xBF;
-        return 2;
-    }
-    if (first >= 0xF0 && first <= 0xF4) {
-        *low = first == 0xF0 ? 0x90 : 0x80;
-        *high = first == 0xF4 ? 0x8F : 0xBF;
-        return 3;
-    }
-    return -1;
-}
+#include "base/utf8.h"
 
 bool kl__utf8_is_valid(const char *text, size_t length)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    const unsigned char *end = at + length;
+    const char *end = text + length;
 
-    while (at < end) {
-        unsigned char low, high;
-        int more = count_following(*at++, &low, &high);
+    while (text < end) {
+        size_t bytes = (unsigned char)*text < 0x80
+                           ? 1
+                           : kl__utf8_length(text, (size_t)(end - text));
 
-        if (more < 0 || end - at < more) {
+        if (bytes == 0) {
             return false;
         }
-        for (; more > 0; more--, at++) {
-            if (*at < low || *at > high) {
-                return false;
-            }
-            low = 0x80;
-            high = 0xBF;
-        }
+        text += bytes;
     }
     return true;
 }

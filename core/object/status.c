@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "json/text.h"
+#include "kubelua/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,8 +95,7 @@ static bool is_version_ahead(const kl_value *status, const char *message)
             return true;
         }
     }
-    return message != NULL &&
-           strstr(message, "Too large resource version") != NULL;
+    return strstr(message, "Too large resource version") != NULL;
 }
 
 static const char no_body[] = "an answer without a body";
@@ -140,17 +140,6 @@ static const char *remedy_of(kl_code code, const char *message)
     return "";
 }
 
-/* Replaces control characters: the server's text must not control a terminal. A
- * newline stays; validation messages and our remedies contain some. */
-static void clean_text(char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (((unsigned char)*text < ' ' && *text != '\n') || *text == 0x7F) {
-            *text = ' ';
-        }
-    }
-}
-
 static kl_code fill_error(kl_error *err, kl_code code, int http_status,
                           const char *message)
 {
@@ -161,7 +150,6 @@ static kl_code fill_error(kl_error *err, kl_code code, int http_status,
                  remedy_of(code, message));
     if (err != NULL) {
         err->http_status = http_status;
-        clean_text(err->message);
     }
     return code;
 }
@@ -178,12 +166,27 @@ static long retry_after_of(const kl_value *status)
     return 1000 * (seconds < longest_s ? (long)seconds : longest_s);
 }
 
+/* The message of the Status, with a NUL byte in it shown; "": none. */
+static const char *show_message(const kl_value *status, char *shown,
+                                size_t size)
+{
+    const kl_value *value = kl_value_get(status, "message");
+    size_t length = 0;
+    const char *text = kl_value_type(value) == KL_STRING
+                           ? kl_value_string(value, &length)
+                           : "";
+
+    kl_text_escape(shown, size, text, length, KL_INDENTED_LINES);
+    return shown;
+}
+
 /* `http_status` 0: use the code in the Status. */
 static kl_code fill_from_status(const kl_value *status, int http_status,
                                 kl_error *err)
 {
     const char *reason = text_of(status, "reason");
-    const char *message = text_of(status, "message");
+    char shown[KL_ERROR_MESSAGE_SIZE];
+    const char *message = show_message(status, shown, sizeof(shown));
     kl_code code = code_of_reason(reason);
     int64_t inner = kl_value_integer(kl_value_get(status, "code"));
 
@@ -196,7 +199,7 @@ static kl_code fill_from_status(const kl_value *status, int http_status,
     if (is_version_ahead(status, message)) {
         code = KL_EVERSION_AHEAD;
     }
-    if (message == NULL || message[0] == '\0') {
+    if (message[0] == '\0') {
         message = reason != NULL && reason[0] != '\0'
                       ? reason
                       : "the server gives no reason";

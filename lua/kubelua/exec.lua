@@ -103,7 +103,7 @@ local function return_outcome(argv, result, message, code)
     if said ~= "" then
         message = message .. ": " .. said
     end
-    return nil, message, "exit_status", result
+    return nil, core.escape(message), "exit_status", result
 end
 
 ---Runs a program to its end, and waits for it as every call does. If it is ended early, its process

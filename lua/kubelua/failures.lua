@@ -3,6 +3,7 @@
 -- of the script that made the call, and the object of the write.
 --
 -- The calls of a run are also kept in its scope: many runs may fail with the same message.
+local core = require "kubelua.core"
 local scopes = require "kubelua.scope"
 
 local failures = {}
@@ -62,9 +63,15 @@ end
 ---@type fun(write: kubelua.Write): string
 failures.target_of = name_target
 
-local function note_failure(scope, call, message, code, retry_after)
-    local write = scope and find_failure(store_of(scope), message) or {}
-    local failure = { call = call, message = message, code = code,
+-- A message contains names and texts that others wrote: a terminal must not obey them.
+local function escape_message(message)
+    return message:find("[%c\128-\255]") and core.escape(message, "indented") or message
+end
+
+-- `texts`: the message as a verb has noted it, and as it is shown.
+local function note_failure(scope, call, texts, code, retry_after)
+    local write = scope and find_failure(store_of(scope), texts[1]) or {}
+    local failure = { call = call, message = texts[2], code = code,
         retry_after = type(retry_after) == "number" and retry_after or nil,
         line = scopes.script_line(), verb = write.verb, target = write.target,
         is_trial = write.is_trial }
@@ -84,13 +91,18 @@ end
 function failures.note(call, ...)
     local result, message, code, retry_after = ...
     local scope = scopes.here()
+    local shown
     if result == nil and type(message) == "string" then
-        note_failure(scope, call, message, code, retry_after)
+        shown = escape_message(message)
+        note_failure(scope, call, { message, shown }, code, retry_after)
     end
     if scope then
         scope.line = nil
     end
-    return ...
+    if not shown then
+        return ...
+    end
+    return nil, shown, select(3, ...)
 end
 
 ---Wraps a function so that its failures (nil, message, code, retry_after) are remembered.

@@ -11,10 +11,11 @@ if not nginx.is_inside then
     core.set_log_level((LEVELS[wanted] or wanted == "off") and wanted or "info")
 end
 if wanted and wanted ~= "" and wanted ~= "off" and not LEVELS[wanted] then
-    nginx.log("warn", "KUBELUA_LOG=" .. wanted .. ": use debug, info, warn, error or off")
+    nginx.log("warn", core.escape("KUBELUA_LOG=" .. wanted)
+        .. ": use debug, info, warn, error or off")
 end
 
----Writes one line.
+---Writes one line, whatever the values contain: what a log or a terminal would obey is escaped.
 ---@param level "debug"|"info"|"warn"|"error"
 ---@param message string with string.format's directives, if values follow
 ---@param ... any
@@ -25,7 +26,7 @@ local function log(level, message, ...)
     if select("#", ...) > 0 then
         message = string.format(message, ...)
     end
-    nginx.log(level, (tostring(message):gsub("%z", "\\0")))
+    nginx.log(level, core.escape(tostring(message)))
 end
 
 return log

@@ -14,20 +14,6 @@
 static const char *const LEVELS[] = {"debug", "info", "warn",
                                      "error", "off",  NULL};
 
-/* Writes the message as one line, because logs are read by line: further lines
- * follow after "; ". A line break at the end adds nothing. */
-static void write_one_line(FILE *file, const char *message)
-{
-    const char *end;
-
-    while ((end = strchr(message, '\n')) != NULL) {
-        fwrite(message, 1, (size_t)(end - message), file);
-        message = end + strspn(end, "\n\t ");
-        fputs(*message != '\0' ? "; " : "", file);
-    }
-    fputs(message, file);
-}
-
 /* True on a terminal, unless NO_COLOR is set (no-color.org). */
 static bool has_colours(void)
 {
@@ -52,25 +38,41 @@ static void log_to_stderr(void *context, kl_log_level level,
     gmtime_r(&now.tv_sec, &utc);
     strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
     flockfile(stderr);
-    fprintf(stderr, "%s%s.%03ldZ %-5s ", colour, stamp, now.tv_nsec / 1000000,
-            LEVELS[level]);
-    if (level == KL_LOG_ERROR) {
-        /* An error keeps its lines: they are a traceback. */
-        fputs(message, stderr);
-    } else {
-        write_one_line(stderr, message);
-    }
-    fputs(colour[0] != '\0' ? "\033[0m\n" : "\n", stderr);
+    fprintf(stderr, "%s%s.%03ldZ %-5s %s%s\n", colour, stamp,
+            now.tv_nsec / 1000000, LEVELS[level], message,
+            colour[0] != '\0' ? "\033[0m" : "");
     funlockfile(stderr);
 }
 
-/* core.log(level, message) */
+/* core.log(level, message): one line. kl_log escapes it; a NUL byte must be
+ * escaped before. */
 static int write_log(lua_State *L)
 {
     int level = luaL_checkoption(L, 1, NULL, LEVELS);
+    char line[2048]; /* a message of kl_log has no more */
+    size_t length;
+    const char *message = luaL_checklstring(L, 2, &length);
 
-    kl_log((kl_log_level)level, "%s", luaL_checkstring(L, 2));
+    kl_text_escape(line, sizeof(line), message, length, KL_ONE_LINE);
+    kl_log((kl_log_level)level, "%s", line);
     return 0;
+}
+
+/* core.escape(text, breaks): the text so that a log or a terminal shows it:
+ * as one line, or with the breaks "indented", see kl_text_escape. */
+static int escape_text(lua_State *L)
+{
+    static const char *const breaks[] = {"one_line", "indented", NULL};
+    size_t length;
+    const char *text = luaL_checklstring(L, 1, &length);
+    size_t size = 4 * length + 1;
+    int kept = luaL_checkoption(L, 2, "one_line", breaks);
+    char *escaped = lua_newuserdata(L, size);
+
+    lua_pushlstring(
+        L, escaped,
+        kl_text_escape(escaped, size, text, length, (kl_text_breaks)kept));
+    return 1;
 }
 
 /*
@@ -124,6 +126,7 @@ static int push_live_counts(lua_State *L)
 void bind_log(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"log", write_log},
+                                         {"escape", escape_text},
                                          {"set_log_level", set_log_level},
                                          {"live", push_live_counts},
                                          {NULL, NULL}};

@@ -49,6 +49,21 @@ static int push_script_line(lua_State *L)
     return 0;
 }
 
+/* Replaces the text on top of the stack, which contains arguments of the
+ * script, by what a terminal can show. */
+static void escape_top(lua_State *L)
+{
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length);
+    char *escaped = lua_newuserdata(L, 4 * length + 1);
+
+    length = kl_text_escape(escaped, 4 * length + 1, text, length,
+                            KL_INDENTED_LINES);
+    lua_pushlstring(L, escaped, length); /* text, userdata, escaped */
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+}
+
 int misuse(lua_State *L, const char *format, ...)
 {
     va_list arguments;
@@ -59,13 +74,21 @@ int misuse(lua_State *L, const char *format, ...)
     lua_pushvfstring(L, format, arguments);
     va_end(arguments);
     lua_concat(L, 2);
+    escape_top(L);
     return lua_error(L);
 }
 
 /* core.misuse(message): raises the message with the line of the script. */
 static int raise_misuse(lua_State *L)
 {
-    return misuse(L, "%s", luaL_checkstring(L, 1));
+    luaL_checkstring(L, 1);
+    luaL_checkstack(L, LUA_MINSTACK, "for the text of an error");
+    lua_settop(L, 1);
+    push_script_line(L);
+    lua_insert(L, 1);
+    lua_concat(L, 2); /* not by misuse(): the text may have NUL bytes */
+    escape_top(L);
+    return lua_error(L);
 }
 
 /* core.script_line(): "script.lua:12: ", the line of the script that is being

@@ -326,6 +326,12 @@ expect "a terminal gets colours" 0 "$(printf '^\033\\[33m.*warn')" \
 printf 'kubelua.log("warn", "look\\n  twice\\n")\n' >"$work/lines.lua"
 expect "lines are joined, but for a break at the end" 0 'warn  look; twice$' \
     bin/kubelua run "$work/lines.lua"
+printf 'error("x\\27[2J\\r\\nkubelua: forged\\226\\128\\174")\n' >"$work/forged.lua"
+expect "what a script fails with is one line, which a terminal shows" 1 \
+    '^kubelua: .*forged.lua:1: x\\x1b\[2J\\r\\nkubelua: forged\\u202e; stack traceback:; ' \
+    bin/kubelua run "$work/forged.lua"
+expect "an argument that is wrong is shown, not obeyed" 2 '\\x1b\[2J' \
+    bin/kubelua run --for "$(printf '\033[2J')" "$work/forged.lua"
 expect "NO_COLOR is heeded" 0 '^20.*warn' \
     env NO_COLOR=1 script -qec "bin/kubelua run '$work/warns.lua'" /dev/null
 expect "what cannot be printed is an error" 1 'standard output' \

@@ -194,6 +194,7 @@ describe("KubeLua inside of nginx", function()
             http = guest.INIT_WORKER:gsub("MORE", guest.TIMER .. [[
             kubelua.log("info", "an info of ours")
             kubelua.log("warn", "a warning of ours")
+            kubelua.log("error", "a\r\nforged\27[2J\194\155\226\128\174\0b")
             kubelua.spawn(function() error("an error of ours") end)
             kubelua.connect({ server = "http://127.0.0.1:1" }):informer("pods"):on { add = print }
             local broken = kubelua.connect({ server = "http://127.0.0.1:1", token = "t" })
@@ -201,7 +202,12 @@ describe("KubeLua inside of nginx", function()
         world:says("/state", "3 3 3")
         local log = one:log()
         assert.match("%[warn%] %d+#%d+: .*kubelua: a warning of ours", log)
-        assert.match("%[error%] %d+#%d+: .*kubelua.spawn failed: [^\n]*an error of ours", log)
+        assert.match("kubelua: a\\r\\nforged\\x1b[2J\\u009b\\u202e\\0b", log, 1, true)
+        assert.match("%[error%] %d+#%d+: .*kubelua.spawn failed: [^\n]*an error of ours; stack "
+            .. "traceback:; ", log)
+        for line in log:gmatch("[^\n]+") do
+            assert.match("^%d%d%d%d/%d%d/%d%d ", line)
+        end
         assert.falsy(log:find("an info of ours", 1, true))
         -- A line that the core logs.
         assert.match("%[warn%] %d+#%d+: [^\n]*kubelua: [^\n]*plain http", log)

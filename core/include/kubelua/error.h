@@ -58,7 +58,11 @@ typedef enum kl_code {
 #undef KL_CODE_ENUM
 } kl_code;
 
-/* A message is cut at this many bytes, its final NUL included. */
+/*
+ * A message is cut at this many bytes, its final NUL included. It is UTF-8, and
+ * can be shown on a terminal: what a terminal would obey is escaped, and
+ * further lines are indented (KL_INDENTED_LINES of kubelua/log.h).
+ */
 #define KL_ERROR_MESSAGE_SIZE 1024
 
 /*

@@ -307,11 +307,13 @@ static kl_code say(void *world, kl_error *err)
 {
     kl_error told = {0};
     size_t said = 0;
+    char escaped[8];
 
     (void)world;
     (void)err;
     kl_set_log(swallow, &said, KL_LOG_INFO);
     kl_log(KL_LOG_WARN, "%s %d", kl_code_name(KL_EGONE), 7);
+    kl_text_escape(escaped, sizeof(escaped), "a\033", 2, KL_ONE_LINE);
     kl_set_log(NULL, NULL, KL_LOG_OFF);
     kl_error_set(&told, KL_EGONE, "%s", kl_version());
     kl_error_prefix(&told, "%s", kl_live_name(KL_LIVE_DOC));
@@ -453,6 +455,7 @@ static const every_call calls[] = {
     REFUSES(kl_manifest_each, read_json_manifest),
     NEVER_ALLOCATES(kl_set_log, say),
     NEVER_ALLOCATES(kl_log, say),
+    NEVER_ALLOCATES(kl_text_escape, say),
     NEVER_ALLOCATES(kl_code_name, say),
     NEVER_ALLOCATES(kl_error_set, say),
     NEVER_ALLOCATES(kl_error_prefix, say),

@@ -193,8 +193,11 @@ static void a_body_that_is_not_a_status_is_quoted(void **state)
     assert_string_equal(err.message, "HTTP 500: {\"error\":\"no?[31m\"}");
     answer(503, " \n", &err);
     says(&err, "without a body");
-    answer(500, "{\"kind\":\"Status\",\"message\":\"a\\u001bb\\nc\"}", &err);
-    assert_string_equal(err.message, "HTTP 500: a b\nc");
+    answer(500,
+           "{\"kind\":\"Status\",\"message\":"
+           "\"a\\u001bb\\nc\\u0000\\u202ed:\\n  e\"}",
+           &err);
+    assert_string_equal(err.message, "HTTP 500: a\\x1bb\\nc\\0\\u202ed:\n  e");
     answer(500, "{\"kind\":\"Status\"}", &err);
     says(&err, "no reason");
 }

@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 core.open_streams() -- before the first descriptor is opened
 core.leave_first_process() -- before the first thread is started
+local complain = require "kubelua.cli.complaint"
 local usage = require "kubelua.cli.usage"
 
 local command = {}
@@ -10,10 +11,6 @@ local command = {}
 local STOPPED, FAILED, USAGE = 0, 1, 2
 local INTERRUPTED = 130 -- as in a shell: 128 + SIGINT
 local HELP = { run = true, sim = true, record = true } -- commands with their own help
-
-local function complain(message)
-    io.stderr:write("kubelua: ", message, "\n")
-end
 
 local function print_version()
     print("kubelua " .. core.version .. " (" .. (jit and jit.version or _VERSION) .. ")")
@@ -47,8 +44,9 @@ function command.main(arguments, allow_all)
     io.stdout:setvbuf("line") -- a line that a script prints appears at once, through a pipe too
     local options, problem = usage.parse(arguments)
     if not options then
-        complain(problem .. "\nTry \"kubelua --help\", or \"kubelua "
-            .. (HELP[arguments[1]] and arguments[1] or "run") .. " --help\".")
+        complain(problem)
+        io.stderr:write("Try \"kubelua --help\", or \"kubelua ",
+            HELP[arguments[1]] and arguments[1] or "run", " --help\".\n")
         return USAGE
     end
     local done, status = xpcall(function()

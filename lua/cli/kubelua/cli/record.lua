@@ -1,6 +1,7 @@
 -- kubelua record: writes the changes of some resources to a file until it is stopped. Also used by
 -- kubelua run --record.
 local clients = require "kubelua.client"
+local complain = require "kubelua.cli.complaint"
 local loop = require "kubelua.loop"
 local Recorder = require "kubelua.cli.recorder"
 
@@ -60,7 +61,7 @@ end
 function record.run(options)
     local client, message = start_recording(options)
     if not client then
-        io.stderr:write("kubelua: ", message, "\n")
+        complain(message)
         return FAILED
     end
     loop.run(options.duration)

@@ -1,5 +1,6 @@
 -- kubelua run: runs a script, then dispatches its events until it is stopped.
 local clients = require "kubelua.client"
+local complain = require "kubelua.cli.complaint"
 local core = require "kubelua.core"
 local hopeless = require "kubelua.hopeless"
 local kubelua = require "kubelua"
@@ -18,10 +19,6 @@ local function set_collector()
     if _VERSION == "Lua 5.4" then
         collectgarbage("incremental", 200, 25, 10)
     end
-end
-
-local function complain(message)
-    io.stderr:write("kubelua: ", message, "\n")
 end
 
 local function set_defaults(options)

@@ -1,13 +1,10 @@
 -- kubelua sim: serves a simulated API server on a port until it is stopped.
+local complain = require "kubelua.cli.complaint"
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
 
 local STOPPED, FAILED = 0, 1
-
-local function complain(message)
-    io.stderr:write("kubelua: ", message, "\n")
-end
 
 local function write_file(path, text)
     local file, message = io.open(path, "wb")
