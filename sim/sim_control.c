@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* `rest`: the segment after the name, or NULL. */
 typedef kl_code (*control_fn)(kl__sim_answer *answer, const char *rest,
@@ -259,6 +260,59 @@ static bool is_row(const struct control_row *row, const kl__sim_ask *ask)
             (ask->segment_count == 3 && row->run == delete_fault));
 }
 
+/* True if the header is "Bearer TOKEN" with the control token; takes as long
+ * whichever byte differs. */
+static bool is_control_token(const kl_sim *sim, const char *authorization)
+{
+    static const char scheme[] = "Bearer ";
+    const size_t size = sizeof(sim->control_token) - 1;
+    unsigned char differs = 0;
+
+    if (strncasecmp(authorization, scheme, sizeof(scheme) - 1) != 0 ||
+        strlen(authorization) != sizeof(scheme) - 1 + size) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        differs |= (unsigned char)(authorization[sizeof(scheme) - 1 + i] ^
+                                   sim->control_token[i]);
+    }
+    return differs == 0;
+}
+
+static bool is_json(const char *content_type)
+{
+    static const char json[] = "application/json";
+
+    return strncasecmp(content_type, json, sizeof(json) - 1) == 0 &&
+           strchr("; ", content_type[sizeof(json) - 1]) != NULL;
+}
+
+/* Over a port a page of another site could make a browser send the request, and
+ * another user of this machine could: both lack the token, and a page cannot
+ * send JSON without being asked. False: refused (*code). */
+static bool may_control(kl__sim_answer *answer, kl_code *code, kl_error *err)
+{
+    const kl__sim_ask *ask = &answer->ask;
+
+    if (!is_control_token(answer->sim, ask->authorization)) {
+        *code = kl__sim_refuse(
+            answer, 401, "Unauthorized", err,
+            "a control request needs the header \"Authorization: Bearer "
+            "TOKEN\" with the control token, which kubelua sim prints when it "
+            "starts (cluster:control_token())");
+        return false;
+    }
+    if (strcmp(ask->method, "GET") != 0 && !is_json(ask->content_type)) {
+        *code =
+            kl__sim_refuse(answer, 415, "UnsupportedMediaType", err,
+                           "a control request needs the header \"Content-Type: "
+                           "application/json\"");
+        return false;
+    }
+    *code = KL_OK;
+    return true;
+}
+
 /* Checks credentials, as for any other request. False: refused (*code). */
 static bool may_enter(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
@@ -278,7 +332,8 @@ kl_code kl__sim_control(kl__sim_answer *answer, kl_error *err)
     const kl__sim_ask *ask = &answer->ask;
     kl_code code;
 
-    if (!may_enter(answer, &code, err)) {
+    if (answer->has_socket ? !may_control(answer, &code, err)
+                           : !may_enter(answer, &code, err)) {
         return code;
     }
     for (size_t i = 0; i < ROWS; i++) {

@@ -1,7 +1,8 @@
 /*
  * sim_control.h - the simulator's own paths below /kubelua: a test in any
  * language controls the cluster with them over HTTP, as C and Lua do by calls.
- * Only clients on this machine may use them, and no fault applies to them.
+ * Only clients on this machine may use them, over the port with the control
+ * token and as JSON, and no fault applies to them.
  */
 #ifndef KL_SIM_CONTROL_H
 #define KL_SIM_CONTROL_H

@@ -61,6 +61,8 @@ void bind_manifest(lua_State *L);
 void bind_match(lua_State *L);
 void bind_host(lua_State *L);
 void bind_first_process(lua_State *L);
+/* file.c: adds core.private_file and core.close_file. */
+void bind_file(lua_State *L);
 void bind_stream(lua_State *L);
 void bind_text(lua_State *L);
 void bind_answer(lua_State *L);

@@ -28,6 +28,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_match(L);
     bind_host(L);
     bind_first_process(L);
+    bind_file(L);
     bind_stream(L);
     bind_text(L);
     bind_answer(L);

@@ -12,6 +12,7 @@
 #include "sim/answer/sim_answer.h"
 #include "sim/answer/sim_plan.h"
 #include "sim/http/sim_certified.h"
+#include "sim/http/sim_origin.h"
 #include "sim/http/sim_wire.h"
 #include "sim/request/sim_strict.h"
 
@@ -365,6 +366,7 @@ enum MHD_Result kl__sim_http_handle(void *http,
                                     size_t *upload_size, void **context)
 {
     http_request *request = *context;
+    const char *foreign;
     enum MHD_Result result;
 
     (void)url;
@@ -378,6 +380,11 @@ enum MHD_Result kl__sim_http_handle(void *http,
         request->has_begun = true;
         if (kl__sim_strict_refuses(&opening, &result)) {
             return result;
+        }
+        foreign = kl__sim_origin_fault(http, connection);
+        if (foreign != NULL) {
+            return kl__sim_strict_answer(connection, MHD_HTTP_FORBIDDEN,
+                                         foreign);
         }
         request->is_too_large = announces_too_much(connection);
         return request->is_too_large ? carry_out_request(http, request, method)

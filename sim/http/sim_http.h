@@ -13,7 +13,8 @@
 /* The first argument of the callbacks below. */
 typedef struct kl__sim_http {
     kl_sim *sim;
-    bool has_tls; /* TLS; the server asks for client certificates */
+    bool has_tls;     /* TLS; the server asks for client certificates */
+    const char *host; /* the address that it listens on, as it was given */
     /* Guarded by the cluster's mutex: */
     bool closing;         /* true: every stream ends */
     kl__list connections; /* open connections: sim_connections.c */

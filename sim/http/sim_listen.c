@@ -14,11 +14,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,6 +47,9 @@ enum {
 #define LENIENCE MHD_OPTION_STRICT_FOR_CLIENT, (int)0 /* the default */
 #endif
 
+/* GnuTLS's defaults, but nothing older than TLS 1.2. */
+static const char TLS_VERSIONS[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
 typedef struct kl__sim_listener {
     kl__sim_http http;
     struct MHD_Daemon *daemon; /* NULL: connections are refused */
@@ -57,7 +62,7 @@ typedef struct kl__sim_listener {
     bool has_tls;
     kl__sim_tls tls;
     char *url;
-    char host[256]; /* the host that its certificate names */
+    char host[256]; /* the address as given, which its certificate names */
 } kl__sim_listener;
 
 /* A socket bound to the listener's address; -1 and errno. With SO_REUSEADDR two
@@ -116,6 +121,7 @@ static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
         {MHD_OPTION_HTTPS_MEM_TRUST, 0, listener->tls.ca},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, listener->tls.key},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, listener->tls.cert},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_VERSIONS},
         {MHD_OPTION_END, 0, NULL}};
     struct MHD_Daemon *daemon;
     sigset_t blocked, before;
@@ -274,6 +280,43 @@ static void install_listener(kl_sim *sim, kl__sim_listener *listener)
     kl__mutex_unlock(&sim->mutex);
 }
 
+/* True if a client needs credentials to do anything. */
+static bool asks_for_credentials(const kl_sim *sim)
+{
+    return sim->token != NULL || sim->admin_token != NULL;
+}
+
+/* True if only this machine reaches the address. */
+static bool is_loopback(const kl__sim_listener *listener)
+{
+    const struct sockaddr_in *four =
+        (const struct sockaddr_in *)(const void *)&listener->address;
+    const struct sockaddr_in6 *six =
+        (const struct sockaddr_in6 *)(const void *)&listener->address;
+
+    return listener->address.ss_family == AF_INET
+               ? ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+               : IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+/* Makes the token of control requests once, before the first connection. */
+static kl_code make_control_token(kl_sim *sim, kl_error *err)
+{
+    unsigned char bytes[(sizeof(sim->control_token) - 1) / 2];
+
+    if (sim->control_token[0] != '\0') {
+        return KL_OK;
+    }
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        return kl_error_set(err, KL_EIO, "simulator: no random bytes: %s",
+                            strerror(errno));
+    }
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        snprintf(sim->control_token + 2 * i, 3, "%02x", bytes[i]);
+    }
+    return KL_OK;
+}
+
 static kl_code start_listener(kl_sim *sim, const kl_sim_listen_options *options,
                               kl_error *err)
 {
@@ -291,12 +334,24 @@ static kl_code start_listener(kl_sim *sim, const kl_sim_listen_options *options,
     kl__cond_init(&listener->http.gone);
     listener->has_tls = options->tls;
     listener->http.has_tls = options->tls;
+    snprintf(listener->host, sizeof(listener->host), "%s", address);
+    listener->http.host = listener->host;
     code = resolve_address(listener, address, options->port, err);
     if (code == KL_OK) {
         code = hold_port(listener, address, options->port, err);
     }
+    if (code == KL_OK && !asks_for_credentials(sim) && !is_loopback(listener)) {
+        code = kl_error_set(
+            err, KL_EINVAL,
+            "simulator: other machines reach %s, and the cluster asks for no "
+            "credentials: give it a token, users or RBAC, or listen on "
+            "127.0.0.1",
+            address);
+    }
+    if (code == KL_OK) {
+        code = make_control_token(sim, err);
+    }
     if (code == KL_OK && options->tls) {
-        snprintf(listener->host, sizeof(listener->host), "%s", address);
         code = kl__sim_tls_make(&listener->tls, address, err);
     }
     if (code == KL_OK) {
@@ -404,6 +459,11 @@ kl_code kl__sim_listener_certify(kl_sim *sim, const char *host, int64_t seconds,
         code = code != KL_OK ? code : again;
     }
     return code;
+}
+
+const char *kl_sim_control_token(const kl_sim *sim)
+{
+    return kl_sim_url(sim) != NULL ? sim->control_token : NULL;
 }
 
 const char *kl_sim_url(const kl_sim *sim)

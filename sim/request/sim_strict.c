@@ -164,27 +164,33 @@ static unsigned judge_request(const kl__sim_opening *opening, const char **text)
     return status;
 }
 
-bool kl__sim_strict_refuses(const kl__sim_opening *opening,
-                            enum MHD_Result *result)
+enum MHD_Result kl__sim_strict_answer(struct MHD_Connection *connection,
+                                      unsigned status, const char *text)
 {
-    const char *text = "";
-    unsigned status = judge_request(opening, &text);
-    struct MHD_Response *response;
-
-    if (status == 0) {
-        return false;
-    }
-    *result = MHD_NO;
-    response = MHD_create_response_from_buffer(
+    enum MHD_Result result = MHD_NO;
+    struct MHD_Response *response = MHD_create_response_from_buffer(
         strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+
     if (response != NULL) {
         if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                                     "text/plain; charset=utf-8") == MHD_YES &&
             MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
                                     "close") == MHD_YES) {
-            *result = MHD_queue_response(opening->connection, status, response);
+            result = MHD_queue_response(connection, status, response);
         }
         MHD_destroy_response(response);
     }
-    return true;
+    return result;
+}
+
+bool kl__sim_strict_refuses(const kl__sim_opening *opening,
+                            enum MHD_Result *result)
+{
+    const char *text = "";
+    unsigned status = judge_request(opening, &text);
+
+    if (status != 0) {
+        *result = kl__sim_strict_answer(opening->connection, status, text);
+    }
+    return status != 0;
 }

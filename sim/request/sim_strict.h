@@ -21,4 +21,9 @@ typedef struct kl__sim_opening {
 bool kl__sim_strict_refuses(const kl__sim_opening *opening,
                             enum MHD_Result *result);
 
+/* Answers with a status and a static text, and closes the connection; returns
+ * what the handler of libmicrohttpd returns then. */
+enum MHD_Result kl__sim_strict_answer(struct MHD_Connection *connection,
+                                      unsigned status, const char *text);
+
 #endif

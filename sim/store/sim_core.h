@@ -70,6 +70,8 @@ struct kl_sim {
     char *token; /* NULL: none */
     kl__sim_clock clock;
     char *admin_token; /* made if the cluster has users or RBAC; else NULL */
+    /* of control requests over the port; set before the first connection */
+    char control_token[33];
     bool has_rbac;
     struct kl__sim_account *accounts; /* users with tokens of their own */
     size_t account_count;

@@ -390,6 +390,41 @@ expect "a token implies TLS" 0 'Simulated API server on https:' \
     --write-kubeconfig "$work/token.kubeconfig"
 expect "the token is in the kubeconfig" 0 'secret' \
     cat "$work/token.kubeconfig"
+echo "hers" >"$work/token"
+expect "a token may stand in a file" 0 'control token [0-9a-f]{32}\)' \
+    bin/kubelua sim --token-file "$work/token" --for 0.2 \
+    --write-kubeconfig "$work/token.kubeconfig"
+expect "it is the token of the kubeconfig" 0 'hers' cat "$work/token.kubeconfig"
+echo "not a token" >"$work/token"
+expect "what a file has instead of a token is not shown" 2 \
+    '^kubelua: .*token: one line expected' \
+    bin/kubelua sim --token-file "$work/token"
+printf 'jane:hers:dev,ops\n\njoe:his\n' >"$work/users"
+expect "users may stand in a file" 0 'Simulated API server on https:' \
+    bin/kubelua sim --rbac --user-file "$work/users" --for 0.2
+expect "an open server is for this machine only" 1 'asks for no credentials' \
+    bin/kubelua sim --listen 0.0.0.0:0 --for 0.2
+expect "with a token it may serve others" 0 'server on https://0.0.0.0:' \
+    bin/kubelua sim --listen 0.0.0.0:0 --token secret --for 0.2
+echo 'kubelua.connect():informer("pods"):on { add = print }' >"$work/watches.lua"
+for made in "sim --for 0.2 --write-kubeconfig" \
+    "run --sim --for 0.2 --record"; do
+    script=
+    [ "${made%% *}" = sim ] || script=$work/watches.lua
+    echo victim >"$work/victim"
+    chmod 666 "$work/victim"
+    ln -s victim "$work/link"
+    # shellcheck disable=SC2086 # several words, or none
+    expect "no file is written through a link" 1 'is a symbolic link' \
+        bin/kubelua $made "$work/link" $script
+    expect "the file behind it stays" 0 '^victim$' cat "$work/victim"
+    ln -f "$work/victim" "$work/hard"
+    expect "a file is made anew" 0 'done' \
+        sh -c "bin/kubelua $made '$work/victim' $script && echo done"
+    expect "only its owner can read it" 0 '^600$' stat -c %a "$work/victim"
+    expect "another name of the old one stays" 0 '^victim$' cat "$work/hard"
+    rm -f "$work/link" "$work/hard" "$work/victim"
+done
 expect "users and rules imply TLS" 0 'Simulated API server on https:' \
     bin/kubelua sim --rbac --user jane:hers:dev,ops --user joe:his --for 0.2
 expect "a user that is none is a usage error" 2 'write NAME:TOKEN' \

@@ -172,6 +172,12 @@ function Sim:listen(given)
         { address = "string", port = "number", tls = "boolean" }))
 end
 
+---The bearer token that requests below /kubelua need on the port; nil: it does not listen.
+---@return string?
+function Sim:control_token()
+    return simcore.control_token(self)
+end
+
 function Sim:unlisten()
     simcore.unlisten(self)
 end

@@ -231,6 +231,13 @@ static int sim_url(lua_State *L)
     return 1;
 }
 
+/* simcore.control_token(sim): of control requests; nil: it does not listen. */
+static int sim_control_token(lua_State *L)
+{
+    lua_pushstring(L, kl_sim_control_token(check_sim(L, 1)));
+    return 1;
+}
+
 static int sim_unlisten(lua_State *L)
 {
     kl_sim_unlisten(check_sim(L, 1));
@@ -360,6 +367,7 @@ KL_API int luaopen_kubelua_simcore(lua_State *L)
                                          {"listen", sim_listen},
                                          {"unlisten", sim_unlisten},
                                          {"url", sim_url},
+                                         {"control_token", sim_control_token},
                                          {"kubeconfig", sim_kubeconfig},
                                          {"requests", sim_requests},
                                          {"requests_clear", sim_requests_clear},

@@ -149,12 +149,19 @@ typedef struct kl_sim_listen_options {
 } kl_sim_listen_options;
 
 /* Serves HTTP/1.1 on a port until kl_sim_unlisten or the last kl_sim_unref.
- * KL_EIO (port in use), KL_EINVAL, KL_ETLS. Thread-safe. */
+ * Requests whose Host is no name of this server (its address, localhost, the
+ * machine's name), or whose Origin is another site, get 403. KL_EIO (port in
+ * use); KL_EINVAL, also if other machines reach the address, and the cluster
+ * has no token, users or RBAC; KL_ETLS. Thread-safe. */
 KL_API kl_code kl_sim_listen(kl_sim *sim, const kl_sim_listen_options *options,
                              kl_error *err);
 /* "https://127.0.0.1:6443", borrowed until the cluster stops listening; NULL if
  * it does not listen. Thread-safe. */
 KL_API const char *kl_sim_url(const kl_sim *sim);
+/* The bearer token that control requests (paths below /kubelua) over the port
+ * need; borrowed until the last kl_sim_unref; NULL if the cluster does not
+ * listen. Thread-safe. */
+KL_API const char *kl_sim_control_token(const kl_sim *sim);
 /* A kubeconfig for the port, with its CA and the administrator's token; the
  * caller frees it with kl_free. NULL: KL_EINVAL (the cluster does not listen),
  * KL_ENOMEM. Thread-safe. */

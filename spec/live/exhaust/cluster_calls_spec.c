@@ -337,7 +337,8 @@ static kl_code replay(void *world, kl_error *err)
 static kl_code stop_listening(void *world, kl_error *err)
 {
     cluster *self = world;
-    bool listened = kl_sim_url(self->sim) != NULL;
+    bool listened = kl_sim_url(self->sim) != NULL &&
+                    kl_sim_control_token(self->sim) != NULL;
 
     (void)err;
     kl_sim_unlisten(self->sim);
@@ -428,6 +429,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_sim_version, disturb_cluster),
     NEVER_ALLOCATES(kl_sim_requests_clear, disturb_cluster),
     NEVER_ALLOCATES_AFTER(kl_sim_url, stop_listening, listening),
+    NEVER_ALLOCATES_AFTER(kl_sim_control_token, stop_listening, listening),
     NEVER_ALLOCATES_AFTER(kl_sim_unlisten, stop_listening, listening),
     REFUSES_AFTER(kl_sim_replay, replay, make_spare),
     REFUSES_AFTER(kl_sim_fail, order_failure, make_spare),

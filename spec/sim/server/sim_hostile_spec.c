@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define HEAD "Host: x\r\nConnection: close\r\n"
+#define HEAD "Host: localhost\r\nConnection: close\r\n"
 
 static void expect_answer(sim_rig *f, const char *bytes, int status,
                           const char *part)
@@ -233,7 +233,7 @@ static void expect_100_continue_is_answered(void **state)
 static void requests_may_be_pipelined(void **state)
 {
     expect_answer(*state,
-                  "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+                  "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
                   "GET /apis/none HTTP/1.1\r\n" HEAD "\r\n",
                   200, "HTTP/1.1 404");
 }
@@ -247,7 +247,7 @@ static void a_slow_or_half_open_client_delays_no_other(void **state)
     for (int i = 0; i < CONNECTIONS; i++) {
         const char *part = i % 2 == 0 ? "GET /version HT"
                                       : "POST " FAULT_OBJECTS
-                                        " HTTP/1.1\r\nHost: x\r\n"
+                                        " HTTP/1.1\r\nHost: localhost\r\n"
                                         "Content-Length: 1000\r\n\r\n{";
 
         peers[i] = sim_dial(f->sim);

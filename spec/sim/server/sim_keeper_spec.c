@@ -78,9 +78,11 @@ static int post(const sim_rig *f, const char *rule)
     int status;
 
     kl__buf_printf(&request,
-                   "POST /kubelua/faults HTTP/1.1\r\nHost: x\r\n"
-                   "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
-                   strlen(rule), rule);
+                   "POST /kubelua/faults HTTP/1.1\r\nHost: localhost\r\n"
+                   "Connection: close\r\nContent-Length: %zu\r\n"
+                   "Content-Type: application/json\r\n"
+                   "Authorization: Bearer %s\r\n\r\n%s",
+                   strlen(rule), kl_sim_control_token(f->sim), rule);
     answer = sim_talk(f->sim, request.bytes);
     assert_memory_equal(answer, "HTTP/1.1 ", 9);
     status = atoi(answer + 9);

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#define GET(target) "GET " target " HTTP/1.1\r\nHost: x\r\n\r\n"
+#define GET(target) "GET " target " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 #define OBJECT FAULT_OBJECTS "/a"
 
 /* What a request gets under a rule; the connection is closed after it. */
@@ -127,7 +127,7 @@ static void bytes_come_one_a_chunk(void **state)
     object = object_of(f);
     fault_order(f, "{\"action\":\"delay\",\"bytes\":1}");
     fd = sim_dial(f->sim);
-    sim_say(fd, "GET " OBJECT " HTTP/1.1\r\nHost: x\r\n"
+    sim_say(fd, "GET " OBJECT " HTTP/1.1\r\nHost: localhost\r\n"
                 "Connection: close\r\n\r\n");
     answer = sim_hear(fd);
     assert_non_null(strstr(answer, "Transfer-Encoding: chunked"));

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-#define HEAD "Host: crowd\r\nAccept: application/json\r\n"
+#define HEAD "Host: localhost\r\nAccept: application/json\r\n"
 #define LENGTH "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n"
 
 enum {

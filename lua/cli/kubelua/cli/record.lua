@@ -3,6 +3,7 @@
 local clients = require "kubelua.client"
 local complain = require "kubelua.cli.complaint"
 local loop = require "kubelua.loop"
+local private_file = require "kubelua.cli.private_file"
 local Recorder = require "kubelua.cli.recorder"
 
 local record = {}
@@ -15,7 +16,7 @@ local STOPPED, FAILED = 0, 1
 function record.to(path)
     local file = io.stdout
     if path then
-        local opened, message = io.open(path, "wb")
+        local opened, message = private_file(path)
         if not opened then
             return nil, message
         end

@@ -1,13 +1,14 @@
 -- kubelua sim: serves a simulated API server on a port until it is stopped.
 local complain = require "kubelua.cli.complaint"
 local loop = require "kubelua.loop"
+local private_file = require "kubelua.cli.private_file"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
 
 local STOPPED, FAILED = 0, 1
 
 local function write_file(path, text)
-    local file, message = io.open(path, "wb")
+    local file, message = private_file(path)
     if not file then
         return nil, message
     end
@@ -36,7 +37,7 @@ local function listen(sim, options)
     if not url then
         return nil, message
     end
-    io.stdout:write("Simulated API server on ", url, "\n")
+    io.stdout:write("Simulated API server on ", url, " (control token ", sim:control_token(), ")\n")
     if options.write_kubeconfig then
         local ok
         ok, message = write_file(options.write_kubeconfig, sim:kubeconfig())

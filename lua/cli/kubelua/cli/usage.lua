@@ -64,6 +64,49 @@ local function to_user(text)
     return nil, "'" .. text .. "' is not a user: write NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
 end
 
+-- The lines of a file that are not empty.
+local function read_lines(path)
+    local file, message = io.open(path, "r")
+    local text = file and file:read("*a")
+    if file then
+        file:close()
+    end
+    if not text then
+        return nil, message or path .. ": is a folder, or cannot be read"
+    end
+    local lines = {}
+    for line in text:gmatch("[^\r\n]+") do
+        lines[#lines + 1] = line
+    end
+    return lines
+end
+
+-- A message never has the line: it is a secret.
+local function to_token_of_file(path)
+    local lines, message = read_lines(path)
+    if not lines then
+        return nil, message
+    elseif #lines ~= 1 or not to_token(lines[1]) then
+        return nil, path .. ": one line expected, with a bearer token: letters, digits and -._~+/"
+    end
+    return lines[1]
+end
+
+local function to_users_of_file(path)
+    local lines, message = read_lines(path)
+    if not lines then
+        return nil, message
+    end
+    for i, line in ipairs(lines) do
+        lines[i] = to_user(line)
+        if not lines[i] then
+            return nil, path .. ": line " .. i .. " (of those with a text) is not a user: write "
+                .. "NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
+        end
+    end
+    return lines
+end
+
 local function add_run(parser)
     local run = parser:command("run", "Run a Lua script and its handlers, until Ctrl-C or until "
         .. "there is nothing left to wait for.")
@@ -138,6 +181,10 @@ local function add_sim(parser)
     sim:option("--user", "Add a user, who logs in with this bearer token. Repeat the option for "
         .. "more users. Turns on --tls.")
         :argname("NAME:TOKEN[:GROUP,...]"):count("*"):target("users"):convert(to_user)
+    sim:option("--token-file", "The same as --token, with the token in a file: every user of the "
+        .. "machine can read arguments."):argname("FILE"):convert(to_token_of_file)
+    sim:option("--user-file", "The same as --user, for each line of a file.")
+        :argname("FILE"):count("*"):target("user_files"):convert(to_users_of_file)
     sim:flag("--rbac", "Let a user do only what Roles and their bindings allow (RBAC); turns on "
         .. "--tls. Try: kubectl --as NAME --as-group GROUP.")
     sim:option("--clock-offset", "Set the server's clock ahead of this machine's; a number below "
@@ -196,6 +243,9 @@ end
 
 -- A message if options exclude each other, or if an option lacks one that it needs; else nil.
 local function find_contradiction(options)
+    if options.token and options.token_file then
+        return "--token and --token-file: choose one of them"
+    end
     if options.speed and not options.replay then
         return "--speed needs --replay FILE: without it there is no recording to play"
     elseif options.command ~= "run" or not options.sim then
@@ -230,6 +280,12 @@ function usage.parse(arguments)
         return nil, problem
     elseif options.version then
         return { command = "version" }
+    end
+    options.token = options.token or options.token_file
+    for _, users in ipairs(options.user_files or {}) do
+        for _, user in ipairs(users) do
+            options.users[#options.users + 1] = user
+        end
     end
     return options
 end
