@@ -32,7 +32,8 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/informer/processor.c core/informer/sync_wakers.c
      core/cache/delta_fifo.c core/queue/delays.c core/queue/timing.c
      core/informer/reflector_watch.c core/object/identity.c
-     core/object/packer_train.c
+     core/object/packer_train.c core/object/unreadable.c core/json/remains.c
+     core/informer/unread.c core/informer/unread_list.c
      core/object/selector_parse.c
      core/object/status.c
      core/api/user_agent.c core/base/base64.c core/base/caret.c

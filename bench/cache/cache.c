@@ -165,7 +165,8 @@ static void relist(kl__indexer *indexer, const kl_object_list *list,
 
     peak = held;
     from = now_ns();
-    transaction = kl__indexer_prepare_replace(indexer, list, "1000");
+    transaction = kl__indexer_prepare_replace(
+        indexer, &(kl__listed){.objects = *list}, "1000");
     must(transaction != NULL &&
              kl__transaction_changes(transaction)->count == 0,
          "a relist changed something");
@@ -217,7 +218,9 @@ static double measure(uint32_t count)
 
     peak = held;
     must(indexer != NULL && node.path != NULL, "out of memory");
-    commit(kl__indexer_prepare_replace(indexer, &list, "1000"), &times);
+    commit(kl__indexer_prepare_replace(indexer, &(kl__listed){.objects = list},
+                                       "1000"),
+           &times);
     printf("%u objects\n", count);
     printf(
         "  list                 %7.0f ns an object, %.1f bytes at most, lock "

@@ -16,8 +16,15 @@
 void kl__item_clear(kl__item *item)
 {
     kl_object_unref(item->object);
+    kl__free(item->unreadable);
     kl__free(item->continue_token);
     *item = (kl__item){0};
+}
+
+const char *kl__item_key(const kl__item *item)
+{
+    return item->object != NULL ? kl_object_key(item->object)
+                                : item->unreadable->key;
 }
 
 kl_code kl__list_watch_resolve(kl__list_watch *source, kl__cancel *cancel,

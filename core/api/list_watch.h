@@ -11,6 +11,7 @@
 #include "kubelua/client.h"
 #include "kubelua/object.h"
 #include "object/prune.h"
+#include "object/unreadable.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,17 +43,20 @@ typedef enum kl__item_type {
     KL__ITEM_END       /* the watch ended cleanly */
 } kl__item_type;
 
-/* Filled by `next`. The caller owns `object` (a reference) and
+/* Filled by `next`. The caller owns `object` (a reference), `unreadable` and
  * `continue_token` (kl__free), and takes them out or clears the item. */
 typedef struct kl__item {
     kl__item_type type;
-    kl_object *object;
-    char *continue_token; /* "" or NULL: the last page */
-    char version[64];     /* of the object, page or bookmark; "" if none */
+    kl_object *object; /* NULL: no object, or one that cannot be read */
+    kl__unreadable *unreadable; /* the latter; else NULL */
+    char *continue_token;       /* "" or NULL: the last page */
+    char version[64]; /* of the object, page or bookmark; "" if none */
     bool initial_events_end;
 } kl__item;
 
 void kl__item_clear(kl__item *item);
+/* The key of the object, which may be one that cannot be read; borrowed. */
+const char *kl__item_key(const kl__item *item);
 
 typedef struct kl__list_watch_ops {
     kl_code (*resolve)(kl__list_watch *source, kl__cancel *cancel,
@@ -123,11 +127,13 @@ kl_code kl__list_watch_watch(kl__list_watch *source,
  * Returns the next item. KL_ETIMEOUT: none came within timeout_ms (< 0: no
  * limit); the caller may call again. For an ERROR event, returns the code that
  * its Status stands for (KL_EGONE, ...). A stream that breaks is
- * KL_EUNAVAILABLE, in the middle of a frame too. Text that does not parse, an
- * object without a name, or an object of another kind (a Table) is KL_EPARSE:
- * nothing is skipped silently. After any error but KL_ETIMEOUT, and after
- * KL__ITEM_PAGE or KL__ITEM_END, the transfer is over: KL_EINVAL until the next
- * `list` or `watch`.
+ * KL_EUNAVAILABLE, in the middle of a frame too. An object that cannot be read
+ * (nested too deeply, too large, no JSON inside of its brackets) is an item as
+ * any other, with `unreadable` set, if its name is found. An object without a
+ * name, an object of another kind (a Table), or other text that does not parse
+ * is KL_EPARSE: nothing is skipped silently. After any error but KL_ETIMEOUT,
+ * and after KL__ITEM_PAGE or KL__ITEM_END, the transfer is over: KL_EINVAL
+ * until the next `list` or `watch`.
  */
 kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
                             int64_t timeout_ms, kl__cancel *cancel,

@@ -81,28 +81,54 @@ static kl_object *parse_pruned(kl__http_source *self, const kl__frame *frame,
                            err);
 }
 
-static kl_code take_object(const reading *at, const kl__frame *frame,
-                           kl__item_type type, kl_error *err)
+/* Makes the object of a frame. KL_EPARSE, KL_ETOO_LARGE: it cannot be read. */
+static kl_object *parse_object(kl__http_source *self, const kl__frame *frame,
+                               kl_error *err)
 {
-    kl__http_source *self = at->self;
     kl_object_options options = {.kind = self->resource.kind,
                                  .api_version = self->api_version,
                                  .keep_managed_fields =
                                      self->keeps_managed_fields,
                                  .metadata_only = self->is_metadata_only,
                                  .is_pruned = self->prune != NULL};
-    /* `depth` is left out: the scanner refuses frames that are nested too
-     * deep. */
+    /* `depth` is left out: the scanner has measured it. */
     kl__text_shape shape = {.spaces = frame->spaces, .outline = frame->outline};
-    kl_object *object =
-        self->prune != NULL
-            ? parse_pruned(self, frame, &options, err)
-            : kl__object_parse_measured(frame->text, frame->length, &shape,
-                                        &options, err);
+
+    if (frame->failure != KL_OK) {
+        kl__frame_error(frame, err);
+        return NULL;
+    }
+    return self->prune != NULL
+               ? parse_pruned(self, frame, &options, err)
+               : kl__object_parse_measured(frame->text, frame->length, &shape,
+                                           &options, err);
+}
+
+/* Makes an item of an object that cannot be read, as `err` says. */
+static kl_code take_unreadable(const reading *at, const kl__frame *frame,
+                               kl__item_type type, kl_error *err)
+{
+    kl_code code = kl__unreadable_of_frame(frame, at->self->resource.kind,
+                                           &at->item->unreadable, err);
+
+    if (code == KL_OK) {
+        at->item->type = type;
+        code = put_version(at->item, at->item->unreadable->version, err);
+    }
+    return code;
+}
+
+static kl_code take_object(const reading *at, const kl__frame *frame,
+                           kl__item_type type, kl_error *err)
+{
+    kl__http_source *self = at->self;
+    kl_object *object = parse_object(self, frame, err);
     kl_code code;
 
     if (object == NULL) {
-        return err->code;
+        return err->code == KL_EPARSE || err->code == KL_ETOO_LARGE
+                   ? take_unreadable(at, frame, type, err)
+                   : err->code;
     }
     if (strcmp(kl_object_kind(object), self->resource.kind) != 0) {
         code = kl_error_set(err, KL_EPARSE,
@@ -110,12 +136,13 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
                             "was asked for",
                             kl_object_kind(object), kl_object_key(object),
                             self->resource.kind);
-    } else {
-        code = put_version(at->item, kl_object_resource_version(object), err);
-    }
-    if (code != KL_OK) {
         kl_object_unref(object);
         return code;
+    }
+    code = put_version(at->item, kl_object_resource_version(object), err);
+    if (code != KL_OK) {
+        kl_object_unref(object);
+        return take_unreadable(at, frame, type, err);
     }
     at->item->type = type;
     at->item->object = object;
@@ -126,6 +153,10 @@ static kl_code take_object(const reading *at, const kl__frame *frame,
  * drops `doc`. */
 static kl_code parse_frame(const kl__frame *frame, kl_doc **doc, kl_error *err)
 {
+    if (frame->failure != KL_OK) {
+        *doc = NULL;
+        return kl__frame_error(frame, err);
+    }
     *doc = kl_doc_parse(frame->text, frame->length, err);
     return *doc != NULL ? KL_OK : err->code;
 }
@@ -204,7 +235,7 @@ static kl_code check_list(const kl__http_source *self, const kl__frame *frame,
     const kl_value *value = kl_value_get(root, "kind");
     const char *kind =
         kl_value_type(value) == KL_STRING ? kl_value_string(value, NULL) : "";
-    bool is_other = frame->name == NULL;
+    bool is_other = frame->name == NULL && !kl__is_bare_list(root);
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         is_other = is_other || strcmp(kind, others[i]) == 0;

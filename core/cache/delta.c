@@ -5,10 +5,20 @@
 
 #include "base/mem.h"
 
+void kl__listed_clear(kl__listed *listed)
+{
+    kl_object_list_clear(&listed->objects);
+    kl__unreadables_clear(&listed->unreadable);
+}
+
 void kl__delta_clear(kl__delta *delta)
 {
     kl_object_unref(delta->object);
-    kl_object_list_clear(&delta->list);
+    kl__free(delta->unreadable);
+    if (delta->listed != NULL) {
+        kl__listed_clear(delta->listed);
+        kl__free(delta->listed);
+    }
     kl__free(delta->version);
     kl__free(delta->error);
     *delta = (kl__delta){0};

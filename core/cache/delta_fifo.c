@@ -96,10 +96,12 @@ void kl__delta_fifo_free(kl__delta_fifo *fifo)
     kl__free(fifo);
 }
 
-/* True if the delta counts towards the bound: objects and lists. */
+/* True if the delta counts towards the bound: objects, readable or not, and
+ * lists. */
 static bool is_bounded(const kl__delta *delta)
 {
-    return delta->type <= KL__DELTA_REPLACED;
+    return delta->type <= KL__DELTA_REPLACED ||
+           delta->type == KL__DELTA_UNREADABLE;
 }
 
 static bool grow_locked(kl__delta_fifo *fifo)
@@ -242,20 +244,40 @@ kl_code kl__delta_fifo_push(kl__delta_fifo *fifo, kl__delta_type type,
     return code;
 }
 
-kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
+kl_code kl__delta_fifo_unreadable(kl__delta_fifo *fifo,
+                                  kl__unreadable *unreadable, bool is_gone,
+                                  int64_t timeout_ms, kl__cancel *cancel)
+{
+    kl__delta delta = {.type = KL__DELTA_UNREADABLE,
+                       .is_gone = is_gone,
+                       .unreadable = unreadable};
+    kl_code code = push_bounded(fifo, &delta, timeout_ms, cancel);
+
+    if (code != KL_OK) {
+        kl__delta_clear(&delta);
+    }
+    return code;
+}
+
+kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl__listed *listed,
                                const char *version, int64_t timeout_ms,
                                kl__cancel *cancel)
 {
-    kl__delta delta = {.type = KL__DELTA_REPLACED, .list = *list};
+    kl__delta delta = {.type = KL__DELTA_REPLACED};
     kl_code code = KL_ENOMEM;
 
-    *list = (kl_object_list){0};
     delta.version = kl__strdup(version);
-    if (delta.version != NULL) {
+    delta.listed = kl__malloc(sizeof(*delta.listed));
+    if (delta.listed != NULL) {
+        *delta.listed = *listed;
+        *listed = (kl__listed){0};
+    }
+    if (delta.version != NULL && delta.listed != NULL) {
         code = push_bounded(fifo, &delta, timeout_ms, cancel);
     }
     if (code != KL_OK) {
         kl__delta_clear(&delta);
+        kl__listed_clear(listed);
     }
     return code;
 }
@@ -347,8 +369,9 @@ size_t kl__delta_fifo_idle_room(kl__delta_fifo *fifo)
 
 static bool is_alone(const kl__delta *delta)
 {
-    return delta->type == KL__DELTA_REPLACED || delta->type == KL__DELTA_SYNC ||
-           delta->type == KL__DELTA_ERROR;
+    return delta->type == KL__DELTA_REPLACED ||
+           delta->type == KL__DELTA_UNREADABLE ||
+           delta->type == KL__DELTA_SYNC || delta->type == KL__DELTA_ERROR;
 }
 
 /* How many deltas from the front make the next batch. */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "kubelua/informer.h"
 #include "kubelua/object.h"
+#include "object/unreadable.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,20 +23,31 @@ typedef enum kl__delta_type {
     KL__DELTA_ADDED,
     KL__DELTA_UPDATED,
     KL__DELTA_DELETED,
-    KL__DELTA_REPLACED, /* list, version */
-    KL__DELTA_SYNC,     /* check which registrations are due for a resync */
-    KL__DELTA_BOOKMARK, /* version */
-    KL__DELTA_ERROR     /* error, number: the stream failed */
+    KL__DELTA_REPLACED,  /* listed, version */
+    KL__DELTA_SYNC,      /* check which registrations are due for a resync */
+    KL__DELTA_BOOKMARK,  /* version */
+    KL__DELTA_ERROR,     /* error, number: the stream failed */
+    KL__DELTA_UNREADABLE /* unreadable, is_gone */
 } kl__delta_type;
+
+/* What a list has. Zeroed: nothing. */
+typedef struct kl__listed {
+    kl_object_list objects;
+    kl__unreadables unreadable; /* objects that are there, and cannot be read */
+} kl__listed;
+
+void kl__listed_clear(kl__listed *listed);
 
 /* The holder of a delta owns all that it points to. */
 typedef struct kl__delta {
     kl__delta_type type;
-    kl_object *object;   /* ADDED, UPDATED, DELETED */
-    kl_object_list list; /* REPLACED */
-    char *version;       /* REPLACED, BOOKMARK */
-    kl_error *error;     /* ERROR */
-    uint64_t number;     /* ERROR: number of the error report for handlers */
+    bool is_gone;      /* UNREADABLE: it was deleted; else added or updated */
+    kl_object *object; /* ADDED, UPDATED, DELETED */
+    kl__unreadable *unreadable; /* UNREADABLE */
+    kl__listed *listed;         /* REPLACED */
+    char *version;              /* REPLACED, BOOKMARK */
+    kl_error *error;            /* ERROR */
+    uint64_t number; /* ERROR: number of the error report for handlers */
 } kl__delta;
 
 void kl__delta_clear(kl__delta *delta);
@@ -63,18 +75,21 @@ void kl__delta_fifo_free(kl__delta_fifo *fifo);
 
 /*
  * The producer's calls; thread-safe. push queues an object that was added,
- * updated or deleted; replace queues a whole list. Both take the object or
- * list, even if they fail, and both block while the queue is full. KL_ETIMEOUT:
- * it was full for timeout_ms (< 0: no limit) and nothing was queued;
- * KL_ECANCELED; KL_ECLOSED after close; KL_ENOMEM. resync, bookmark and error
- * never block and do not count towards the bound. A bookmark or Sync replaces
- * the delta directly before it if that has the same type. So does an error with
- * the same code and message.
+ * updated or deleted; unreadable one that cannot be read; replace queues a
+ * whole list. They take the object or list, even if they fail, and block while
+ * the queue is full. KL_ETIMEOUT: it was full for timeout_ms (< 0: no limit)
+ * and nothing was queued; KL_ECANCELED; KL_ECLOSED after close; KL_ENOMEM.
+ * resync, bookmark and error never block and do not count towards the bound. A
+ * bookmark or Sync replaces the delta directly before it if that has the same
+ * type. So does an error with the same code and message.
  */
 kl_code kl__delta_fifo_push(kl__delta_fifo *fifo, kl__delta_type type,
                             kl_object *object, int64_t timeout_ms,
                             kl__cancel *cancel);
-kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl_object_list *list,
+kl_code kl__delta_fifo_unreadable(kl__delta_fifo *fifo,
+                                  kl__unreadable *unreadable, bool is_gone,
+                                  int64_t timeout_ms, kl__cancel *cancel);
+kl_code kl__delta_fifo_replace(kl__delta_fifo *fifo, kl__listed *listed,
                                const char *version, int64_t timeout_ms,
                                kl__cancel *cancel);
 kl_code kl__delta_fifo_resync(kl__delta_fifo *fifo);
@@ -106,7 +121,8 @@ size_t kl__delta_fifo_idle_room(kl__delta_fifo *fifo);
  * whichever thread popped them, without the queue's lock.
  *
  * Pop moves up to `max` deltas from the front to `batch`, which is empty
- * before. A Replaced, a Sync or an error is always a batch of one. Blocks while
+ * before. A Replaced, an Unreadable, a Sync or an error is always a batch of
+ * one. Blocks while
  * the queue is empty or another batch has the turn. KL_ETIMEOUT; KL_ECLOSED
  * once the queue is closed and empty; KL_ENOMEM, and nothing was moved.
  */

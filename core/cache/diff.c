@@ -93,14 +93,16 @@ static bool is_same(const kl_object *a, const kl_object *b)
     return strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
 }
 
-/* True if both have one resourceVersion. An object without a resourceVersion
- * may always have changed. */
+/* True if both have one resourceVersion and one apiVersion. An object without a
+ * resourceVersion may always have changed. */
 static bool is_unchanged(const kl_object *known, const kl_object *object)
 {
     const char *version = kl_object_resource_version(object);
 
     return version[0] != '\0' &&
-           strcmp(version, kl_object_resource_version(known)) == 0;
+           strcmp(version, kl_object_resource_version(known)) == 0 &&
+           strcmp(kl_object_api_version(object),
+                  kl_object_api_version(known)) == 0;
 }
 
 /* True if the list's version is lower than the store's: the cluster was
@@ -171,8 +173,36 @@ static kl_code diff_delete(kl__transaction *transaction, kl_object *object)
     return kl__transaction_stage(transaction, &found, NULL);
 }
 
+/*
+ * UNREADABLE. The cache keeps the former state of the object: a delete would
+ * say that the object is gone, and handlers may remove what belongs to it. If
+ * the object was deleted, or if its UID shows that it is another one, the known
+ * one is gone, and its final state is not known.
+ */
+static kl_code diff_unreadable(kl__transaction *transaction,
+                               const kl__delta *delta)
+{
+    const kl__unreadable *now = delta->unreadable;
+    kl__key key = kl__key_of(now->key);
+    kl__known found = kl__transaction_known(transaction, &key);
+    kl_object *known = found.object;
+    bool same =
+        known != NULL && kl__unreadable_may_be(now, kl_object_uid(known));
+    kl_code code;
+
+    if (known == NULL || (same && !delta->is_gone) ||
+        (!same && kl_version_compare(kl_object_resource_version(known),
+                                     now->version) > 0)) {
+        return KL_OK; /* as in diff_delete */
+    }
+    code = append_delete(&transaction->changes, known, NULL);
+    return code == KL_OK ? kl__transaction_stage(transaction, &found, NULL)
+                         : code;
+}
+
 static kl_code diff_delta(kl__transaction *transaction, const kl__delta *delta)
 {
+    const char *version;
     kl_code code;
 
     switch (delta->type) {
@@ -182,6 +212,9 @@ static kl_code diff_delta(kl__transaction *transaction, const kl__delta *delta)
         break;
     case KL__DELTA_DELETED:
         code = diff_delete(transaction, delta->object);
+        break;
+    case KL__DELTA_UNREADABLE:
+        code = diff_unreadable(transaction, delta);
         break;
     case KL__DELTA_BOOKMARK:
         return kl__transaction_version(transaction, delta->version, true);
@@ -194,8 +227,9 @@ static kl_code diff_delta(kl__transaction *transaction, const kl__delta *delta)
     if (code != KL_OK) {
         return code;
     }
-    return kl__transaction_version(
-        transaction, kl_object_resource_version(delta->object), true);
+    version = delta->object != NULL ? kl_object_resource_version(delta->object)
+                                    : delta->unreadable->version;
+    return kl__transaction_version(transaction, version, true);
 }
 
 /* Has the processor fetch the stored objects of some deltas all at once. In a
@@ -258,11 +292,23 @@ static kl_object *find_incoming(const kl__table *incoming, const kl__key *key)
     return slot != KL__NO_SLOT ? incoming->items[slot] : NULL;
 }
 
+/* True if the list has the stored object, but not in a form that can be read.
+ * (diff_unreadable says why it is kept.) */
+static bool is_unreadable(const kl__unreadables *set, const kl_object *stored)
+{
+    const kl__unreadable *now =
+        set->by_key.count > 0 ? kl__unreadables_find(set, kl_object_key(stored))
+                              : NULL;
+
+    return now != NULL && kl__unreadable_may_be(now, kl_object_uid(stored));
+}
+
 /* Deletes the stored objects that the list does not have, or has with another
  * UID. Sorts these deletes by key, because the store's hash table has no stable
  * order. */
 static kl_code diff_vanished(kl__transaction *transaction,
-                             const kl__table *incoming)
+                             const kl__table *incoming,
+                             const kl__unreadables *unreadable)
 {
     kl__change_list *changes = &transaction->changes;
     const kl__table *objects = &transaction->indexer->objects;
@@ -275,7 +321,8 @@ static kl_code diff_vanished(kl__transaction *transaction,
         kl__known known = {.key = kl__object_key(stored), .stored = stored};
         const kl_object *next = find_incoming(incoming, &known.key);
 
-        if (next != NULL && is_same(stored, next)) {
+        if (next != NULL ? is_same(stored, next)
+                         : is_unreadable(unreadable, stored)) {
             continue;
         }
         code = append_delete(changes, stored, NULL);
@@ -328,8 +375,9 @@ static void collect_incoming(const kl_object_list *list, kl__table *incoming)
     }
 }
 
-kl_code kl__diff_list(kl__transaction *transaction, const kl_object_list *list)
+kl_code kl__diff_list(kl__transaction *transaction, const kl__listed *listed)
 {
+    const kl_object_list *list = &listed->objects;
     kl__table incoming = {0};
     bool restored = is_restored(transaction);
     /* The first list is all new: one allocation of the right size. */
@@ -345,7 +393,7 @@ kl_code kl__diff_list(kl__transaction *transaction, const kl_object_list *list)
     }
     if (code == KL_OK) {
         collect_incoming(list, &incoming);
-        code = diff_vanished(transaction, &incoming);
+        code = diff_vanished(transaction, &incoming, &listed->unreadable);
     }
     for (size_t i = 0; code == KL_OK && i < list->count; i++) {
         kl_object *object = list->items[i];

@@ -47,7 +47,9 @@ void kl__indexer_free(kl__indexer *indexer);
  * The writer's calls, one thread at a time. Each prepares one transaction
  * without the lock: it runs the index functions and allocates all memory. The
  * commit applies it under the lock and cannot run out of memory. An object
- * whose UID and resourceVersion are as before causes no change and is kept.
+ * whose UID, resourceVersion and apiVersion are as before causes no change and
+ * is kept. (Another apiVersion: the server serves another version of a CRD now,
+ * in which the same object has another text.)
  * (After a restore from a backup, when the list has a lower version than the
  * cache, the object's text must be the same, too.) A delete of an unknown key
  * causes no change. A bookmark sets the version. Other deltas are skipped.
@@ -59,10 +61,11 @@ kl__transaction *kl__indexer_prepare(kl__indexer *indexer,
                                      const kl__delta_batch *batch);
 /* Replaces the whole content by the list; if several objects have one key, the
  * last one counts. Changes: first the deletes (unknown), sorted by key, then
- * adds and updates in the order of the list. Borrows the list until the
- * transaction is freed. */
+ * adds and updates in the order of the list. An object that the list has and
+ * that cannot be read stays as it is, unless its UID is another one now.
+ * Borrows the list until the transaction is freed. */
 kl__transaction *kl__indexer_prepare_replace(kl__indexer *indexer,
-                                             const kl_object_list *list,
+                                             const kl__listed *listed,
                                              const char *version);
 /* Borrowed until the transaction is freed. */
 const kl__change_list *

@@ -195,7 +195,7 @@ kl__transaction *kl__indexer_prepare(kl__indexer *indexer,
 }
 
 kl__transaction *kl__indexer_prepare_replace(kl__indexer *indexer,
-                                             const kl_object_list *list,
+                                             const kl__listed *listed,
                                              const char *version)
 {
     kl__transaction *transaction = new_transaction(indexer);
@@ -206,7 +206,7 @@ kl__transaction *kl__indexer_prepare_replace(kl__indexer *indexer,
     }
     code = kl__transaction_version(transaction, version, false);
     if (code == KL_OK) {
-        code = kl__diff_list(transaction, list);
+        code = kl__diff_list(transaction, listed);
     }
     return plan_or_free(transaction, code);
 }

@@ -81,6 +81,6 @@ void kl__transaction_drop_plan(kl__transaction *transaction);
 /* Add the steps and changes of a batch or a list. KL_ENOMEM. */
 kl_code kl__diff_batch(kl__transaction *transaction,
                        const kl__delta_batch *batch);
-kl_code kl__diff_list(kl__transaction *transaction, const kl_object_list *list);
+kl_code kl__diff_list(kl__transaction *transaction, const kl__listed *listed);
 
 #endif

@@ -304,14 +304,14 @@ static kl_code merge_map(emitter *self, members *all, kl__yaml_node *node)
 /* Merges a list of maps in reverse order: the earlier maps take precedence. */
 static kl_code merge_list(emitter *self, members *all, kl__yaml_node *item)
 {
-    kl__yaml_node *reversed[KL_MAX_DEPTH];
+    kl__yaml_node *reversed[KL__YAML_DEPTH];
     size_t count = 0;
 
     for (; item != NULL; item = item->next) {
-        if (count == KL_MAX_DEPTH) {
+        if (count == KL__YAML_DEPTH) {
             return kl__yaml_error(self->err, KL_ETOO_LARGE, item,
                                   "\"<<\" with more than %d maps",
-                                  KL_MAX_DEPTH);
+                                  KL__YAML_DEPTH);
         }
         reversed[count++] = item;
     }
@@ -413,9 +413,9 @@ static kl_code write_node(emitter *self, kl__yaml_node *node)
     if (node->kind == KL__YAML_ALIAS) {
         return write_alias(self, node);
     }
-    if (self->depth == KL_MAX_DEPTH) {
+    if (self->depth == KL__YAML_DEPTH) {
         return kl__yaml_error(self->err, KL_ETOO_LARGE, node,
-                              "nested deeper than %d levels", KL_MAX_DEPTH);
+                              "nested deeper than %d levels", KL__YAML_DEPTH);
     }
     self->depth++;
     code = node->kind == KL__YAML_MAPPING ? write_mapping(self, node)

@@ -25,7 +25,7 @@ struct kl__yaml {
     kl__yaml_node *nodes; /* of the current document, newest first */
     kl__yaml_node *root;  /* of the current document */
     kl__map anchors;      /* of the current document: name to node */
-    kl__yaml_node *open[KL_MAX_DEPTH];
+    kl__yaml_node *open[KL__YAML_DEPTH];
     size_t depth;
     const char *unknown; /* name of an alias without an anchor; NULL: none */
     size_t crowded_line; /* line of the first %TAG above the limit, or 0 */
@@ -289,9 +289,9 @@ static kl_code open_container(kl__yaml *yaml, const yaml_event_t *event,
         return kl_error_set(err, KL_ENOMEM, "out of memory reading YAML");
     }
     set_text(node, "");
-    if (yaml->depth == KL_MAX_DEPTH) {
+    if (yaml->depth == KL__YAML_DEPTH) {
         return kl__yaml_error(err, KL_ETOO_LARGE, node,
-                              "nested deeper than %d levels", KL_MAX_DEPTH);
+                              "nested deeper than %d levels", KL__YAML_DEPTH);
     }
     attach_node(yaml, node);
     yaml->open[yaml->depth++] = node;

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Deeper nesting is refused: what writes a tree recurses over its levels. */
+enum { KL__YAML_DEPTH = 512 };
+
 typedef enum kl__yaml_kind {
     KL__YAML_SCALAR,
     KL__YAML_SEQUENCE,
@@ -44,7 +47,7 @@ KL__FOR_SIM void kl__yaml_free(kl__yaml *yaml); /* NULL is fine */
 
 /* Reads the next document; `*root` is borrowed until the next call, and NULL at
  * the end of the text. KL_EPARSE with line and column; KL_ETOO_LARGE (nesting
- * over KL_MAX_DEPTH, more than 100 %TAG directives); KL_ENOMEM. */
+ * over KL__YAML_DEPTH, more than 100 %TAG directives); KL_ENOMEM. */
 KL__FOR_SIM kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root,
                                   kl_error *err);
 

@@ -77,11 +77,114 @@ static void log_merging(const kl__processor *processor, kl__buf *names)
     kl__buf_deinit(names);
 }
 
-/* What is special about a transaction. */
+/* What is special about a transaction, and what it is of: one of the two. */
 typedef struct manner {
-    bool is_list;
     bool at_once; /* it does not wait for the distribute lock */
+    const kl__delta_batch *batch;
+    kl__listed *listed; /* a list */
 } manner;
+
+/* The key of the object of a delta; NULL: it has none. */
+static const char *key_of(const kl__delta *delta)
+{
+    if (delta->object != NULL) {
+        return kl_object_key(delta->object);
+    }
+    return delta->is_gone ? delta->unreadable->key : NULL;
+}
+
+/* Makes sure that note_unread_locked cannot fail. */
+static bool reserve_unread_locked(kl__processor *processor, const manner *how)
+{
+    return how->batch == NULL ||
+           how->batch->items[0].type != KL__DELTA_UNREADABLE ||
+           kl__unread_reserve(&processor->unread);
+}
+
+/* After the cache has changed: which objects cannot be read now? */
+static void note_unread_locked(kl__processor *processor, const manner *how)
+{
+    kl__unread *unread = &processor->unread;
+    kl__delta *first = how->batch != NULL ? &how->batch->items[0] : NULL;
+
+    if (first == NULL) {
+        kl__unread_replace(unread, &how->listed->unreadable);
+        return;
+    }
+    if (first->unreadable != NULL && !first->is_gone) {
+        kl__unread_put(unread, first->unreadable);
+        first->unreadable = NULL;
+        return;
+    }
+    for (size_t i = 0; kl__unread_count(unread) > 0 && i < how->batch->count;
+         i++) {
+        const char *key = key_of(&how->batch->items[i]);
+
+        if (key != NULL) {
+            kl__unread_forget(unread, key);
+        }
+    }
+}
+
+/* Pushes an error for each object that cannot be read and that the listener
+ * does not know of. False: out of memory; it is tried again later. */
+static bool push_unread_locked(kl__processor *processor, kl_registration *each)
+{
+    const kl__unreadable *at =
+        kl__unread_after(&processor->unread, each->told_unread);
+
+    for (; at != NULL; at = kl__unread_next(&processor->unread, at)) {
+        kl_error error;
+
+        kl__unreadable_error(at, &error);
+        if (kl__listener_error(&each->listener, &error) != KL_OK) {
+            processor->error_due_ms =
+                kl__clock_now(processor->clock) + RETRY_MS;
+            return false;
+        }
+        each->told_unread = at->number;
+    }
+    return true;
+}
+
+/* Appends to `names` what no listener was told, for the log. */
+static void tell_unread_locked(kl__processor *processor, kl__buf *unheard)
+{
+    bool is_wanted = false;
+    const kl__unreadable *at;
+
+    if (kl__unread_count(&processor->unread) == 0) {
+        return;
+    }
+    for (kl_registration *each = first_locked(processor); each != NULL;
+         each = next_locked(processor, each)) {
+        if (each->wants_errors) {
+            is_wanted = true;
+            (void)push_unread_locked(processor, each);
+        }
+    }
+    at = kl__unread_after(&processor->unread, processor->logged_unread);
+    for (; at != NULL; at = kl__unread_next(&processor->unread, at)) {
+        processor->logged_unread = at->number;
+        if (!is_wanted) {
+            kl__buf_printf(unheard, "%s\n", at->why);
+        }
+    }
+}
+
+static void log_unheard(const kl__processor *processor, kl__buf *unheard)
+{
+    const char *at = unheard->bytes;
+
+    while (at != NULL && *at != '\0') {
+        const char *end = strchr(at, '\n');
+
+        kl_log(KL_LOG_WARN, "informer %s: %.*s", processor->name,
+               (int)(end - at), at);
+        at = end + 1;
+    }
+    kl__buf_deinit(unheard);
+}
 
 /* Changes the cache and pushes to the listeners. False: an index was added
  * meanwhile; the caller refreshes the transaction and tries again. */
@@ -92,7 +195,7 @@ static bool commit_locked(kl__processor *processor,
     if (!kl__transaction_commit(transaction)) {
         return false;
     }
-    if (how->is_list) {
+    if (how->listed != NULL) {
         /* Before the events: a handler that gets one may ask for the number. */
         kl__health_changed(processor->health, true);
     }
@@ -134,8 +237,9 @@ static kl_code try_transaction(kl__processor *processor,
                                bool *is_done)
 {
     const kl__change_list *changes = kl__transaction_changes(transaction);
-    bool is_first = how->is_list && !kl__health_has_synced(processor->health);
-    kl__buf merging = {0};
+    bool is_first =
+        how->listed != NULL && !kl__health_has_synced(processor->health);
+    kl__buf merging = {0}, unheard = {0};
     kl_code code = KL_OK;
 
     if (!lock_distribute(processor, how)) {
@@ -143,17 +247,23 @@ static kl_code try_transaction(kl__processor *processor,
     }
     if (processor->is_closed) {
         code = KL_ECLOSED;
-    } else if (!reserve_locked(processor, changes->count)) {
+    } else if (!reserve_locked(processor, changes->count) ||
+               !reserve_unread_locked(processor, how)) {
         code = KL_ENOMEM;
     } else if (is_first) {
         *is_done = commit_first_locked(processor, transaction, &merging);
     } else {
         *is_done = commit_locked(processor, transaction, how, &merging);
     }
+    if (*is_done) {
+        note_unread_locked(processor, how);
+        tell_unread_locked(processor, &unheard);
+    }
     free_spares_locked(processor);
     kl__mutex_unlock(&processor->distribute);
     log_merging(processor, &merging);
-    if (*is_done && !how->is_list) {
+    log_unheard(processor, &unheard);
+    if (*is_done && how->listed == NULL) {
         kl__health_changed(processor->health, false);
     }
     return code;
@@ -181,7 +291,7 @@ kl_code kl__processor_apply(kl__processor *processor,
 {
     return run_transaction(processor,
                            kl__indexer_prepare(processor->indexer, batch),
-                           &(manner){0});
+                           &(manner){.batch = batch});
 }
 
 kl_code kl__processor_apply_now(kl__processor *processor,
@@ -189,16 +299,16 @@ kl_code kl__processor_apply_now(kl__processor *processor,
 {
     return run_transaction(processor,
                            kl__indexer_prepare(processor->indexer, batch),
-                           &(manner){.at_once = true});
+                           &(manner){.at_once = true, .batch = batch});
 }
 
-kl_code kl__processor_replace(kl__processor *processor,
-                              const kl_object_list *list, const char *version)
+kl_code kl__processor_replace(kl__processor *processor, kl__listed *listed,
+                              const char *version)
 {
     return run_transaction(
         processor,
-        kl__indexer_prepare_replace(processor->indexer, list, version),
-        &(manner){.is_list = true});
+        kl__indexer_prepare_replace(processor->indexer, listed, version),
+        &(manner){.listed = listed});
 }
 
 /* Pushes the error of number told_error to the listeners that want errors and
@@ -257,6 +367,12 @@ static void resend_error_locked(kl__processor *processor)
     processor->error_due_ms = -1;
     if (number != 0 && number == processor->told_error) {
         (void)send_error_locked(processor, &error);
+    }
+    for (kl_registration *each = first_locked(processor); each != NULL;
+         each = next_locked(processor, each)) {
+        if (each->wants_errors && !push_unread_locked(processor, each)) {
+            return;
+        }
     }
 }
 
@@ -357,4 +473,25 @@ int64_t kl__processor_next_resync(kl__processor *processor)
     }
     kl__mutex_unlock(&processor->distribute);
     return next;
+}
+
+kl_code kl__processor_unreadable(kl__processor *processor,
+                                 kl_unreadable_list *list)
+{
+    kl_code code;
+
+    kl__mutex_lock(&processor->distribute);
+    code = kl__unread_list(&processor->unread, processor->indexer, list);
+    kl__mutex_unlock(&processor->distribute);
+    return code;
+}
+
+size_t kl__processor_unreadable_count(kl__processor *processor)
+{
+    size_t count;
+
+    kl__mutex_lock(&processor->distribute);
+    count = kl__unread_count(&processor->unread);
+    kl__mutex_unlock(&processor->distribute);
+    return count;
 }

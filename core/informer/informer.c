@@ -397,6 +397,21 @@ void kl_informer_status_get(const kl_informer *informer,
     (void)is_forked(informer, &status->error);
 }
 
+kl_code kl_informer_unreadable(const kl_informer *informer,
+                               kl_unreadable_list *list, kl_error *err)
+{
+    kl_code code = KL_EFORKED;
+
+    *list = (kl_unreadable_list){0};
+    if (!is_forked(informer, err)) {
+        code = kl__processor_unreadable(
+            kl__shared_informer_processor(shared_of(informer)), list);
+    }
+    return code == KL_ENOMEM
+               ? kl_error_set(err, code, "out of memory for a list")
+               : code;
+}
+
 /* Refuses an index over fields that are not kept: it would always be empty. */
 static kl_code check_path(const kl_informer *informer, const kl_path *path,
                           kl_error *err)

@@ -41,6 +41,7 @@ kl__processor *kl__processor_new(kl__indexer *indexer, kl__health *health,
     kl__mutex_init(&processor->listeners, KL__RANK_LISTENERS);
     kl__cond_init(&processor->room);
     kl__list_init(&processor->registrations);
+    kl__unread_init(&processor->unread);
     return processor;
 }
 
@@ -58,6 +59,7 @@ void kl__processor_unref(kl__processor *processor)
     kl__cond_deinit(&processor->room);
     kl__mutex_deinit(&processor->listeners);
     kl__mutex_deinit(&processor->distribute);
+    kl__unread_deinit(&processor->unread);
     kl__free(processor->name);
     kl__free(processor);
 }

@@ -40,16 +40,18 @@ kl_code kl__processor_apply(kl__processor *processor,
 kl_code kl__processor_apply_now(kl__processor *processor,
                                 const kl__delta_batch *batch);
 /* The first call applies the initial list: then the informer and its
- * registrations have synced. */
-kl_code kl__processor_replace(kl__processor *processor,
-                              const kl_object_list *list, const char *version);
+ * registrations have synced. On success it takes listed->unreadable out, and
+ * apply what an Unreadable delta has; then it pushes an error for each that
+ * handlers do not know, to each listener that wants errors (else: logs it). */
+kl_code kl__processor_replace(kl__processor *processor, kl__listed *listed,
+                              const char *version);
 /* Pushes an error to each listener that wants errors, once for each number (see
  * kl__health_fail); logs it if none does. A listener for which there is no
  * memory gets it from kl__processor_resync, if the error still stands then. */
 void kl__processor_error(kl__processor *processor, const kl_error *error,
                          uint64_t number);
-/* Pushes the standing error, if any, to listeners that were added after it was
- * pushed. Any thread. */
+/* Pushes the standing error, if any, and an error for each object that cannot
+ * be read, to listeners that were added after they were pushed. Any thread. */
 void kl__processor_error_again(kl__processor *processor);
 /* Pushes the cache, as updates with resync = true, to the listeners whose
  * period is over, and sets their next time. KL_ENOMEM: some listeners, or an
@@ -91,6 +93,12 @@ kl_registration *kl__processor_add(kl__processor *processor,
 /* Removes every registration of `owner` (NULL: all), as kl_registration_remove
  * does. */
 void kl__processor_remove_owner(kl__processor *processor, void *owner);
+
+/* Copies the objects that cannot be read now into `list`, sorted by key, at
+ * most KL_UNREADABLE_MAX; see kl_informer_unreadable. KL_ENOMEM. Any thread. */
+kl_code kl__processor_unreadable(kl__processor *processor,
+                                 kl_unreadable_list *list);
+size_t kl__processor_unreadable_count(kl__processor *processor);
 
 /* The version of the cache that every listener has reached. Any thread. */
 void kl__processor_version(kl__processor *processor, char *buffer, size_t size);

@@ -7,6 +7,7 @@
 
 #include "informer/processor.h"
 #include "informer/registration.h"
+#include "informer/unread.h"
 
 #include <stdatomic.h>
 
@@ -21,15 +22,18 @@ struct kl__processor {
     /*
      * Rank DISTRIBUTE. Held while the indexer changes and the change is pushed,
      * and while a registration takes its snapshot and is added. Guards the
-     * fields below, and next_resync_ms and told_error of each registration.
+     * fields below, and next_resync_ms, told_error and told_unread of each
+     * registration.
      */
     kl__mutex distribute;
     uint64_t joined; /* registrations so far: a registration without a name gets
                         its number */
-    uint64_t told_error;   /* the number of the error that was pushed last */
-    uint64_t logged_error; /* the number of the error that was logged last */
-    int64_t error_due_ms;  /* when to push the error again to listeners for
-                              which there was no memory; -1: never */
+    uint64_t told_error;    /* the number of the error that was pushed last */
+    uint64_t logged_error;  /* the number of the error that was logged last */
+    kl__unread unread;      /* the objects that cannot be read now */
+    uint64_t logged_unread; /* the highest number of them that was logged */
+    int64_t error_due_ms;   /* when to push the error again to listeners for
+                               which there was no memory; -1: never */
 
     /*
      * Rank LISTENERS. The list and is_closed are changed with both mutexes

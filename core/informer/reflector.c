@@ -196,7 +196,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
                                         const char *version)
 {
     bool older = kl__version_is_older(version, kl__reflector_floor(self));
-    kl_object_list list = {0};
+    kl__listed listed = {0};
     kl_error err;
 
     if (older && !self->newest) {
@@ -221,12 +221,12 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
      * the list counted in the status. */
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     kl__stage_finish(stage);
-    kl__stage_take(stage, &list);
+    kl__stage_take(stage, &listed);
     /* Ends the error before a handler can get an object of the list. */
     kl__health_forget(self->options.health);
     kl_error_set(&err,
-                 kl__delta_fifo_replace(self->options.fifo, &list, version, -1,
-                                        self->options.stop),
+                 kl__delta_fifo_replace(self->options.fifo, &listed, version,
+                                        -1, self->options.stop),
                  "out of memory for a list");
     if (err.code != KL_OK) {
         return kl__reflector_fail(

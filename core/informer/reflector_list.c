@@ -55,9 +55,14 @@ static void fill_first_page(const kl__reflector *self, kl__list_params *params)
 static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
 {
     kl_object *object = item->object;
+    kl__unreadable *unreadable = item->unreadable;
 
     item->object = NULL;
+    item->unreadable = NULL;
     list->has_items = true;
+    if (unreadable != NULL) {
+        return kl__stage_put_unreadable(&list->stage, unreadable);
+    }
     if (list->fuzzy && !kl__ahead_note(&self->ahead, object, list->version)) {
         kl_object_unref(object);
         return false;
@@ -65,11 +70,16 @@ static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
     return kl__stage_put(&list->stage, object);
 }
 
+static size_t staged_count(const listing *list)
+{
+    return list->stage.count + list->stage.unreadable.by_key.count;
+}
+
 /* True if this page added no new object: the server knows limits, but no
  * tokens, and sends the first page again and again. */
 static bool is_repeated(const listing *list)
 {
-    return list->has_items && list->stage.count == list->staged;
+    return list->has_items && staged_count(list) == list->staged;
 }
 
 static kl_code end_page(listing *list, kl__item *item, kl_error *err)
@@ -106,7 +116,7 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
 {
     kl__list_watch *source = self->options.source;
 
-    list->staged = list->stage.count;
+    list->staged = staged_count(list);
     list->has_items = false;
     for (;;) {
         kl__item item = {0};
@@ -137,7 +147,8 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
             kl__item_clear(&item);
             return code;
         }
-        if (item.type != KL__ITEM_OBJECT || item.object == NULL) {
+        if (item.type != KL__ITEM_OBJECT ||
+            (item.object == NULL && item.unreadable == NULL)) {
             kl__item_clear(&item);
             return kl_error_set(err, KL_EPARSE, "no list, but something else");
         }

@@ -18,7 +18,8 @@ static bool same_version(const kl_object *a, const kl_object *b)
     return kl_object_resource_version(a)[0] != '\0' &&
            strcmp(kl_object_resource_version(a),
                   kl_object_resource_version(b)) == 0 &&
-           strcmp(kl_object_uid(a), kl_object_uid(b)) == 0;
+           strcmp(kl_object_uid(a), kl_object_uid(b)) == 0 &&
+           strcmp(kl_object_api_version(a), kl_object_api_version(b)) == 0;
 }
 
 /* The cached object if it is the same, else `object` in its packed form. Takes
@@ -86,6 +87,7 @@ bool kl__stage_put(kl__stage *stage, kl_object *object)
 
     object = share_cached(stage, &key, object);
     key.text = kl_object_key(object);
+    kl__unreadables_remove(&stage->unreadable, key.text);
     reserve_ahead(stage, object);
     slot = find_place(stage, &key);
     if (slot != KL__NO_SLOT) {
@@ -104,11 +106,18 @@ bool kl__stage_put(kl__stage *stage, kl_object *object)
     return true;
 }
 
+bool kl__stage_put_unreadable(kl__stage *stage, kl__unreadable *unreadable)
+{
+    kl__stage_remove(stage, unreadable->key);
+    return kl__unreadables_add(&stage->unreadable, unreadable);
+}
+
 void kl__stage_remove(kl__stage *stage, const char *key)
 {
     kl__key hashed = kl__key_of(key);
     uint32_t slot = find_place(stage, &hashed);
 
+    kl__unreadables_remove(&stage->unreadable, key);
     if (slot != KL__NO_SLOT) {
         uintptr_t place = (uintptr_t)stage->places.items[slot];
 
@@ -136,7 +145,7 @@ void kl__stage_finish(kl__stage *stage)
     }
 }
 
-void kl__stage_take(kl__stage *stage, kl_object_list *list)
+void kl__stage_take(kl__stage *stage, kl__listed *listed)
 {
     size_t kept = 0;
 
@@ -145,8 +154,9 @@ void kl__stage_take(kl__stage *stage, kl_object_list *list)
             stage->items[kept++] = stage->items[i];
         }
     }
-    list->items = stage->items;
-    list->count = kept;
+    listed->objects = (kl_object_list){stage->items, kept};
+    listed->unreadable = stage->unreadable;
+    stage->unreadable = (kl__unreadables){0};
     stage->items = NULL;
     stage->count = stage->capacity = 0;
     kl__table_deinit(&stage->places);
@@ -154,13 +164,10 @@ void kl__stage_take(kl__stage *stage, kl_object_list *list)
 
 void kl__stage_clear(kl__stage *stage)
 {
-    kl_object_list list;
+    kl__listed listed;
 
-    kl__stage_take(stage, &list);
-    for (size_t i = 0; i < list.count; i++) {
-        kl_object_unref(list.items[i]);
-    }
-    kl__free(list.items);
+    kl__stage_take(stage, &listed);
+    kl__listed_clear(&listed);
 }
 
 /* True if both are numbers and a > b. */

@@ -19,6 +19,7 @@ typedef struct kl__stage {
     kl__table places; /* index + 1, as a pointer, by the item's key */
     kl__indexer *known; /* borrowed; may be NULL; see kl__stage_put */
     kl__packer *packer; /* borrowed; packs the objects; NULL: they stay plain */
+    kl__unreadables unreadable; /* of the list, too */
     bool by_text; /* compare texts too: after a restore, the same version may be
                      another write */
 } kl__stage;
@@ -32,6 +33,10 @@ typedef struct kl__stage {
  */
 bool kl__stage_put(kl__stage *stage, kl_object *object);
 
+/* Adds an object that cannot be read, in place of one with the same key, and
+ * takes it, also when it fails (false: out of memory). */
+bool kl__stage_put_unreadable(kl__stage *stage, kl__unreadable *unreadable);
+
 /* Removes the object of a key, if there is one. */
 void kl__stage_remove(kl__stage *stage, const char *key);
 
@@ -39,9 +44,9 @@ void kl__stage_remove(kl__stage *stage, const char *key);
  * was a dictionary for them. */
 void kl__stage_finish(kl__stage *stage);
 
-/* Moves all objects into `list` (empty), in the order in which they came; the
+/* Moves all into `listed` (empty), objects in the order in which they came; the
  * stage is empty afterwards. */
-void kl__stage_take(kl__stage *stage, kl_object_list *list);
+void kl__stage_take(kl__stage *stage, kl__listed *listed);
 
 /* Drops everything. */
 void kl__stage_clear(kl__stage *stage);

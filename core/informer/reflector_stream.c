@@ -98,18 +98,21 @@ static verdict judge_silence(kl__reflector *self, int64_t deadline,
 static verdict stage_item(kl__stage *stage, kl__item *item, kl_error *err)
 {
     kl_object *object = item->object;
+    kl__unreadable *unreadable = item->unreadable;
 
     switch (item->type) {
     case KL__ITEM_ADDED:
     case KL__ITEM_MODIFIED:
         item->object = NULL;
-        if (!kl__stage_put(stage, object)) {
+        item->unreadable = NULL;
+        if (!(unreadable != NULL ? kl__stage_put_unreadable(stage, unreadable)
+                                 : kl__stage_put(stage, object))) {
             kl_error_set(err, KL_ENOMEM, "out of memory for a list");
             return FAILED;
         }
         return GOES_ON;
     case KL__ITEM_DELETED:
-        kl__stage_remove(stage, kl_object_key(object));
+        kl__stage_remove(stage, kl__item_key(item));
         return GOES_ON;
     case KL__ITEM_BOOKMARK:
         return item->initial_events_end && item->version[0] != '\0' ? COMPLETE

@@ -54,8 +54,17 @@ static kl__delta_type delta_type_of(const kl__item *item)
 
 static kl_code push_item(kl__reflector *self, kl__item *item)
 {
-    kl_object *object = kl__reflector_keep_young(self, item->object);
+    kl_object *object;
 
+    if (item->unreadable != NULL) {
+        kl__unreadable *unreadable = item->unreadable;
+
+        item->unreadable = NULL;
+        return kl__delta_fifo_unreadable(
+            self->options.fifo, unreadable, item->type == KL__ITEM_DELETED,
+            self->options.stall_ms, self->options.stop);
+    }
+    object = kl__reflector_keep_young(self, item->object);
     item->object = NULL;
     return kl__delta_fifo_push(self->options.fifo, delta_type_of(item), object,
                                self->options.stall_ms, self->options.stop);
@@ -95,8 +104,7 @@ static kl__outcome handle_event(kl__reflector *self, kl__attempt *now,
                      self->version, item->version);
         return KL__WATCH_BACKWARD;
     }
-    if (!kl__ahead_covers(&self->ahead, kl_object_key(item->object),
-                          item->version)) {
+    if (!kl__ahead_covers(&self->ahead, kl__item_key(item), item->version)) {
         /* Ends the error before a handler can get the event. */
         kl__health_forget(self->options.health);
         code = push_item(self, item);

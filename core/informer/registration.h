@@ -41,7 +41,9 @@ struct kl_registration {
     kl__list node; /* in the processor's list while a member; then the caller of
                       kl__registration_exit uses it */
     int64_t next_resync_ms;
-    uint64_t told_error; /* the number of the last error pushed to it */
+    uint64_t told_error;  /* the number of the last error pushed to it */
+    uint64_t told_unread; /* the highest number of an unreadable object that was
+                             pushed to it */
 
     /* Guarded by the listener's mutex. A change to MEMBER, and one from MEMBER
      * or STARTED to REMOVED or DISCARDED, also needs the processor's

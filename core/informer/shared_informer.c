@@ -116,7 +116,7 @@ static kl_code apply_batch(kl__shared_informer *self,
 
     switch (first->type) {
     case KL__DELTA_REPLACED:
-        return kl__processor_replace(self->processor, &first->list,
+        return kl__processor_replace(self->processor, first->listed,
                                      first->version);
     case KL__DELTA_ERROR:
         kl__processor_error(self->processor, first->error, first->number);
@@ -187,7 +187,7 @@ static bool is_first_long_list(const kl__shared_informer *self,
                                const kl__delta_batch *batch)
 {
     return !self->has_trimmed && batch->items[0].type == KL__DELTA_REPLACED &&
-           batch->items[0].list.count >= LONG_LIST;
+           batch->items[0].listed->objects.count >= LONG_LIST;
 }
 
 /* Resyncs what is due, then applies one batch. False: the thread has to end. */
@@ -444,6 +444,7 @@ void kl__shared_informer_status(kl__shared_informer *self,
         kl__health_count_lists(&self->health, &status->lists_held);
     status->objects = kl__indexer_count(self->indexer);
     status->queued = kl__delta_fifo_length(self->fifo);
+    status->unreadable = kl__processor_unreadable_count(self->processor);
     if (self->client != NULL && !kl__reflector_has_answer(self->reflector)) {
         kl__status_plugin(status, self->client);
     }

@@ -101,6 +101,35 @@ const char *kl_cursor_element(const char *value, const char *end, size_t index)
     return NULL;
 }
 
+/* The values of a tree are in memory in the order of the text, names of members
+ * included. */
+const kl_value *kl_cursor_in_tree(const kl_value *value, const char *at,
+                                  const char *wanted)
+{
+    const yyjson_val *found = (const yyjson_val *)value;
+
+    while (at < wanted) {
+        switch (*at) {
+        case '{':
+        case '[':
+            found++;
+            at++;
+            break;
+        case '}':
+        case ']':
+        case ',':
+        case ':':
+            at++;
+            break;
+        default:
+            found++;
+            at = kl_cursor_skip(at, wanted);
+            break;
+        }
+    }
+    return (const kl_value *)found;
+}
+
 const kl_value *kl__cursor_string(const char *bytes, size_t length,
                                   kl_scalar *room)
 {

@@ -110,6 +110,16 @@ static kl_doc *read_tree(char *text, size_t length, yyjson_read_flag flags,
     return doc;
 }
 
+static bool check_depth(const kl__text_shape *shape, size_t most, kl_error *err)
+{
+    if (shape->depth > most) {
+        kl_error_set(err, KL_EPARSE, "JSON nested deeper than %zu levels",
+                     most);
+        return false;
+    }
+    return true;
+}
+
 kl_doc *kl__doc_parse_measured(const char *json, size_t length,
                                const kl__text_shape *shape, kl_error *err)
 {
@@ -117,9 +127,7 @@ kl_doc *kl__doc_parse_measured(const char *json, size_t length,
         kl_error_set(err, KL_EPARSE, "not JSON: the text is empty");
         return NULL;
     }
-    if (shape->depth > KL_MAX_DEPTH) {
-        kl_error_set(err, KL_EPARSE, "JSON nested deeper than %d levels",
-                     KL_MAX_DEPTH);
+    if (!check_depth(shape, KL_MAX_DEPTH, err)) {
         return NULL;
     }
     /* Without YYJSON_READ_INSITU the text is not written to. */
@@ -143,6 +151,16 @@ kl_doc *kl_doc_parse(const char *json, size_t length, kl_error *err)
     kl__text_shape shape = kl__text_measure(json, length);
 
     return kl__doc_parse_measured(json, length, &shape, err);
+}
+
+kl_doc *kl__doc_parse_within(const char *json, size_t length, size_t most,
+                             kl_error *err)
+{
+    kl__text_shape shape = kl__text_measure(json, length);
+
+    return check_depth(&shape, most, err)
+               ? kl__doc_parse_measured(json, length, &shape, err)
+               : NULL;
 }
 
 kl_doc *kl_doc_ref(kl_doc *doc)

@@ -15,6 +15,10 @@
 kl_doc *kl__doc_parse_measured(const char *json, size_t length,
                                const kl__text_shape *shape, kl_error *err);
 
+/* As kl_doc_parse, for a reader that allows fewer levels of nesting. */
+KL__FOR_SIM kl_doc *kl__doc_parse_within(const char *json, size_t length,
+                                         size_t most, kl_error *err);
+
 /* As kl_doc_parse, for the text of an object: its depth was checked when the
  * object was made, and is not checked again. Takes `text`, also when it fails.
  * Four NULs stand behind its `length` bytes; the document keeps its strings in

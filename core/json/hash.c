@@ -40,47 +40,23 @@ static bool is_same_name(const member *a, const member *b)
     return a->length == b->length && memcmp(a->name, b->name, a->length) == 0;
 }
 
-static bool write_canonical(kl_writer *writer, const kl_value *value);
+/* An array or object that is being written: `members` is NULL for an array. */
+typedef struct level {
+    const kl_value *value;
+    kl_value_iter iter;
+    member *members; /* sorted; owned */
+    size_t count;
+    size_t next;
+} level;
 
-/* If a name occurs twice, the last member counts, as it does when the value is
- * copied to a Lua table. */
-static bool write_members(kl_writer *writer, const member *members,
-                          size_t count)
-{
-    bool written = true;
-
-    kl_writer_begin_object(writer);
-    for (size_t i = 0; i < count && written; i++) {
-        if (i + 1 < count && is_same_name(&members[i], &members[i + 1])) {
-            continue;
-        }
-        kl_writer_name(writer, members[i].name, members[i].length);
-        written = write_canonical(writer, members[i].value);
-    }
-    kl_writer_end_object(writer);
-    return written;
-}
-
-static bool write_object(kl_writer *writer, const kl_value *value)
-{
-    size_t count = kl_value_size(value);
-    member *members = kl__calloc(count + 1, sizeof(*members));
-    kl_value_iter iter = {0};
-    const kl_value *name;
-    bool written = members != NULL;
-
-    for (size_t i = 0; i < count && written; i++) {
-        members[i].value = kl_value_next(value, &iter, &name);
-        members[i].name = kl_value_string(name, &members[i].length);
-        members[i].position = i;
-    }
-    if (written) {
-        qsort(members, count, sizeof(*members), compare_members);
-        written = write_members(writer, members, count);
-    }
-    kl__free(members);
-    return written;
-}
+/* The open levels, the innermost last. On the heap: a value may be nested
+ * KL_MAX_DEPTH deep. */
+typedef struct canonical {
+    kl_writer *writer;
+    level *levels;
+    size_t depth;
+    size_t capacity;
+} canonical;
 
 /* Writes a whole number as an integer if it fits 64 bits: LuaJIT has only
  * doubles, so 2^60 from LuaJIT is a real and must hash as the integer does. */
@@ -98,31 +74,126 @@ static void write_real(kl_writer *writer, double number)
     }
 }
 
-/* Recursion is bounded by KL_MAX_DEPTH. False: out of memory. */
-static bool write_canonical(kl_writer *writer, const kl_value *value)
+/* The members of an object, sorted. NULL: out of memory. */
+static member *sort_members(const kl_value *value, size_t count)
 {
+    member *members = kl__calloc(count + 1, sizeof(*members));
     kl_value_iter iter = {0};
-    const kl_value *element;
-    bool written = true;
+    const kl_value *name;
 
+    for (size_t i = 0; i < count && members != NULL; i++) {
+        members[i].value = kl_value_next(value, &iter, &name);
+        members[i].name = kl_value_string(name, &members[i].length);
+        members[i].position = i;
+    }
+    if (members != NULL) {
+        qsort(members, count, sizeof(*members), compare_members);
+    }
+    return members;
+}
+
+/* False: out of memory. */
+static bool begin_level(canonical *self, const kl_value *value)
+{
+    level *added;
+
+    if (self->depth == self->capacity) {
+        size_t capacity = self->capacity * 2 + 16;
+        level *levels = kl__realloc(self->levels, capacity * sizeof(*levels));
+
+        if (levels == NULL) {
+            return false;
+        }
+        self->levels = levels;
+        self->capacity = capacity;
+    }
+    added = &self->levels[self->depth];
+    *added = (level){.value = value, .count = kl_value_size(value)};
+    if (kl_value_type(value) == KL_ARRAY) {
+        kl_writer_begin_array(self->writer);
+    } else {
+        added->members = sort_members(value, added->count);
+        if (added->members == NULL) {
+            return false;
+        }
+        kl_writer_begin_object(self->writer);
+    }
+    self->depth++;
+    return true;
+}
+
+static void end_level(canonical *self)
+{
+    level *ended = &self->levels[--self->depth];
+
+    if (ended->members == NULL) {
+        kl_writer_end_array(self->writer);
+    } else {
+        kl_writer_end_object(self->writer);
+    }
+    kl__free(ended->members);
+}
+
+/* The next value of a level, whose name is written already; NULL: there is
+ * none. If a name occurs twice, the last member counts, as it does for all
+ * readers (kubelua/value.h). */
+static const kl_value *next_value(canonical *self)
+{
+    level *now = &self->levels[self->depth - 1];
+    const member *at;
+
+    if (now->members == NULL) {
+        return kl_value_next(now->value, &now->iter, NULL);
+    }
+    while (
+        now->next + 1 < now->count &&
+        is_same_name(&now->members[now->next], &now->members[now->next + 1])) {
+        now->next++;
+    }
+    if (now->next >= now->count) {
+        return NULL;
+    }
+    at = &now->members[now->next++];
+    kl_writer_name(self->writer, at->name, at->length);
+    return at->value;
+}
+
+/* False: out of memory. */
+static bool write_one(canonical *self, const kl_value *value)
+{
     switch (kl_value_type(value)) {
     case KL_REAL:
-        write_real(writer, kl_value_real(value));
+        write_real(self->writer, kl_value_real(value));
         return true;
     case KL_OBJECT:
-        return write_object(writer, value);
     case KL_ARRAY:
-        kl_writer_begin_array(writer);
-        while (written &&
-               (element = kl_value_next(value, &iter, NULL)) != NULL) {
-            written = write_canonical(writer, element);
-        }
-        kl_writer_end_array(writer);
-        return written;
+        return begin_level(self, value);
     default:
-        kl_writer_value(writer, value);
+        kl_writer_value(self->writer, value);
         return true;
     }
+}
+
+/* False: out of memory. */
+static bool write_canonical(kl_writer *writer, const kl_value *value)
+{
+    canonical self = {.writer = writer};
+    bool written = write_one(&self, value);
+
+    while (written && self.depth > 0) {
+        const kl_value *next = next_value(&self);
+
+        if (next != NULL) {
+            written = write_one(&self, next);
+        } else {
+            end_level(&self);
+        }
+    }
+    while (self.depth > 0) {
+        kl__free(self.levels[--self.depth].members);
+    }
+    kl__free(self.levels);
+    return written;
 }
 
 /* Writes 64 bits of the digest as 14 digits of base 27, the highest first. The

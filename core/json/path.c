@@ -18,6 +18,7 @@ typedef struct parser {
     const char *at;
     char *names; /* where the next name goes */
     kl_path *path;
+    int stars; /* [*] so far */
     kl_error *err;
 } parser;
 
@@ -99,6 +100,9 @@ static kl_code parse_bracket(parser *self)
     kl_code code = KL_OK;
 
     if (*self->at == '*') {
+        if (self->stars++ == KL__PATH_STARS) {
+            return fail_at(self, self->at, "more than 32 [*] in one path");
+        }
         add_step(self, KL__STEP_ALL);
         self->at++;
     } else if (*self->at == '"' || *self->at == '\'') {
@@ -153,7 +157,7 @@ static kl_path *parse_path(const char *text, kl_error *err)
     size_t length = strlen(text);
     size_t steps = most_steps(text) * sizeof(kl__step);
     kl_path *path = kl__malloc(sizeof(*path) + steps + 2 * (length + 1));
-    parser self = {text, text, NULL, path, err};
+    parser self = {.text = text, .at = text, .path = path, .err = err};
 
     if (path == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory compiling a path");
@@ -221,7 +225,7 @@ typedef struct visitor {
     void *context;
 } visitor;
 
-/* Recurses at [*] only, so the depth is at most that of the document. */
+/* Recurses at [*] only, so at most KL__PATH_STARS deep. */
 static kl_code visit_steps(const kl_path *path, size_t from,
                            const kl_value *value, const visitor *to)
 {

@@ -9,6 +9,9 @@
 
 #include <stddef.h>
 
+/* [*] of one path at most: walks recurse at each of them. */
+enum { KL__PATH_STARS = 32 };
+
 typedef enum kl__step_kind {
     KL__STEP_NAME,  /* the member of this name */
     KL__STEP_INDEX, /* the element of this index */

@@ -122,10 +122,16 @@ static kl_code check_bounds(kl__scan *scan, const kl__frame *frame)
         held = scan->rest.length;
         held += scan->is_keeping ? scan->bytes.length - scan->kept : 0;
     }
-    if (held > KL__MAX_FRAME) {
-        return kl_error_set(&scan->error, KL_ETOO_LARGE,
-                            "one object of the stream takes more than %d MB",
-                            KL__MAX_FRAME / (1024 * 1024));
+    if ((held > KL__MAX_FRAME || scan->failure == KL_ETOO_LARGE) &&
+        frame->type == KL__FRAME_MORE && kl__scan_drop(scan)) {
+        return KL_OK;
+    }
+    if (held > KL__MAX_FRAME || scan->dropped > KL__MAX_PASSED) {
+        return kl_error_set(
+            &scan->error, KL_ETOO_LARGE,
+            "one part of the stream takes more than %d MB",
+            (scan->dropped > KL__MAX_PASSED ? KL__MAX_PASSED : KL__MAX_FRAME) /
+                (1024 * 1024));
     }
     return KL_OK;
 }
@@ -162,6 +168,16 @@ kl_code kl__scan_next(kl__scan *scan, kl__frame *frame, kl_error *err)
         free_idle_bytes(scan);
     }
     return KL_OK;
+}
+
+kl_code kl__frame_error(const kl__frame *frame, kl_error *err)
+{
+    if (frame->failure == KL_ETOO_LARGE) {
+        return kl_error_set(err, KL_ETOO_LARGE, "it takes more than %d MB",
+                            KL__MAX_FRAME / (1024 * 1024));
+    }
+    return kl_error_set(err, frame->failure,
+                        "JSON nested deeper than %d levels", KL_MAX_DEPTH);
 }
 
 bool kl__scan_at_boundary(const kl__scan *scan)

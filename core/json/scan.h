@@ -3,13 +3,15 @@
  * chunks of any size: the items of a list, the events of a watch. The reflector
  * thread feeds it the body of a response and makes an object of each frame. It
  * buffers the current frame only. It checks the structure (strings, brackets,
- * depth); the reader of a frame must check that the frame is JSON.
+ * depth); the reader of a frame must check that the frame is JSON. An object
+ * that is too deep or too large is passed by, and the stream goes on.
  */
 #ifndef KL_JSON_SCAN_H
 #define KL_JSON_SCAN_H
 
 #include "base/buf.h"
 #include "json/check.h"
+#include "json/remains.h"
 #include "kubelua/error.h"
 
 #include <stdbool.h>
@@ -24,6 +26,10 @@ typedef enum kl__scan_mode {
  * most 1.5 MB in etcd and 3 MB in a request (docs/KUBERNETES.md#sizes);
  * aggregated API servers may have larger objects. */
 enum { KL__MAX_FRAME = 64 * 1024 * 1024 };
+
+/* An item or event's object up to this size is passed by; a longer one may have
+ * no end. */
+enum { KL__MAX_PASSED = 256 * 1024 * 1024 };
 
 typedef enum kl__frame_type {
     KL__FRAME_MORE,  /* feed more bytes */
@@ -44,7 +50,15 @@ typedef struct kl__frame {
     size_t length;
     size_t spaces;              /* item, event: whitespace outside of strings */
     const kl__outline *outline; /* item, event only */
+    /* Item, event: why the object cannot be read, though the stream goes on.
+     * KL_OK: it may be readable. KL_EPARSE: nested deeper than KL_MAX_DEPTH;
+     * KL_ETOO_LARGE: above KL__MAX_FRAME, and `text` is NULL. */
+    kl_code failure;
+    const kl__remains *remains; /* what it was, after a failure; else NULL */
 } kl__frame;
+
+/* Sets the error of a frame with a failure; returns the failure. */
+kl_code kl__frame_error(const kl__frame *frame, kl_error *err);
 
 typedef struct kl__scan kl__scan;
 
@@ -65,7 +79,8 @@ kl_code kl__scan_feed(kl__scan *scan, const char *bytes, size_t length,
                       kl_error *err);
 
 /* Cuts the next frame. KL_EPARSE: the message says what was found and where.
- * KL_ETOO_LARGE: above KL__MAX_FRAME. KL_ENOMEM. After a failure, every later
+ * KL_ETOO_LARGE: an item or an event's object is above KL__MAX_PASSED, or
+ * another part above KL__MAX_FRAME. KL_ENOMEM. After a failure, every later
  * call fails in the same way. */
 kl_code kl__scan_next(kl__scan *scan, kl__frame *frame, kl_error *err);
 

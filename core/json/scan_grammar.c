@@ -72,7 +72,7 @@ static kl_code begin_key(kl__scan *scan)
         keep_bytes(scan);
     }
     scan->key = (kl__span){scan->at, 0};
-    kl__skip_begin(&scan->skip, '"');
+    kl__skip_begin(&scan->skip, &scan->levels, '"');
     scan->state = KL__IN_KEY;
     return KL_OK;
 }
@@ -106,7 +106,7 @@ static kl_code begin_value(kl__scan *scan, char byte)
         (byte != '{' || scan->object.length > 0)) {
         return fail_with(scan, "an event's object is one object");
     }
-    if (!kl__skip_begin(&scan->skip, byte)) {
+    if (!kl__skip_begin(&scan->skip, &scan->levels, byte)) {
         return fail_expecting(scan);
     }
     if (is_watch && key_is(scan, "object")) {
@@ -140,8 +140,81 @@ static kl_code end_list_member(kl__scan *scan)
     return KL_OK;
 }
 
+/* True while the bytes of an item or an event's object are read. */
+static bool is_in_object(const kl__scan *scan)
+{
+    return scan->state == KL__IN_ITEM ||
+           (scan->state == KL__IN_VALUE && scan->mode == KL__SCAN_WATCH &&
+            key_is(scan, "object"));
+}
+
+/* The offset of the first byte of the item or object that is still there. */
+static size_t object_begin(const kl__scan *scan)
+{
+    return scan->state == KL__IN_ITEM ? scan->kept : scan->value_at;
+}
+
+bool kl__scan_drop(kl__scan *scan)
+{
+    size_t from, length;
+
+    if (!is_in_object(scan)) {
+        return false;
+    }
+    from = object_begin(scan);
+    length = scan->at - from;
+    if (scan->failure != KL_ETOO_LARGE) {
+        scan->failure = KL_ETOO_LARGE;
+        scan->remains = (kl__remains){0};
+        scan->dropped = 0;
+        scan->skip.outline = NULL; /* it needs the bytes */
+    }
+    kl__remains_feed(&scan->remains, scan->bytes.bytes + from, length);
+    scan->bytes.length -= length;
+    memmove(scan->bytes.bytes + from, scan->bytes.bytes + scan->at,
+            scan->bytes.length - from);
+    scan->offset += length;
+    scan->dropped += length;
+    scan->at = from;
+    return scan->dropped <= KL__MAX_PASSED;
+}
+
+/* Notes why the item or object that is complete cannot be read, if so. */
+static void note_failure(kl__scan *scan)
+{
+    size_t from = object_begin(scan);
+
+    if (scan->failure != KL_ETOO_LARGE) {
+        if (!scan->skip.is_too_deep) {
+            return;
+        }
+        scan->failure = KL_EPARSE;
+        scan->remains = (kl__remains){0};
+    }
+    kl__remains_feed(&scan->remains, scan->bytes.bytes + from, scan->at - from);
+}
+
+/* Adds to a frame what note_failure has found. */
+static void put_failure(const kl__scan *scan, kl__frame *frame)
+{
+    if (scan->failure == KL_OK) {
+        return;
+    }
+    frame->failure = scan->failure;
+    frame->remains = &scan->remains;
+    if (scan->failure == KL_ETOO_LARGE) {
+        frame->text = NULL;
+        frame->length = 0;
+    }
+}
+
 static kl_code end_value(kl__scan *scan)
 {
+    if (is_in_object(scan)) {
+        note_failure(scan);
+    } else if (scan->skip.is_too_deep) {
+        return fail_with(scan, "nested too deeply");
+    }
     scan->state = KL__AFTER_VALUE;
     if (scan->mode == KL__SCAN_LIST) {
         return end_list_member(scan);
@@ -179,6 +252,7 @@ static kl_code end_top(kl__scan *scan, kl__frame *frame)
                              .length = scan->object.length,
                              .spaces = scan->spaces,
                              .outline = &scan->outline};
+        put_failure(scan, frame);
         scan->state = KL__BEFORE_TOP;
     }
     scan->is_keeping = false;
@@ -193,6 +267,8 @@ static kl_code begin_top(kl__scan *scan)
     }
     scan->type = (kl__span){0};
     scan->object = (kl__span){0};
+    scan->failure = KL_OK;
+    scan->dropped = 0;
     scan->at++;
     scan->state = KL__BEFORE_FIRST_KEY;
     return KL_OK;
@@ -201,8 +277,10 @@ static kl_code begin_top(kl__scan *scan)
 static kl_code begin_item(kl__scan *scan)
 {
     keep_bytes(scan);
-    kl__skip_begin(&scan->skip, '{');
+    kl__skip_begin(&scan->skip, &scan->levels, '{');
     kl__skip_outline(&scan->skip, &scan->outline);
+    scan->failure = KL_OK;
+    scan->dropped = 0;
     scan->state = KL__IN_ITEM;
     return KL_OK;
 }
@@ -268,11 +346,13 @@ static kl_code end_skip(kl__scan *scan, kl__frame *frame)
         scan->state = KL__BEFORE_COLON;
         return KL_OK;
     }
+    note_failure(scan);
     *frame = (kl__frame){.type = KL__FRAME_ITEM,
                          .text = scan->bytes.bytes + scan->kept,
                          .length = scan->at - scan->kept,
                          .spaces = scan->skip.spaces,
                          .outline = &scan->outline};
+    put_failure(scan, frame);
     scan->is_keeping = false;
     scan->state = KL__AFTER_ITEM;
     return KL_OK;
@@ -291,8 +371,6 @@ static kl_code run_skip(kl__scan *scan, kl__frame *frame)
         return end_skip(scan, frame);
     case KL__SKIP_MISMATCH:
         return fail_with(scan, "a bracket that closes another one");
-    case KL__SKIP_TOO_DEEP:
-        return fail_with(scan, "nested too deeply");
     default:
         return KL_OK;
     }

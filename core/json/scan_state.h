@@ -37,7 +37,8 @@ typedef struct kl__span {
 struct kl__scan {
     kl__scan_mode mode;
     kl__scan_state state;
-    kl__skip skip;       /* finds the end of the current key, value or item */
+    kl__skip skip; /* finds the end of the current key, value or item */
+    kl__skip_levels levels; /* of `skip` */
     kl__outline outline; /* of the last item, or of the last event's object */
 
     kl__buf bytes;
@@ -52,13 +53,21 @@ struct kl__scan {
     kl__span type;   /* the type of a watch event, without the quotes */
     kl__span object; /* the object of a watch event */
     size_t spaces;   /* bytes of whitespace in `object` */
-    kl__buf rest;    /* a list's members except the items */
+    kl_code failure; /* of the item or object; see kl__frame */
+    size_t dropped;  /* bytes of it that are not kept any more */
+    kl__remains remains;
+    kl__buf rest; /* a list's members except the items */
     bool has_items;
 
     kl_error error; /* code KL_OK until the stream is invalid */
     char head[KL__SCAN_HEAD];
     size_t head_length;
 };
+
+/* Drops the bytes of the item or object that is being cut, which is too large.
+ * False: another member is, and its bytes are needed; or too many were
+ * dropped. */
+bool kl__scan_drop(kl__scan *scan);
 
 /* Consumes the next byte, or what is available of a key, value or item. The
  * caller makes sure that there is a byte. Fills `frame` when a frame is

@@ -9,6 +9,11 @@
 #include "json/cursor.h"
 #include "json/path.h"
 
+/* The paths are followed together for so many steps, which bounds the
+ * recursion, and one by one from there: no object that is not made to be deep
+ * has as many levels. */
+enum { TOGETHER = 64 };
+
 typedef struct seeker {
     const kl__search *search;
     const char *end;
@@ -89,15 +94,57 @@ static const char *leave_part(const seeker *self, const level *at)
     return kl__cursor_leave(behind, self->end);
 }
 
+/* Follows one path, of which `depth` steps lead to the value. Recurses at [*]
+ * only. */
+static void follow(seeker *self, size_t i, size_t depth, const char *value)
+{
+    const kl__search *search = self->search;
+    const kl_path *path = search->paths[i];
+    uint64_t bit = UINT64_C(1) << i;
+    kl_cursor part;
+
+    for (; depth < path->count && value != NULL; depth++) {
+        const kl__step *step = &path->steps[depth];
+
+        if (step->kind == KL__STEP_NAME) {
+            value =
+                kl_cursor_member(value, self->end, step->name, step->length);
+        } else if (step->kind == KL__STEP_INDEX) {
+            value = kl_cursor_element(value, self->end, step->index);
+        } else {
+            kl_cursor_begin(&part, value, self->end);
+            while ((self->wanted & bit) != 0 && kl_cursor_next(&part)) {
+                follow(self, i, depth + 1, part.value);
+            }
+            return;
+        }
+    }
+    if (value != NULL) {
+        report(self, value, depth, bit);
+    }
+}
+
+/* Follows the paths of `set` one by one. */
+static void follow_each(seeker *self, const char *value, size_t depth,
+                        uint64_t set)
+{
+    for (uint64_t left = set; left != 0; left &= left - 1) {
+        follow(self, (size_t)__builtin_ctzll(left), depth, value);
+    }
+}
+
 /* Follows the paths of `set`, of which `depth` steps lead to the value. Returns
- * the end of the value, or NULL if it was not walked over. The recursion is at
- * most as deep as the document and the longest path. */
+ * the end of the value, or NULL if it was not walked over. */
 static const char *visit(seeker *self, const char *value, size_t depth,
                          uint64_t set)
 {
     level at = {.depth = depth, .set = report(self, value, depth, set)};
 
     if (at.set == 0 || (*value != '{' && *value != '[')) {
+        return NULL;
+    }
+    if (depth == TOGETHER) {
+        follow_each(self, value, depth, at.set);
         return NULL;
     }
     kl_cursor_begin(&at.part, value, self->end);

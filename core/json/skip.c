@@ -12,8 +12,10 @@
 
 #include <string.h>
 
-bool kl__skip_begin(kl__skip *skip, char first)
+bool kl__skip_begin(kl__skip *skip, kl__skip_levels *below, char first)
 {
+    skip->below = below;
+    skip->is_too_deep = false;
     skip->depth = 0;
     skip->spaces = 0;
     skip->top = 0;

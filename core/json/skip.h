@@ -13,11 +13,10 @@
 #include <stdint.h>
 
 typedef enum kl__skip_result {
-    KL__SKIP_MORE,     /* the value goes on; call again with the bytes from
-                        * *at on and more bytes behind them */
-    KL__SKIP_DONE,     /* *at is behind the value's last byte */
-    KL__SKIP_MISMATCH, /* *at closes a bracket of the other kind */
-    KL__SKIP_TOO_DEEP  /* *at opens a bracket deeper than KL_MAX_DEPTH */
+    KL__SKIP_MORE,    /* the value goes on; call again with the bytes from
+                       * *at on and more bytes behind them */
+    KL__SKIP_DONE,    /* *at is behind the value's last byte */
+    KL__SKIP_MISMATCH /* *at closes a bracket of the other kind */
 } kl__skip_result;
 
 /* The instructions that read blocks of 64 bytes. All find the same. */
@@ -28,6 +27,12 @@ typedef enum kl__skip_way {
     KL__SKIP_AVX512
 } kl__skip_way;
 
+/* The kinds of open brackets that are further out than the innermost 64. Apart
+ * from kl__skip, which is copied for each run. Needs no initial value. */
+typedef struct kl__skip_levels {
+    uint64_t words[(KL_MAX_DEPTH + 63) / 64];
+} kl__skip_levels;
+
 typedef struct kl__skip {
     size_t depth;  /* open brackets */
     size_t spaces; /* bytes of whitespace outside of strings */
@@ -35,10 +40,13 @@ typedef struct kl__skip {
     bool is_escaped;  /* the last byte was a backslash that escapes the next */
     bool is_scalar;   /* a number or word: no byte marks its end */
     bool in_metadata; /* bracket 1 is the value of the member "metadata" */
+    /* Some bracket is deeper than KL_MAX_DEPTH. Of these only the number is
+     * kept: a bracket that closes another kind is not found among them. */
+    bool is_too_deep;
     /* The kinds of the open brackets, 1: brace. Bit 0 of `top` is the innermost
      * one; `below` has those that are further out than 64. */
     uint64_t top;
-    uint64_t below[KL_MAX_DEPTH / 64 - 1];
+    kl__skip_levels *below;
     kl__skip_way way; /* KL__SKIP_BEST; specs set another one */
 
     kl__outline *outline; /* to fill; NULL: none, or the check gave up */
@@ -46,9 +54,9 @@ typedef struct kl__skip {
     size_t taken; /* bytes of the value so far; only with an outline */
 } kl__skip;
 
-/* `first` is the first byte of a value; kl__skip_run must get it, too. False:
- * no JSON value begins with this byte. */
-bool kl__skip_begin(kl__skip *skip, char first);
+/* `first` is the first byte of a value; kl__skip_run must get it, too. Borrows
+ * `below` until the value ends. False: no JSON value begins with this byte. */
+bool kl__skip_begin(kl__skip *skip, kl__skip_levels *below, char first);
 
 /* Call after kl__skip_begin with '{': the following runs also fill `outline`.
  * While they do, a run may leave up to 63 bytes for the next run, and the bytes

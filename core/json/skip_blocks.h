@@ -11,23 +11,24 @@
  * is opened. */
 static inline void kl__skip_bury(kl__skip *skip)
 {
-    uint64_t *word = &skip->below[skip->depth / 64 - 1];
+    uint64_t *word = &skip->below->words[skip->depth / 64 - 1];
     uint64_t bit = UINT64_C(1) << (skip->depth % 64);
 
     *word = (skip->top >> 63) != 0 ? *word | bit : *word & ~bit;
 }
 
-static inline bool kl__skip_open(kl__skip *skip, bool is_brace)
+static inline void kl__skip_open(kl__skip *skip, bool is_brace)
 {
-    if (skip->depth == KL_MAX_DEPTH) {
-        return false;
-    }
     if (skip->depth >= 64) {
+        if (skip->depth >= KL_MAX_DEPTH) {
+            skip->is_too_deep = true;
+            skip->depth++;
+            return;
+        }
         kl__skip_bury(skip);
     }
     skip->top = skip->top * 2 + (is_brace ? 1 : 0);
     skip->depth++;
-    return true;
 }
 
 /* True if the innermost open bracket is a brace. */
@@ -38,13 +39,17 @@ static inline bool kl__skip_in_brace(const kl__skip *skip)
 
 static inline bool kl__skip_close(kl__skip *skip, bool is_brace)
 {
+    if (skip->depth > KL_MAX_DEPTH) {
+        skip->depth--;
+        return true;
+    }
     if (is_brace != kl__skip_in_brace(skip)) {
         return false;
     }
     skip->depth--;
     skip->top >>= 1;
     if (skip->depth >= 64) {
-        uint64_t word = skip->below[skip->depth / 64 - 1];
+        uint64_t word = skip->below->words[skip->depth / 64 - 1];
 
         skip->top |= (word >> (skip->depth % 64) & 1) << 63;
     }
@@ -57,8 +62,8 @@ static inline kl__skip_result kl__skip_bracket(kl__skip *skip, bool is_open,
                                                bool is_brace)
 {
     if (is_open) {
-        return kl__skip_open(skip, is_brace) ? KL__SKIP_MORE
-                                             : KL__SKIP_TOO_DEEP;
+        kl__skip_open(skip, is_brace);
+        return KL__SKIP_MORE;
     }
     if (!kl__skip_close(skip, is_brace)) {
         return KL__SKIP_MISMATCH;

@@ -12,19 +12,30 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define QUOTE_OF(number) #number
+#define TEXT_OF(number) QUOTE_OF(number)
 
 struct kl_writer {
     kl__buf out;
     size_t depth;
-    uint64_t objects[KL_MAX_DEPTH / 64]; /* bit i: level i is an object */
     bool is_named;    /* a member's name was written, its value not yet */
     bool is_whole;    /* the outermost value is complete */
     kl_error failure; /* the first failure; code KL_OK: none */
+    /* Bit i: level i is an object. Last, as it has no initial value. */
+    uint64_t objects[(KL_MAX_DEPTH + 63) / 64];
 };
 
 kl_writer *kl_writer_new(void)
 {
-    return kl__calloc(1, sizeof(kl_writer));
+    kl_writer *writer = kl__malloc(sizeof(*writer));
+
+    if (writer != NULL) {
+        memset(writer, 0, offsetof(kl_writer, objects));
+    }
+    return writer;
 }
 
 void kl_writer_free(kl_writer *writer)
@@ -108,7 +119,8 @@ static void begin_level(kl_writer *writer, char bracket)
         return;
     }
     if (writer->depth == KL_MAX_DEPTH) {
-        fail_write(writer, "nested deeper than 512 levels");
+        fail_write(writer,
+                   "nested deeper than " TEXT_OF(KL_MAX_DEPTH) " levels");
         return;
     }
     word = &writer->objects[writer->depth / 64];

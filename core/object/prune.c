@@ -58,6 +58,11 @@ static kl_code check_path(const kl_path *path, bool is_drop, kl_error *err)
                             "%s: a path begins with a field, as in spec.%s",
                             is_drop ? "drop" : "keep", text);
     }
+    if (path->count > KL__PRUNE_STEPS) {
+        return kl_error_set(err, KL_EINVAL,
+                            "%s: %.40s... has more than %d steps",
+                            is_drop ? "drop" : "keep", text, KL__PRUNE_STEPS);
+    }
     for (size_t i = 0; i < path->count; i++) {
         if (path->steps[i].kind == KL__STEP_INDEX) {
             return kl_error_set(err, KL_EINVAL,

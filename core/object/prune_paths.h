@@ -11,6 +11,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+/* Steps of one path at most: kl__prune_text recurses at each of them. */
+enum { KL__PRUNE_STEPS = 64 };
+
 typedef struct kl__paths {
     kl_path *items[KL__PRUNE_MAX]; /* sorted by text, each once */
     size_t count;

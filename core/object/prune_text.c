@@ -173,6 +173,7 @@ static bool skip_string(cutter *self)
 
 static bool skip_value(cutter *self)
 {
+    kl__skip_levels levels;
     kl__skip skip;
 
     if (self->at == self->end) {
@@ -182,7 +183,7 @@ static bool skip_value(cutter *self)
         return skip_string(self);
     }
     if (*self->at == '{' || *self->at == '[') {
-        return kl__skip_begin(&skip, *self->at) &&
+        return kl__skip_begin(&skip, &levels, *self->at) &&
                kl__skip_run(&skip, &self->at, self->end) == KL__SKIP_DONE;
     }
     while (self->at < self->end && strchr(",]} \n\t\r", *self->at) == NULL) {
@@ -257,7 +258,7 @@ static bool copy_parts(cutter *self, const place *at, char closing)
 }
 
 /* Copies a value. The recursion is at most as deep as the longest path has
- * steps. */
+ * steps: KL__PRUNE_STEPS. */
 static bool copy_value(cutter *self, const place *at)
 {
     const char *begin = self->at;

@@ -4,6 +4,8 @@
 #include "object/resource.h"
 
 #include "base/mem.h"
+
+#include <string.h>
 #include "base/str.h"
 
 void kl__resource_clear(kl__resource *resource)
@@ -79,4 +81,17 @@ kl_code kl__scope_error(const char *plural, const char *kind, kl_error *err)
     return kl_error_set(err, KL_EINVAL,
                         "%s (%s) have no namespace: leave `namespace` out",
                         plural, kind);
+}
+
+bool kl__is_bare_list(const kl_value *root)
+{
+    const char list[] = "List";
+    size_t end = sizeof(list) - 1, length = 0;
+    const char *kind = kl_value_string(kl_value_get(root, "kind"), &length);
+
+    return kind != NULL && length > end &&
+           memcmp(kind + length - end, list, end) == 0 &&
+           kl_value_get(root, "items") == NULL &&
+           kl_value_type(kl_value_get(root, "apiVersion")) == KL_STRING &&
+           kl_value_type(kl_value_get(root, "metadata")) == KL_OBJECT;
 }

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "kubelua/error.h"
+#include "kubelua/value.h"
 
 #include <stdbool.h>
 
@@ -31,6 +32,12 @@ void kl__resource_api_version(const kl__resource *resource, kl__buf *out);
  * percent-encoded. */
 void kl__resource_path(const kl__resource *resource, const char *name_space,
                        kl__buf *out);
+
+/* True if `root` is a list of no items that lacks the member "items": servers
+ * of 1.30 leave it out of some (docs/KUBERNETES.md#list-without-items). Its
+ * kind has to say that it is a list: other JSON must not be taken for an empty
+ * one. */
+bool kl__is_bare_list(const kl_value *root);
 
 /* The error for a namespace given for a kind without namespaces: KL_EINVAL. */
 kl_code kl__scope_error(const char *plural, const char *kind, kl_error *err);

@@ -1,5 +1,16 @@
 -- informer:status() of an informer of several namespaces: computed from the status of each.
 
+---An object of the server that cannot be read.
+---@class kubelua.UnreadableObject
+---@field key string "namespace/name"
+---@field why string
+---@field cached boolean the cache has its former state
+
+---All of them that there are now: an array of the first 100 by key.
+---@class kubelua.UnreadableObjects
+---@field count integer how many there are
+---@field [integer] kubelua.UnreadableObject
+
 ---What informer:status returns; times are in seconds.
 ---@class kubelua.Status
 ---@field state "resolving"|"listing"|"streaming"|"watching"|"backoff"|"stopped"
@@ -13,6 +24,7 @@
 ---@field failures integer
 ---@field objects integer
 ---@field queued integer changes that were read and are not in the cache yet
+---@field unreadable kubelua.UnreadableObjects
 ---@field error? string the failure that has not been overcome yet
 ---@field code? string
 ---@field plugin? string the exec credential plugin that runs now
@@ -35,6 +47,10 @@ local function add_status(all, namespace, status)
         all[name] = (all[name] or 0) + status[name]
     end
     all.has_synced = all.has_synced and status.has_synced
+    for _, each in ipairs(status.unreadable) do
+        all.unreadable[#all.unreadable + 1] = each
+    end
+    all.unreadable.count = all.unreadable.count + status.unreadable.count
     if status.age and (not all.age or status.age > all.age) then
         all.age = status.age
     end
@@ -53,7 +69,7 @@ end
 ---@param parts kubelua.NamespacePart[]
 ---@return kubelua.StatusOfSeveral
 return function(parts)
-    local all = { has_synced = true, retry_in = 0, namespaces = {} }
+    local all = { has_synced = true, retry_in = 0, namespaces = {}, unreadable = { count = 0 } }
     for _, part in ipairs(parts) do
         local status = part.informer:status()
         all.namespaces[part.namespace] = status

@@ -34,10 +34,11 @@ function Client:get(resource, key, options, ...)
     return reading.get(ports.of(self), resource, key, options, ...)
 end
 
----Reads all objects that exist now, in pages.
+---Reads all objects that exist now, in pages. An object that cannot be read is left out, logged,
+---and named by the second result.
 ---@param resource string
 ---@param filter kubelua.ListOptions?
----@return kubelua.Object[]?, string?, string?, number?
+---@return kubelua.Object[]?, kubelua.UnreadableObject[]|string|nil, string?, number?
 function Client:list(resource, filter)
     return reading.list(ports.of(self), resource, filter)
 end

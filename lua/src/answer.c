@@ -44,88 +44,55 @@ static int builtin_kind(lua_State *L)
     return 1;
 }
 
-/* Pushes an object made of the item's JSON. False: pushes nil, message,
- * code. */
-static bool push_item(lua_State *L, const kl_value *item,
-                      const kl_object_options *options)
+static int list_gc(lua_State *L)
 {
-    kl_writer **writer = push_writer_guard(L);
-    kl_object **object;
-    const char *text;
-    size_t length = 0;
-    kl_error err;
+    kl_list_clear(lua_touserdata(L, 1));
+    return 0;
+}
 
-    kl_writer_value(*writer, item);
-    text = kl_writer_finish(*writer, &length, &err);
-    object = push_empty_object(L);
-    /* writer, object */
-    *object =
-        text != NULL ? kl_object_parse(text, length, options, &err) : NULL;
-    lua_remove(L, -2);
-    if (*object == NULL) {
+/* Charges the objects of the array on top of the stack. */
+static void charge_objects(lua_State *L)
+{
+    int count = (int)lua_rawlen(L, -1);
+
+    for (int i = 1; i <= count; i++) {
+        whole *each;
+
+        lua_rawgeti(L, -1, i);
+        each = lua_touserdata(L, -1);
+        account_charge(L, each, kl_object_bytes(each->object));
         lua_pop(L, 1);
-        push_error(L, &err);
-        return false;
     }
-    account_charge(L, lua_touserdata(L, -1), kl_object_bytes(*object));
-    return true;
 }
 
-static const char *text_at(const kl_value *object, const char *name)
-{
-    const kl_value *value = kl_value_get(object, name);
-
-    return kl_value_type(value) == KL_STRING ? kl_value_string(value, NULL)
-                                             : "";
-}
-
-static int refuse_list(lua_State *L, const kl_value *root)
-{
-    kl_error err;
-    const char *kind =
-        kl_value_type(root) == KL_OBJECT ? text_at(root, "kind") : "";
-
-    kl_error_set(&err, KL_EPARSE,
-                 "a list was asked for, and the server answered with %s%.60s",
-                 kind[0] != '\0' ? "kind " : "other JSON", kind);
-    return push_error(L, &err);
-}
-
-/* core.list(text, api_version, kind): an array of the list's objects, and
- * the token of its next page ("": this is the last page); or nil, message,
- * code. Items of a list have no apiVersion and no kind, so the arguments
- * give them. */
+/* core.list(text, api_version, kind): an array of the list's objects, the token
+ * of its next page ("": this is the last page), and an array of what cannot be
+ * read, nil if there is nothing; or nil, message, code. Items of a list have no
+ * apiVersion and no kind, so the arguments give them. */
 static int parse_list(lua_State *L)
 {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
     kl_object_options options = {.api_version = check_text(L, 2),
                                  .kind = check_text(L, 3)};
-    kl_doc **doc = push_doc_guard(L);
-    const kl_value *root, *items, *item;
-    kl_value_iter iter = {0};
+    kl_list *list = lua_newuserdata(L, sizeof(*list));
     kl_error err;
 
-    *doc = kl_doc_parse(text, length, &err);
-    if (*doc == NULL) {
+    *list = (kl_list){0};
+    luaL_getmetatable(L, "kubelua.page");
+    lua_setmetatable(L, -2);
+    if (kl_list_parse(text, length, &options, list, &err) != KL_OK) {
         return push_error(L, &err);
     }
-    root = kl_doc_root(*doc);
-    items = kl_value_get(root, "items");
-    if (kl_value_type(root) != KL_OBJECT || items == NULL ||
-        (kl_value_type(items) != KL_ARRAY && kl_value_type(items) != KL_NULL) ||
-        strcmp(text_at(root, "kind"), "Table") == 0) {
-        return refuse_list(L, root);
+    push_object_list(L, &list->objects);
+    charge_objects(L);
+    lua_pushstring(L, list->continue_token);
+    if (list->unreadable.count == 0) {
+        return 2;
     }
-    lua_newtable(L); /* .., objects */
-    while ((item = kl_value_next(items, &iter, NULL)) != NULL) {
-        if (!push_item(L, item, &options)) {
-            return 3;
-        }
-        lua_rawseti(L, -2, (int)iter.index);
-    }
-    lua_pushstring(L, text_at(kl_value_get(root, "metadata"), "continue"));
-    return 2;
+    lua_newtable(L);
+    push_unreadable(L, &list->unreadable);
+    return 3;
 }
 
 void bind_answer(lua_State *L)
@@ -133,5 +100,8 @@ void bind_answer(lua_State *L)
     static const luaL_Reg functions[] = {
         {"builtin_kind", builtin_kind}, {"list", parse_list}, {NULL, NULL}};
 
+    static const luaL_Reg methods[] = {{"__gc", list_gc}, {NULL, NULL}};
+
     luaL_setfuncs(L, functions, 0);
+    push_type(L, "kubelua.page", methods);
 }

@@ -149,6 +149,11 @@ const kl_value *to_value(lua_State *L, int index);
 
 /* Pushes a userdata whose __gc clears the list in it; returns that list. */
 kl_object_list *push_list_guard(lua_State *L);
+/* The same for a list of objects that cannot be read. */
+kl_unreadable_list *push_unreadable_guard(lua_State *L);
+/* Sets the elements of the table on top of the stack: { key =, why =,
+ * cached = }. */
+void push_unreadable(lua_State *L, const kl_unreadable_list *list);
 
 /* convert.c: JSON to tables and back */
 

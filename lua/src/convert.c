@@ -93,38 +93,139 @@ bool push_scalar(lua_State *L, const kl_value *value)
     }
 }
 
-/* The recursion is bounded: text nested deeper than KL_MAX_DEPTH does not
- * parse. */
+/*
+ * How many levels of tables the Lua stack holds while they are copied or
+ * written. Those of deeper levels wait in a Lua table: a C function of LuaJIT
+ * has 8,000 slots at most. No recursion: a value may have KL_MAX_DEPTH levels.
+ */
+enum { LEVELS = 100 };
+
+/* Reserves two slots, for the memory and the tables of deep levels. */
+static int reserve_slots(lua_State *L)
+{
+    luaL_checkstack(L, 2 * LEVELS + 10, "JSON nested too deep");
+    lua_pushnil(L);
+    lua_pushnil(L);
+    return lua_gettop(L) - 1;
+}
+
+/* Moves the levels into memory for all that are possible; called when LEVELS
+ * are open. */
+static void *make_deep(lua_State *L, int slots, const void *levels, size_t size)
+{
+    void *deep;
+
+    lua_newtable(L);
+    lua_replace(L, slots + 1);
+    deep = lua_newuserdata(L, KL_MAX_DEPTH * size);
+    memcpy(deep, levels, LEVELS * size);
+    lua_replace(L, slots);
+    return deep;
+}
+
+/* An array or object that is being copied. */
+typedef struct copied {
+    const kl_value *value;
+    kl_value_iter iter;
+    bool is_array;
+} copied;
+
+typedef struct copier {
+    copied *levels; /* `few`, or a userdata */
+    size_t depth;
+    int slots; /* index of the userdata, and behind it of the tables that are
+                  not on the stack */
+    copied few[LEVELS];
+} copier;
+
+/* Pushes the table of an array or object, which becomes the innermost level. */
+static void begin_copy(lua_State *L, copier *self, const kl_value *value)
+{
+    bool is_array = kl_value_type(value) == KL_ARRAY;
+    int size = (int)kl_value_size(value);
+
+    if (self->depth == LEVELS && self->levels == self->few) {
+        self->levels = make_deep(L, self->slots, self->few, sizeof(copied));
+    } else if (self->depth == KL_MAX_DEPTH) {
+        luaL_error(L, "JSON nested too deep");
+    }
+    lua_createtable(L, is_array ? size : 0, is_array ? 0 : size);
+    if (is_array) {
+        luaL_getmetatable(L, TYPE_ARRAY);
+        lua_setmetatable(L, -2);
+    }
+    self->levels[self->depth++] =
+        (copied){.value = value, .is_array = is_array};
+}
+
+/* parent: parent, child. Sets the new table as an element of its parent, and
+ * takes the parent off the stack if there are many. */
+static void nest_copy(lua_State *L, copier *self, const kl_value *key,
+                      const kl_value *item)
+{
+    const copied *parent = &self->levels[self->depth - 1];
+    int position = (int)parent->iter.index;
+
+    begin_copy(L, self, item);
+    if (key != NULL) {
+        push_scalar(L, key);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, -4);
+    } else {
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, -3, position);
+    }
+    if (self->depth > LEVELS) {
+        lua_insert(L, -2);
+        lua_rawseti(L, self->slots + 1, (int)self->depth);
+    }
+}
+
+static void end_copy(lua_State *L, copier *self)
+{
+    self->depth--;
+    if (self->depth > 0) { /* of the outermost the table is the result */
+        lua_pop(L, 1);
+        if (self->depth >= LEVELS) {
+            lua_rawgeti(L, self->slots + 1, (int)self->depth + 1);
+        }
+    }
+}
+
 void push_copy(lua_State *L, const kl_value *value)
 {
-    kl_value_iter iter = {0};
-    const kl_value *key, *item;
-    int size = (int)kl_value_size(value);
+    copier self; /* `few` has no initial value */
 
     luaL_checkstack(L, 4, "JSON nested too deep");
     if (push_scalar(L, value)) {
         return;
     }
-    if (kl_value_type(value) == KL_ARRAY) {
-        lua_createtable(L, size, 0);
-        luaL_getmetatable(L, TYPE_ARRAY);
-        lua_setmetatable(L, -2);
-        while ((item = kl_value_next(value, &iter, NULL)) != NULL) {
-            push_copy(L, item);
-            lua_rawseti(L, -2, (int)iter.index);
-        }
-        return;
-    }
-    lua_createtable(L, 0, size);
-    while ((item = kl_value_next(value, &iter, &key)) != NULL) {
-        /* table */
-        push_scalar(L, key);
-        push_copy(L, item);
-        lua_rawset(L, -3);
-    }
-}
+    self.levels = self.few;
+    self.depth = 0;
+    self.slots = reserve_slots(L);
+    begin_copy(L, &self, value);
+    while (self.depth > 0) {
+        copied *now = &self.levels[self.depth - 1];
+        const kl_value *key;
+        const kl_value *item = kl_value_next(now->value, &now->iter, &key);
+        kl_type type = kl_value_type(item);
 
-static void write_value(lua_State *L, kl_writer *writer, int index, int depth);
+        if (item == NULL) {
+            end_copy(L, &self);
+        } else if (type == KL_ARRAY || type == KL_OBJECT) {
+            nest_copy(L, &self, key, item);
+        } else if (key != NULL) {
+            push_scalar(L, key);
+            push_scalar(L, item);
+            lua_rawset(L, -3);
+        } else {
+            push_scalar(L, item);
+            lua_rawseti(L, -2, (int)now->iter.index);
+        }
+    }
+    lua_replace(L, self.slots);
+    lua_settop(L, self.slots);
+}
 
 static void write_lua_number(lua_State *L, kl_writer *writer, int index)
 {
@@ -182,39 +283,6 @@ static lua_Integer array_length(lua_State *L, int index)
     return count > 0 || marked ? length : -1;
 }
 
-static void write_table(lua_State *L, kl_writer *writer, int index, int depth)
-{
-    lua_Integer length = array_length(L, index);
-
-    if (length >= 0) {
-        kl_writer_begin_array(writer);
-        for (lua_Integer i = 1; i <= length; i++) {
-            lua_rawgeti(L, index, (int)i);
-            write_value(L, writer, lua_gettop(L), depth + 1);
-            lua_pop(L, 1);
-        }
-        kl_writer_end_array(writer);
-        return;
-    }
-    kl_writer_begin_object(writer);
-    lua_pushnil(L);
-    while (lua_next(L, index) != 0) {
-        /* key, value */
-        size_t size;
-        const char *name;
-
-        if (lua_type(L, -2) != LUA_TSTRING) {
-            misuse(L, "a JSON object's keys are strings, not %s",
-                   luaL_typename(L, -2));
-        }
-        name = lua_tolstring(L, -2, &size);
-        kl_writer_name(writer, name, size);
-        write_value(L, writer, lua_gettop(L), depth + 1);
-        lua_pop(L, 1);
-    }
-    kl_writer_end_object(writer);
-}
-
 static void write_userdata(lua_State *L, kl_writer *writer, int index)
 {
     const kl_value *value = to_value(L, index);
@@ -228,16 +296,11 @@ static void write_userdata(lua_State *L, kl_writer *writer, int index)
     }
 }
 
-static void write_value(lua_State *L, kl_writer *writer, int index, int depth)
+static void write_scalar(lua_State *L, kl_writer *writer, int index)
 {
     size_t length;
     const char *text;
 
-    luaL_checkstack(L, 6, "table nested too deep");
-    if (depth > KL_MAX_DEPTH) {
-        misuse(L, "a table nested deeper than %d, or within itself",
-               KL_MAX_DEPTH);
-    }
     switch (lua_type(L, index)) {
     case LUA_TBOOLEAN:
         kl_writer_bool(writer, lua_toboolean(L, index));
@@ -249,9 +312,6 @@ static void write_value(lua_State *L, kl_writer *writer, int index, int depth)
         text = lua_tolstring(L, index, &length);
         kl_writer_string(writer, text, length);
         break;
-    case LUA_TTABLE:
-        write_table(L, writer, index, depth);
-        break;
     case LUA_TLIGHTUSERDATA:
         kl_writer_null(writer); /* kubelua.null, cjson.null, ngx.null */
         break;
@@ -261,6 +321,120 @@ static void write_value(lua_State *L, kl_writer *writer, int index, int depth)
     default:
         misuse(L, "a %s has no JSON form", luaL_typename(L, index));
     }
+}
+
+/* A table that is being written. */
+typedef struct written {
+    lua_Integer length; /* -1: an object */
+    lua_Integer at;
+} written;
+
+/* On the stack are the tables of the open levels, each with the key that was
+ * read last behind it (of an array: nil). */
+typedef struct emitter {
+    kl_writer *writer;
+    written *levels; /* `few`, or a userdata */
+    size_t depth;
+    int slots; /* as in a copier */
+    written few[LEVELS];
+} emitter;
+
+/* The table on top of the stack becomes the innermost level. */
+static void begin_table(lua_State *L, emitter *self)
+{
+    lua_Integer length = array_length(L, lua_gettop(L));
+
+    if (self->depth == KL_MAX_DEPTH) {
+        misuse(L, "a table nested deeper than %d, or within itself",
+               KL_MAX_DEPTH);
+    }
+    if (self->depth == LEVELS && self->levels == self->few) {
+        self->levels = make_deep(L, self->slots, self->few, sizeof(written));
+    }
+    if (self->depth >= LEVELS) {
+        /* parent, key, table */
+        lua_insert(L, -3);
+        lua_rawseti(L, self->slots + 1, 2 * (int)self->depth + 1);
+        lua_rawseti(L, self->slots + 1, 2 * (int)self->depth);
+    }
+    self->levels[self->depth++] = (written){.length = length};
+    if (length >= 0) {
+        kl_writer_begin_array(self->writer);
+    } else {
+        kl_writer_begin_object(self->writer);
+    }
+    lua_pushnil(L);
+}
+
+static void end_table(lua_State *L, emitter *self)
+{
+    if (self->levels[--self->depth].length >= 0) {
+        kl_writer_end_array(self->writer);
+        lua_pop(L, 2);
+    } else {
+        kl_writer_end_object(self->writer);
+        lua_pop(L, 1); /* the last lua_next has popped the key */
+    }
+    if (self->depth >= LEVELS) {
+        lua_rawgeti(L, self->slots + 1, 2 * (int)self->depth);
+        lua_rawgeti(L, self->slots + 1, 2 * (int)self->depth + 1);
+    }
+}
+
+/* Pushes the next value of the innermost table, and writes its name; false:
+ * there is none. */
+static bool push_next(lua_State *L, emitter *self)
+{
+    written *now = &self->levels[self->depth - 1];
+    size_t size;
+    const char *name;
+
+    if (now->length >= 0) {
+        if (now->at == now->length) {
+            return false;
+        }
+        lua_rawgeti(L, -2, (int)++now->at);
+        return true;
+    }
+    if (lua_next(L, -2) == 0) {
+        return false;
+    }
+    if (lua_type(L, -2) != LUA_TSTRING) {
+        misuse(L, "a JSON object's keys are strings, not %s",
+               luaL_typename(L, -2));
+    }
+    name = lua_tolstring(L, -2, &size);
+    kl_writer_name(self->writer, name, size);
+    return true;
+}
+
+/* Writes the value on top of the stack, and pops it. */
+static void write_value(lua_State *L, kl_writer *writer)
+{
+    emitter self; /* `few` has no initial value */
+
+    if (!lua_istable(L, -1)) {
+        write_scalar(L, writer, -1);
+        lua_pop(L, 1);
+        return;
+    }
+    self.writer = writer;
+    self.levels = self.few;
+    self.depth = 0;
+    self.slots = reserve_slots(L);
+    lua_pushvalue(L, self.slots - 1);
+    begin_table(L, &self);
+    while (self.depth > 0) {
+        if (!push_next(L, &self)) {
+            end_table(L, &self);
+        } else if (lua_istable(L, -1)) {
+            begin_table(L, &self);
+        } else {
+            write_scalar(L, writer, lua_gettop(L));
+            lua_pop(L, 1);
+        }
+    }
+    lua_settop(L, self.slots - 2);
 }
 
 static int writer_gc(lua_State *L)
@@ -295,7 +469,8 @@ const char *push_json(lua_State *L, int index, size_t *length)
     size_t size;
 
     /* writer */
-    write_value(L, *writer, value, 0);
+    lua_pushvalue(L, value);
+    write_value(L, *writer);
     text = kl_writer_finish(*writer, &size, &err);
     if (text == NULL) {
         misuse(L, "%s", err.message);

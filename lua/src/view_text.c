@@ -140,8 +140,12 @@ bool is_near(const view *self)
     at = owner->text + self->at.offset;
     end = end_of_text(owner);
     most = (size_t)(end - owner->text) / NEAR_SHARE;
-    return (size_t)(kl_cursor_skip(at, end) - at) <=
-           (most < NEAR ? most : NEAR);
+    most = most < NEAR ? most : NEAR;
+    /* Not further than necessary: the part may be megabytes long. */
+    if ((size_t)(end - at) > most + 1) {
+        end = at + most + 1;
+    }
+    return (size_t)(kl_cursor_skip(at, end) - at) <= most;
 }
 
 /* Counts what a search from `from` to `last` has passed by; NULL: something

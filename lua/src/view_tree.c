@@ -21,16 +21,23 @@ static const kl_value *open_whole(lua_State *L, view *self)
     return self->at.value;
 }
 
+/* So many levels are gone down with most of the text skipped, which takes the
+ * longer the more levels there are. */
+enum { LEVELS = 32 };
+
 /* Goes down the tree and its text, in step, to the value that stands at
  * `wanted`. */
 static const kl_value *descend(const kl_value *value, const char *at,
                                const char *end, const char *wanted)
 {
-    while (at != wanted) {
+    for (int levels = 0; at != wanted; levels++) {
         const kl_value *item;
         kl_value_iter iter = {0};
         kl_cursor walk;
 
+        if (levels == LEVELS) {
+            return kl_cursor_in_tree(value, at, wanted);
+        }
         kl_cursor_begin(&walk, at, end);
         do {
             if (!kl_cursor_next(&walk)) {

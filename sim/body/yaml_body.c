@@ -8,7 +8,9 @@
 #include "base/map.h"
 #include "config/yaml_json.h"
 #include "config/yaml_tree.h"
+#include "json/doc.h"
 #include "kubelua/writer.h"
+#include "sim/json/edit.h"
 
 #include <string.h>
 
@@ -61,7 +63,7 @@ static bool is_unique(const kl_value *value)
 static kl_doc *read_json(const char *text, size_t length)
 {
     kl_doc *doc = length > 0 && (*text == '{' || *text == '[')
-                      ? kl_doc_parse(text, length, NULL)
+                      ? kl__doc_parse_within(text, length, KL__NODE_DEPTH, NULL)
                       : NULL;
 
     if (doc != NULL && !is_unique(kl_doc_root(doc))) {
@@ -84,7 +86,9 @@ static kl_doc *read_document(kl__yaml_node *root, kl__buf *twice, kl_error *err)
     }
     if (kl__yaml_write_last(writer, root, twice, err) == KL_OK) {
         json = kl_writer_finish(writer, &length, err);
-        doc = json != NULL ? kl_doc_parse(json, length, err) : NULL;
+        doc = json != NULL
+                  ? kl__doc_parse_within(json, length, KL__NODE_DEPTH, err)
+                  : NULL;
     }
     kl_writer_free(writer);
     return doc;

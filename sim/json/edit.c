@@ -4,6 +4,7 @@
 #include "sim/json/edit.h"
 
 #include "base/mem.h"
+#include "json/doc.h"
 #include "json/yyjson_memory.h"
 
 #include <string.h>
@@ -71,11 +72,11 @@ void kl__edit_set_root(kl__edit *edit, kl__node *root)
 
 static bool is_too_deep(const kl__node *node, kl_error *err)
 {
-    if (kl__node_depth(node) <= KL_MAX_DEPTH) {
+    if (kl__node_depth(node) <= KL__NODE_DEPTH) {
         return false;
     }
     kl_error_set(err, KL_EPARSE, "JSON nested deeper than %d levels",
-                 KL_MAX_DEPTH);
+                 KL__NODE_DEPTH);
     return true;
 }
 
@@ -200,7 +201,7 @@ kl__node *kl__edit_copy(kl__edit *edit, const kl__node *node)
 kl__node *kl__edit_parse(kl__edit *edit, const char *json, size_t length,
                          kl_error *err)
 {
-    kl_doc *doc = kl_doc_parse(json, length, err);
+    kl_doc *doc = kl__doc_parse_within(json, length, KL__NODE_DEPTH, err);
     kl__node *node;
 
     if (doc == NULL) {

@@ -10,6 +10,10 @@
 #include "base/buf.h"
 #include "kubelua/value.h"
 
+/* The simulator's parsers refuse deeper nesting, since what checks, converts
+ * and merges objects recurses over their levels. A real API server: 10,000. */
+enum { KL__NODE_DEPTH = 512 };
+
 typedef struct kl__edit kl__edit;
 typedef struct kl__node kl__node;
 
@@ -25,7 +29,7 @@ void kl__edit_set_root(kl__edit *edit, kl__node *root);
 /* The document as it is now: an immutable copy (one reference for the caller),
  * or its compact JSON, NUL terminated (owned by the caller, freed with
  * kl__free; `length` may be NULL). NULL: KL_ENOMEM, or KL_EPARSE (nested deeper
- * than KL_MAX_DEPTH). */
+ * than KL__NODE_DEPTH). */
 kl_doc *kl__edit_doc(const kl__edit *edit, kl_error *err);
 char *kl__edit_json(const kl__edit *edit, size_t *length, kl_error *err);
 /* The compact JSON of one node; as above. */
@@ -79,7 +83,7 @@ bool kl__node_equal(const kl__node *a, const kl__node *b);
 bool kl__node_equal_but(const kl__node *a, const kl__node *b,
                         const char *const *names);
 /* Levels of objects and arrays: 0 for "a", 1 for [] and {}. Returns
- * KL_MAX_DEPTH + 1 for anything deeper than KL_MAX_DEPTH. */
+ * KL__NODE_DEPTH + 1 for anything deeper than KL__NODE_DEPTH. */
 size_t kl__node_depth(const kl__node *node);
 
 /* A walk through an array or object in order; the caller zeroes it first.

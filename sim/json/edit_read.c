@@ -238,7 +238,7 @@ static size_t depth_within(const kl__node *node, size_t most)
 
 size_t kl__node_depth(const kl__node *node)
 {
-    return depth_within(node, KL_MAX_DEPTH);
+    return depth_within(node, KL__NODE_DEPTH);
 }
 
 /* --- Comparing. ----------------------------------------------------------- */

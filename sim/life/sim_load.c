@@ -9,8 +9,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/url.h"
+#include "json/doc.h"
 #include "kubelua/log.h"
 #include "kubelua/manifest.h"
+#include "sim/json/edit.h"
 #include "sim/life/sim_settle.h"
 #include "sim/store/sim_compose.h"
 
@@ -96,7 +98,7 @@ static kl_code take_document(void *context, const char *json, size_t length,
                              kl_error *err)
 {
     manifest_load *load = context;
-    kl_doc *doc = kl_doc_parse(json, length, err);
+    kl_doc *doc = kl__doc_parse_within(json, length, KL__NODE_DEPTH, err);
     const kl_value *root, *items, *item;
     kl_value_iter iter = {0};
     kl_code code = KL_OK;

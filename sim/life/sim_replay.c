@@ -4,6 +4,8 @@
  * versions stay as they were recorded.
  */
 #include "base/mem.h"
+#include "json/doc.h"
+#include "sim/json/edit.h"
 #include "sim/store/sim_compose.h"
 #include "sim/store/sim_owners.h"
 #include "sim/write/sim_versions.h"
@@ -140,7 +142,7 @@ kl_code kl_sim_replay(kl_sim *sim, kl_sim_change change, const char *json,
     if (kl__check_process(sim->made_in, err) != KL_OK) {
         return KL_EFORKED;
     }
-    doc = kl_doc_parse(json, length, err);
+    doc = kl__doc_parse_within(json, length, KL__NODE_DEPTH, err);
     if (doc == NULL) {
         return err->code;
     }

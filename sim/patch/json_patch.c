@@ -194,7 +194,7 @@ static kl_code deepen_place(patch_job *job, const place *at, size_t depth)
     if (at->level + depth > job->depth) {
         job->depth = at->level + depth;
     }
-    return job->depth <= KL_MAX_DEPTH
+    return job->depth <= KL__NODE_DEPTH
                ? KL_OK
                : refuse_operation(job, "exceeded max depth");
 }
@@ -345,7 +345,7 @@ static kl_code move_value(patch_job *job, kl__node *operation)
          * If this bound is too high, measure. */
         size_t depth = job->depth > level ? job->depth - level : 0;
 
-        if (at.level + depth > KL_MAX_DEPTH) {
+        if (at.level + depth > KL__NODE_DEPTH) {
             job->depth = kl__node_depth(job->root);
             depth = kl__node_depth(value);
             job->steps += MEASURE_STEPS;

@@ -9,7 +9,7 @@
  * err->message explains. No object in the inputs may have a name twice
  * (members.h), except within values of a JSON patch: those objects stay as they
  * are unless a path leads through them. If the inputs are nested at most
- * KL_MAX_DEPTH deep, so is the result.
+ * KL__NODE_DEPTH deep, so is the result.
  */
 #ifndef KL_PATCH_PATCH_H
 #define KL_PATCH_PATCH_H

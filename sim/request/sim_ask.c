@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "sim/body/yaml_body.h"
 #include "http/url.h"
+#include "json/doc.h"
+#include "sim/json/edit.h"
 #include "sim/json/fault.h"
 #include "sim/request/sim_mend.h"
 #include "sim/request/sim_protobuf.h"
@@ -218,7 +220,8 @@ static bool is_yaml(const char *content_type)
 /* Parses JSON, also text that only Go accepts as JSON (sim_mend.h). */
 static kl_doc *parse_json(const kl__sim_ask *ask, kl_error *err)
 {
-    kl_doc *doc = kl_doc_parse(ask->body, ask->body_length, err);
+    kl_doc *doc =
+        kl__doc_parse_within(ask->body, ask->body_length, KL__NODE_DEPTH, err);
     char fault[KL__JSON_FAULT_SIZE];
     kl__buf mended = {0};
 
@@ -228,7 +231,8 @@ static kl_doc *parse_json(const kl__sim_ask *ask, kl_error *err)
     if (kl__json_fault(ask->body, ask->body_length, fault) != NULL) {
         kl_error_set(err, KL_EPARSE, "%s", fault);
     } else if (kl__sim_mend(ask->body, ask->body_length, &mended)) {
-        doc = kl_doc_parse(mended.bytes, mended.length, err);
+        doc = kl__doc_parse_within(mended.bytes, mended.length, KL__NODE_DEPTH,
+                                   err);
     } else if (mended.failed) {
         kl_error_set(err, KL_ENOMEM, "out of memory for a body");
     }

@@ -6,6 +6,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "json/doc.h"
+#include "sim/json/edit.h"
 
 #include <math.h>
 #include <string.h>
@@ -295,7 +297,7 @@ static kl_code take_all(kl__sim_rule *rule, const kl_value *root, kl_error *err)
 
 kl__sim_rule *kl__sim_rule_parse(const char *json, size_t length, kl_error *err)
 {
-    kl_doc *doc = kl_doc_parse(json, length, err);
+    kl_doc *doc = kl__doc_parse_within(json, length, KL__NODE_DEPTH, err);
     kl__sim_rule *rule = doc != NULL ? kl__calloc(1, sizeof(*rule)) : NULL;
 
     if (rule == NULL) {

@@ -386,7 +386,7 @@ static kl_code read_message(decoder *self, const kl__schema *schema, int within,
     kl_code code = KL_OK;
     kl__wire_field read;
 
-    if (++self->depth > KL_MAX_DEPTH / 2) {
+    if (++self->depth > KL__NODE_DEPTH / 2) {
         return kl_error_set(self->err, KL_EPARSE, "proto: nested too deep");
     }
     while (code == KL_OK && !kl__wire_is_empty(&from.wire)) {

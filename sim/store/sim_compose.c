@@ -135,7 +135,7 @@ static bool is_sorted(const kl__node *object)
 }
 
 /* Sorts the members of all objects in a value. Recursion is at most
- * KL_MAX_DEPTH deep, like the value. */
+ * KL__NODE_DEPTH deep, like the value. */
 static bool sort_members(kl__edit *edit, kl__node *node)
 {
     kl__node_iter iter = {0};

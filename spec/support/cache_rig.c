@@ -47,7 +47,10 @@ kl_code cache_transact_batch(kl__indexer *indexer, const kl__delta_batch *batch,
 kl_code cache_transact_list(kl__indexer *indexer, const kl_object_list *list,
                             const char *version, kl__change_list *changes)
 {
-    return commit(kl__indexer_prepare_replace(indexer, list, version), changes);
+    kl__listed listed = {.objects = *list};
+
+    return commit(kl__indexer_prepare_replace(indexer, &listed, version),
+                  changes);
 }
 
 static void describe(char *text, size_t size, const kl__change_list *changes)

@@ -96,9 +96,11 @@ kl_registration *rig_handle(processor_rig *rig, const kl_handler *handler,
 
 void rig_replace(processor_rig *rig, kl_object_list list, const char *version)
 {
-    assert_int_equal(kl__processor_replace(rig->processor, &list, version),
+    kl__listed listed = {.objects = list};
+
+    assert_int_equal(kl__processor_replace(rig->processor, &listed, version),
                      KL_OK);
-    kl_object_list_clear(&list);
+    kl__listed_clear(&listed);
 }
 
 void rig_apply(processor_rig *rig, kl__delta_type type, kl_object *object)

@@ -66,8 +66,9 @@ static void write_delta(kl__buf *out, const kl__delta *delta)
     switch (delta->type) {
     case KL__DELTA_REPLACED:
         kl__buf_putc(out, '[');
-        for (size_t i = 0; i < delta->list.count; i++) {
-            write_object(out, i > 0 ? " " : "", delta->list.items[i]);
+        for (size_t i = 0; i < delta->listed->objects.count; i++) {
+            write_object(out, i > 0 ? " " : "",
+                         delta->listed->objects.items[i]);
         }
         kl__buf_printf(out, "]=%s", delta->version);
         return;
@@ -79,6 +80,10 @@ static void write_delta(kl__buf *out, const kl__delta *delta)
         return;
     case KL__DELTA_DELETED:
         write_object(out, "-", delta->object);
+        return;
+    case KL__DELTA_UNREADABLE:
+        kl__buf_printf(out, "?%s%s@%s", delta->is_gone ? "-" : "",
+                       delta->unreadable->key, delta->unreadable->version);
         return;
     case KL__DELTA_BOOKMARK:
         kl__buf_printf(out, "^%s", delta->version);

@@ -35,6 +35,12 @@ KL_API const char *kl_cursor_element(const char *value, const char *end,
 KL_API const char *kl_cursor_path(const kl_path *path, const char *value,
                                   const char *end);
 
+/* The value of a tree that stands at `wanted` in the text: the tree was parsed
+ * from the same text, and its `value` stands at `at`, before `wanted` or there.
+ * Reads the bytes between them once, however deep they are nested. */
+KL_API const kl_value *kl_cursor_in_tree(const kl_value *value, const char *at,
+                                         const char *wanted);
+
 enum { KL_CURSOR_PATHS = 64 }; /* paths of one call, at most */
 
 /* Sets found[i] to what kl_cursor_path finds for path i, for `count` paths, 1

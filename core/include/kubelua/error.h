@@ -50,7 +50,8 @@ extern "C" {
     X(KL_ETOO_MANY_REQUESTS, "too_many_requests", "HTTP 429")                  \
     X(KL_EVERSION_AHEAD, "version_ahead", "504: resourceVersion too large")    \
     X(KL_EINTERNAL, "internal", "HTTP 500, or a status of no better name")     \
-    X(KL_EFORKED, "forked", "used in a child of fork()")
+    X(KL_EFORKED, "forked", "used in a child of fork()")                       \
+    X(KL_EUNREADABLE, "unreadable", "one object of a list cannot be read")
 
 typedef enum kl_code {
 #define KL_CODE_ENUM(constant, name, meaning) constant,

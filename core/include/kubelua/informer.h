@@ -244,11 +244,44 @@ typedef struct kl_informer_status {
     char plugin[256];  /* the exec credential plugin that it waits for (the
                           command, cut to fit); "": none */
     int64_t plugin_ms; /* for how long that plugin has been running; else 0 */
+    size_t unreadable; /* objects of the server that cannot be read now: see
+                          kl_informer_unreadable */
 } kl_informer_status;
 
 /* Fills `status` with the informer's state at this moment. Thread-safe. */
 KL_API void kl_informer_status_get(const kl_informer *informer,
                                    kl_informer_status *status);
+
+/* The most objects that kl_informer_unreadable names. */
+#define KL_UNREADABLE_MAX 100
+
+/* An object that cannot be read. */
+typedef struct kl_unreadable {
+    char *key;
+    char *why;      /* "ConfigMap web/x cannot be read: ..." */
+    bool is_cached; /* the cache has its former state */
+} kl_unreadable;
+
+typedef struct kl_unreadable_list {
+    kl_unreadable *items;
+    size_t count;
+} kl_unreadable_list;
+
+/* Frees the strings and the array, zeroes the list. */
+KL_API void kl_unreadable_list_clear(kl_unreadable_list *list);
+
+/*
+ * Fills `list` with the objects of the server that cannot be read now, sorted
+ * by key, KL_UNREADABLE_MAX at most: nested deeper than KL_MAX_DEPTH, over 64
+ * MB, or with text that is no JSON (a lone surrogate, a raw control character,
+ * bad UTF-8). Such an object costs itself only: the list or watch goes on, and
+ * handlers get one error, KL_EUNREADABLE, that names it. The cache keeps its
+ * former state, as it is not gone; it is replaced as soon as it can be read,
+ * and removed (a delete with `unknown`) when the server deletes it or gives its
+ * name to another. KL_ENOMEM. Thread-safe.
+ */
+KL_API kl_code kl_informer_unreadable(const kl_informer *informer,
+                                      kl_unreadable_list *list, kl_error *err);
 
 /* The state's name ("watching"), static. */
 KL_API const char *kl_informer_state_name(kl_informer_state state);

@@ -14,6 +14,7 @@
 #include "kubelua/handler.h"
 #include "kubelua/informer.h"
 #include "kubelua/kind.h"
+#include "kubelua/list.h"
 #include "kubelua/log.h"
 #include "kubelua/manifest.h"
 #include "kubelua/memory.h"

@@ -20,7 +20,7 @@ typedef kl_code (*kl_manifest_fn)(void *context, const char *json,
 /*
  * Reads a text of YAML 1.1 documents as kubectl reads them, or of JSON values;
  * empty documents are skipped. KL_EPARSE with the line, KL_ETOO_LARGE (aliases
- * that multiply, nesting over KL_MAX_DEPTH), KL_ENOMEM, or what `fn` returned.
+ * that multiply, nesting over 512 levels), KL_ENOMEM, or what `fn` returned.
  * Thread-safe.
  */
 KL_API kl_code kl_manifest_each(const char *text, size_t length,

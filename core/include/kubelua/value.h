@@ -31,8 +31,10 @@ typedef enum kl_type {
     KL_OBJECT
 } kl_type;
 
-/* Every parser of the library refuses deeper nesting, as a parse error. */
-#define KL_MAX_DEPTH 512
+/* The parsers of JSON refuse deeper nesting, as a parse error: the bound of
+ * Go's decoder, and so of API servers. Nothing in the library recurses over the
+ * levels of a value. */
+#define KL_MAX_DEPTH 10000
 
 /*
  * Parses one JSON text (RFC 8259, strict UTF-8) of `length` bytes; the bytes
@@ -108,8 +110,8 @@ KL_API kl_code kl_value_hash(const kl_value *value, char out[KL_HASH_SIZE],
 /*
  * Compiles a path: "spec.nodeName", "spec.containers[*].image",
  * "spec.containers[1].image" (counted from 1, as in Lua),
- * "metadata.labels[\"app.kubernetes.io/name\"]". The caller owns it.
- * NULL: KL_EINVAL with the position, KL_ENOMEM. Thread-safe.
+ * "metadata.labels[\"app.kubernetes.io/name\"]". At most 32 [*]. The caller
+ * owns it. NULL: KL_EINVAL with the position, KL_ENOMEM. Thread-safe.
  */
 KL_API kl_path *kl_path_parse(const char *text, kl_error *err);
 

@@ -1,5 +1,6 @@
 -- Reads the answer of a server: JSON, an object, a list; or a refusal with a message and a code.
 local core = require "kubelua.core"
+local log = require "kubelua.log"
 
 local answers = {}
 
@@ -99,22 +100,25 @@ function answers.object(reply, what, kind, keeps_managed_fields)
     return nil, what .. ": " .. tostring(problem), "parse"
 end
 
----The objects of a list, and the token of the next page ("": this is the last one).
+---The objects of a list, the token of the next page ("": this is the last one), and what of it
+---cannot be read (nil: nothing), which is logged.
 ---@param reply kubelua.Reply
 ---@param what string for the message
 ---@param kind kubelua.Kind
----@return kubelua.Object[]?, string?, string?, number?
+---@return kubelua.Object[]?, string?, kubelua.UnreadableObject[]|string|nil, number?
 function answers.list(reply, what, kind)
     local ok, message, code, retry_after = check_success(reply, what)
     if not ok then
         return nil, message, code, retry_after
     end
-    local objects, problem
-    objects, problem, code = core.list(reply.body, kind.api_version, kind.kind)
+    local objects, problem, rest = core.list(reply.body, kind.api_version, kind.kind)
     if not objects then
-        return nil, what .. ": " .. problem, code
+        return nil, what .. ": " .. problem, rest
     end
-    return objects, problem
+    for _, each in ipairs(rest or {}) do
+        log("warn", "%s: %s", what, each.why)
+    end
+    return objects, problem, rest
 end
 
 return answers

@@ -54,7 +54,7 @@ function reading.get(port, resource, ...)
     return nil, message, code, retry_after
 end
 
--- Reads one page. Its second result is the token of the next page.
+-- Reads one page. Its second result is the token of the next page, the third what cannot be read.
 local function read_page(port, target, given, query)
     local reply, message, code, retry_after = ports.read(port,
         { what = "list", query = query, timeout = given.timeout }, target)
@@ -64,34 +64,42 @@ local function read_page(port, target, given, query)
     return answers.list(reply, "list " .. target.kind.plural, target.kind)
 end
 
+local function append(list, more)
+    for _, each in ipairs(more) do
+        list[#list + 1] = each
+    end
+end
+
 -- Reads all pages. If a token has expired meanwhile (410 Gone), the list is read again from the
 -- beginning, in one page, which cannot expire.
 local function read_pages(port, target, given, limit)
     local query = { labelSelector = given.labels, fieldSelector = given.fields, limit = limit }
-    local objects = {}
+    local objects, unreadable = {}, nil
     repeat
-        local page, message, code, retry_after = read_page(port, target, given, query)
-        if not page and code == "gone" and query.continue then
+        local page, message, rest, retry_after = read_page(port, target, given, query)
+        if not page and rest == "gone" and query.continue then
             return read_pages(port, target, given, nil)
         elseif not page then
-            return nil, message, code, retry_after
+            return nil, message, rest, retry_after
         end
         if #objects == 0 then
             objects = page
         else
-            for _, object in ipairs(page) do
-                objects[#objects + 1] = object
-            end
+            append(objects, page)
+        end
+        if rest then
+            unreadable = unreadable or {}
+            append(unreadable, rest)
         end
         query.continue = message ~= "" and message or nil
     until not query.continue
-    return objects
+    return objects, unreadable
 end
 
 ---@param port kubelua.Port
 ---@param resource string
 ---@param filter kubelua.ListOptions?
----@return kubelua.Object[]?, string?, string?, number?
+---@return kubelua.Object[]?, kubelua.UnreadableObject[]|string|nil, string?, number?
 function reading.list(port, resource, filter)
     filter = options.optional("list", filter, LIST)
     local limit = filter.page_size or PAGE

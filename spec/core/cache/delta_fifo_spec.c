@@ -96,14 +96,15 @@ static void a_batch_is_cut_at_its_maximum(void **state)
 static void a_replaced_a_sync_or_an_error_is_a_batch_of_one(void **state)
 {
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
-    kl_object_list list = pod_list(2, pod("a", "1", 1), pod("b", "2", 1));
+    kl__listed list = {.objects =
+                           pod_list(2, pod("a", "1", 1), pod("b", "2", 1))};
     kl_error error = {.code = KL_EFORBIDDEN, .message = "no"};
 
     (void)state;
     add(fifo, pod("x", "9", 1));
     assert_int_equal(kl__delta_fifo_replace(fifo, &list, "7", FOR_EVER, NULL),
                      KL_OK);
-    assert_null(list.items);
+    assert_null(list.objects.items);
     kl__delta_fifo_resync(fifo);
     add(fifo, pod("y", "8", 8));
     kl__delta_fifo_error(fifo, &error, 1);
@@ -291,6 +292,7 @@ static kl_code use_all(void *context)
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
     kl_object_list *template = context;
     kl_object_list list = {0};
+    kl__listed listed = {0};
     kl_error error = {.code = KL_EGONE};
     kl__delta_batch batch = {0};
     kl_code code = KL_ENOMEM;
@@ -303,7 +305,9 @@ static kl_code use_all(void *context)
         list.items[list.count] = kl_object_ref(template->items[list.count]);
         list.count++;
     }
-    code = kl__delta_fifo_replace(fifo, &list, "7", 0, NULL);
+    listed.objects = list;
+    list = (kl_object_list){0};
+    code = kl__delta_fifo_replace(fifo, &listed, "7", 0, NULL);
     for (size_t i = 0; code == KL_OK && i < 20; i++) {
         code = kl__delta_fifo_push(fifo, KL__DELTA_ADDED,
                                    kl_object_ref(template->items[0]), 0, NULL);

@@ -126,7 +126,7 @@ lists_errors_and_resyncs_are_left_to_the_thread_that_waits(void **state)
     const kl_error error = {.code = KL_EGONE};
     kl__delta_fifo *fifo = kl__delta_fifo_new(0, NULL);
     kl__delta_batch batch = {0};
-    kl_object_list list = {0};
+    kl__listed list = {0};
 
     (void)state;
     add(fifo, 1);

@@ -8,6 +8,7 @@
 #include "temp_files.h"
 #include "trial.h"
 
+#include "base/mem.h"
 #include "cache/delta_fifo.h"
 #include "cache/lists.h"
 #include "config/credentials.h"
@@ -35,7 +36,7 @@ typedef struct scene {
     const char *script;
     kl_event_queue *queue;
     kl_queue *keys;
-    kl_object_list list;
+    kl__listed list;
 } scene;
 
 static void *set_up(const trial *what)
@@ -73,7 +74,7 @@ static void begin_full(void *scene_)
     assert_int_equal(kl__delta_fifo_push(self->fifo, KL__DELTA_ADDED,
                                          pod("a", "u", 1), -1, NULL),
                      KL_OK);
-    self->list = pod_list(1, pod("c", "u", 3));
+    self->list.objects = pod_list(1, pod("c", "u", 3));
 }
 
 static void begin_empty(void *scene_)
@@ -90,7 +91,7 @@ static void end_fifo(void *scene_)
 
     kl__delta_fifo_free(self->fifo);
     self->fifo = NULL;
-    kl_object_list_clear(&self->list);
+    kl__listed_clear(&self->list);
     end(self);
 }
 
@@ -113,6 +114,15 @@ static void block_replace(void *scene_)
 
     (void)kl__delta_fifo_replace(self->fifo, &self->list, "9", -1,
                                  &self->cancel);
+}
+
+static void block_unreadable(void *scene_)
+{
+    scene *self = scene_;
+
+    (void)kl__delta_fifo_unreadable(self->fifo,
+                                    kl__calloc(1, sizeof(kl__unreadable)),
+                                    false, -1, &self->cancel);
 }
 
 static void block_room(void *scene_)
@@ -150,6 +160,7 @@ static void the_queue_of_deltas(void **state)
     static const trial trials[] = {
         FULL("kl__delta_fifo_push", block_push, fire),
         FULL("kl__delta_fifo_replace", block_replace, fire),
+        FULL("kl__delta_fifo_unreadable", block_unreadable, fire),
         FULL("kl__delta_fifo_wait_room", block_room, fire),
         FULL("kl__delta_fifo_push", block_push, close_fifo),
         FULL("kl__delta_fifo_wait_room", block_room, close_fifo),
@@ -343,7 +354,7 @@ static void begin_crowd(void *scene_)
 {
     crowd *self = scene_;
     kl_handler_options options = {.backlog = 1, .every_change = true};
-    kl_object_list list = pod_list(1, pod("a", "u", 1));
+    kl__listed listed = {.objects = pod_list(1, pod("a", "u", 1))};
 
     kl__cancel_init(&self->cancel);
     self->queue = kl_event_queue_new(NULL);
@@ -351,8 +362,9 @@ static void begin_crowd(void *scene_)
     kl__health_init(&self->health, kl__clock_real());
     self->processor = kl__processor_new(self->indexer, &self->health,
                                         kl__clock_real(), "pods");
-    assert_int_equal(kl__processor_replace(self->processor, &list, "1"), KL_OK);
-    kl_object_list_clear(&list);
+    assert_int_equal(kl__processor_replace(self->processor, &listed, "1"),
+                     KL_OK);
+    kl__listed_clear(&listed);
     assert_non_null(kl__processor_add(self->processor,
                                       &(kl__subscriber){.queue = self->queue,
                                                         .tag = self,

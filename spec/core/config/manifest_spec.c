@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "config/yaml_tree.h"
 #include "failing_alloc.h"
 #include "kubelua/value.h"
 
@@ -290,16 +291,16 @@ static void tag_directives_are_limited(void **state)
 
 static void nesting_is_limited_to_512_levels(void **state)
 {
-    static char text[4 * KL_MAX_DEPTH];
+    static char text[4 * KL__YAML_DEPTH];
     kl__buf deep = {0};
 
     (void)state;
-    memset(text, '[', KL_MAX_DEPTH + 1);
+    memset(text, '[', KL__YAML_DEPTH + 1);
     assert_fails(text, "too_large", "nested deeper than 512 levels");
-    memset(text, '[', KL_MAX_DEPTH);
-    memset(text + KL_MAX_DEPTH, ']', KL_MAX_DEPTH);
+    memset(text, '[', KL__YAML_DEPTH);
+    memset(text + KL__YAML_DEPTH, ']', KL__YAML_DEPTH);
     assert_means(text, text);
-    for (int i = 0; i < KL_MAX_DEPTH + 1; i++) {
+    for (int i = 0; i < KL__YAML_DEPTH + 1; i++) {
         kl__buf_printf(&deep, "%*s-\n", i, "");
     }
     assert_fails(deep.bytes, "too_large", "nested deeper than 512 levels");

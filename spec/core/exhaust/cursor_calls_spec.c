@@ -43,6 +43,21 @@ static kl_code read_members(void *world, kl_error *err)
                      memcmp(image, "a\n", 2) == 0);
 }
 
+static kl_doc *tree; /* of the text */
+
+static kl_code find_in_tree(void *world, kl_error *err)
+{
+    const char *end = text + sizeof(text) - 1;
+    const char *spec = kl_cursor_member(text, end, "spec", 4);
+    const kl_value *root = kl_doc_root(tree);
+    const kl_value *list = kl_value_get(kl_value_get(root, "spec"), "list");
+
+    (void)world;
+    return claim(
+        err, kl_cursor_in_tree(root, text,
+                               kl_cursor_member(spec, end, "list", 4)) == list);
+}
+
 static kl_code walk_members(void *world, kl_error *err)
 {
     const char *end = text + sizeof(text) - 1;
@@ -82,6 +97,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_cursor_decode, read_members),
     NEVER_ALLOCATES(kl_cursor_begin, walk_members),
     NEVER_ALLOCATES(kl_cursor_next, walk_members),
+    NEVER_ALLOCATES(kl_cursor_in_tree, find_in_tree),
     NEVER_ALLOCATES(kl_cursor_path, follow_path),
     NEVER_ALLOCATES(kl_cursor_paths, follow_paths),
 };
@@ -92,10 +108,12 @@ static void reading_values_in_a_text_needs_no_memory(void **state)
 
     (void)state;
     failing_alloc_install();
+    tree = kl_doc_parse(text, sizeof(text) - 1, NULL);
     path = kl_path_parse("spec.list[*].image", NULL);
     every_call_try(calls, sizeof(calls) / sizeof(calls[0]),
                    &(every_call_stage){.world = path});
     kl_path_free(path);
+    kl_doc_unref(tree);
     failing_alloc_uninstall();
 }
 

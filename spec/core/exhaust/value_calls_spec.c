@@ -4,6 +4,7 @@
  */
 #include "every_call.h"
 #include "failing_alloc.h"
+#include "kubelua/list.h"
 #include "kubelua/kubelua.h"
 
 #include <setjmp.h>
@@ -383,7 +384,37 @@ static kl_code read_and_write_time(void *world, kl_error *err)
                : err->code;
 }
 
+static kl_code read_list(void *world, kl_error *err)
+{
+    static const char text[] =
+        "{\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"a\"}},"
+        "{\"metadata\":{\"name\":\"b\"},\"spec\":tru}]}";
+    const kl_object_options options = {.kind = "Pod", .api_version = "v1"};
+    kl_list list;
+    kl_code code = kl_list_parse(text, strlen(text), &options, &list, err);
+
+    (void)world;
+    assert_int_equal(list.objects.count, code == KL_OK ? 1 : 0);
+    assert_int_equal(list.unreadable.count, code == KL_OK ? 1 : 0);
+    kl_list_clear(&list);
+    return code;
+}
+
+static kl_code clear_list(void *world, kl_error *err)
+{
+    kl_list list = {0};
+
+    (void)world;
+    (void)err;
+    kl_list_clear(&list);
+    kl_unreadable_list_clear(&list.unreadable);
+    return KL_OK;
+}
+
 static const every_call calls[] = {
+    REFUSES(kl_list_parse, read_list),
+    NEVER_ALLOCATES(kl_list_clear, clear_list),
+    NEVER_ALLOCATES(kl_unreadable_list_clear, clear_list),
     REFUSES(kl_doc_parse, parse_document),
     NEVER_ALLOCATES(kl_doc_ref, share_document),
     NEVER_ALLOCATES(kl_doc_unref, share_document),

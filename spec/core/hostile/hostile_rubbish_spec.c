@@ -109,14 +109,6 @@ static void rubbish_after_good_events_ends_the_watch_and_no_more(void **state)
         EVENT("ADDED", NODE("", "12")),
         EVENT("ADDED", NODE("x\xc0\xaf", "12")),
         EVENT("ADDED", NODE("x\\ud800", "12")),
-        EVENT("ADDED", NODE("x", "12\\u0000")),
-        EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\"," METADATA(
-                           "x", "12") "," METADATA("y", "13") "}"),
-        EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
-                       "\"name\":\"x\",\"name\":\"y\",\"resourceVersion\":"
-                       "\"12\"}}"),
-        EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{"
-                       "\"name\":\"x\",\"resourceVersion\":12}}"),
         EVENT("ADDED", "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":["
                        "\"x\"]}"),
     };
@@ -200,6 +192,8 @@ static void a_watch_that_is_always_rubbish_leads_to_a_list(void **state)
 
 /* ---- bombs ---- */
 
+/* An object's end is looked for, however deep it is nested; here the answer
+ * ends before it. */
 static void a_nesting_bomb_is_refused_wherever_it_is(void **state)
 {
     kube *k = *state;
@@ -222,12 +216,13 @@ static void a_nesting_bomb_is_refused_wherever_it_is(void **state)
     kube_on(k, "api", ANSWER(200, deep_groups));
     kube_on(k, "list", ANSWER(200, deep_list));
     kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
-    kube_on(k, "watch",
-            STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(deep_event), HOSTILE_FREEZE));
+    kube_on(
+        k, "watch",
+        STEPS(HOSTILE_STREAM, HOSTILE_CHUNK(deep_event), HOSTILE_STREAM_END));
     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
     kube_open(k);
-    kube_told(k, "!parse !parse *a@1 synced !parse +b@11");
-    kube_reason(k, "nested too deeply");
+    kube_told(k, "!parse !unavailable *a@1 synced !unavailable +b@11");
+    kube_reason(k, "the answer broke off inside an event");
     kube_requests(k, "list", 2);
     kube_requests(k, "watch", 2);
 }
@@ -274,12 +269,12 @@ static void an_object_without_an_end_is_refused_at_a_bound(void **state)
                   HOSTILE_TEXT(start),
                   HOSTILE_FLOOD(
                       kube_repeated(k, "", "0123456789abcdef", MB / 16, ""),
-                      65 * MB),
+                      257 * MB),
                   HOSTILE_FREEZE));
     kube_on(k, "watch", OPEN_WATCH(ADDED("a", "11")));
     kube_open(k);
     kube_told(k, "synced !too_large +a@11");
-    kube_reason(k, "64 MB");
+    kube_reason(k, "256 MB");
     kube_requests(k, "list", 1);
 }
 

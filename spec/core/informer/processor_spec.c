@@ -262,15 +262,15 @@ static void after_close_no_handler_is_added_and_no_event_comes(void **state)
     processor_rig rig = rig_begin();
     kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
     kl__subscriber subscriber = {.queue = rig.queue};
-    kl_object_list list = pod_list(1, pod("a", "1", 1));
+    kl__listed listed = {.objects = pod_list(1, pod("a", "1", 1))};
     kl_error err;
 
     (void)state;
     rig_replace(&rig, (kl_object_list){0}, "5");
     kl__processor_close(rig.processor);
-    assert_int_equal(kl__processor_replace(rig.processor, &list, "6"),
+    assert_int_equal(kl__processor_replace(rig.processor, &listed, "6"),
                      KL_ECLOSED);
-    kl_object_list_clear(&list);
+    kl__listed_clear(&listed);
     assert_null(kl__processor_add(rig.processor, &subscriber, &err));
     assert_int_equal(err.code, KL_ECLOSED);
     assert_string_equal(rig_pull(handler), "");
@@ -359,7 +359,7 @@ static kl_code live(void *context)
 {
     kl__delta delta = {.type = KL__DELTA_ADDED, .object = context};
     kl_handler_options options = {.backlog = 1, .resync_ms = 1};
-    kl_object_list list = {&delta.object, 1};
+    kl__listed listed = {.objects = {&delta.object, 1}};
     kl_error error = {.code = KL_EGONE};
     kl__indexer *indexer = kl__indexer_new();
     kl__clock *clock = kl__clock_fake(0);
@@ -384,7 +384,8 @@ static kl_code live(void *context)
     code = change(processor, indexer, early, &delta);
     delta.type = KL__DELTA_DELETED;
     code = code == KL_OK ? change(processor, indexer, early, &delta) : code;
-    code = code == KL_OK ? kl__processor_replace(processor, &list, "5") : code;
+    code =
+        code == KL_OK ? kl__processor_replace(processor, &listed, "5") : code;
     if (code != KL_OK) {
         goto end;
     }

@@ -60,7 +60,8 @@ static void consume(void *context)
         const kl__delta *first = &batch.items[0];
 
         if (first->type == KL__DELTA_REPLACED) {
-            assert_int_equal(cache_transact_list(self->indexer, &first->list,
+            assert_int_equal(cache_transact_list(self->indexer,
+                                                 &first->listed->objects,
                                                  first->version, &changes),
                              KL_OK);
         } else if (first->type == KL__DELTA_ERROR) {

@@ -352,8 +352,8 @@ static void unchanged_objects_are_shared_with_the_cache(void **state)
     world->options.no_streaming_list = true;
     reflector_world_play(world, "a@1 b@2 =10");
     assert_int_equal(kl__delta_fifo_pop(world->fifo, &batch, 1, 0), KL_OK);
-    assert_int_equal(batch.items[0].list.count, 2);
-    assert_ptr_equal(batch.items[0].list.items[0], cached);
+    assert_int_equal(batch.items[0].listed->objects.count, 2);
+    assert_ptr_equal(batch.items[0].listed->objects.items[0], cached);
     kl__delta_batch_clear(&batch);
     kl__change_list_clear(&changes);
     kl_object_unref(cached);

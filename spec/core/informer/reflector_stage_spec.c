@@ -21,7 +21,7 @@
 static void staged_objects_keep_their_order(void **state)
 {
     kl__stage stage = {0};
-    kl_object_list list = {0};
+    kl__listed listed = {0};
 
     (void)state;
     assert_true(kl__stage_put(&stage, pod("c", "u1", 1)));
@@ -30,11 +30,12 @@ static void staged_objects_keep_their_order(void **state)
     assert_true(kl__stage_put(&stage, pod("c", "u1", 4)));
     kl__stage_remove(&stage, "web/a");
     kl__stage_remove(&stage, "web/none");
-    kl__stage_take(&stage, &list);
-    assert_int_equal(list.count, 2);
-    assert_string_equal(kl_object_resource_version(list.items[0]), "4");
-    assert_string_equal(kl_object_key(list.items[1]), "web/b");
-    kl_object_list_clear(&list);
+    kl__stage_take(&stage, &listed);
+    assert_int_equal(listed.objects.count, 2);
+    assert_string_equal(kl_object_resource_version(listed.objects.items[0]),
+                        "4");
+    assert_string_equal(kl_object_key(listed.objects.items[1]), "web/b");
+    kl__listed_clear(&listed);
     kl__stage_clear(&stage);
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
@@ -47,31 +48,32 @@ a_list_that_is_complete_is_packed_from_its_first_object_on(void **state)
     kl__indexer *known = kl__indexer_new();
     kl__stage stage = {.packer = packer, .known = known};
     kl__change_list changes = {0};
-    kl_object_list list = {0};
+    kl__listed listed = {0};
 
     (void)state;
     for (unsigned i = 0; i < COUNT; i++) {
         assert_true(kl__stage_put(&stage, pack_plain("a", i, PACK_LENGTH)));
     }
     kl__stage_finish(&stage);
-    kl__stage_take(&stage, &list);
-    assert_int_equal(list.count, COUNT);
+    kl__stage_take(&stage, &listed);
+    assert_int_equal(listed.objects.count, COUNT);
     for (unsigned i = 0; i < COUNT; i++) {
         kl_object *plain = pack_plain("a", i, PACK_LENGTH);
 
-        assert_true(kl__object_is_packed(list.items[i]));
-        pack_expect_same(list.items[i], plain);
+        assert_true(kl__object_is_packed(listed.objects.items[i]));
+        pack_expect_same(listed.objects.items[i], plain);
         kl_object_unref(plain);
     }
     /* What the cache has is neither packed again nor replaced. */
-    assert_int_equal(cache_transact_list(known, &list, "5", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(known, &listed.objects, "5", &changes),
+                     KL_OK);
     for (unsigned i = 0; i < COUNT; i++) {
         assert_true(kl__stage_put(&stage, pack_plain("a", i, PACK_LENGTH)));
-        assert_ptr_equal(stage.items[i], list.items[i]);
+        assert_ptr_equal(stage.items[i], listed.objects.items[i]);
     }
     kl__stage_clear(&stage);
     kl__change_list_clear(&changes);
-    kl_object_list_clear(&list);
+    kl__listed_clear(&listed);
     kl__indexer_free(known);
     kl__packer_free(packer);
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
@@ -82,18 +84,20 @@ static void an_object_of_another_uid_is_never_shared(void **state)
     kl__indexer *known = kl__indexer_new();
     kl__stage stage = {.known = known};
     kl__change_list changes = {0};
-    kl_object_list list = pod_list(2, pod("a", "u1", 1), pod("b", "u2", 2));
-    kl_object *same = list.items[1];
+    kl__listed listed = {.objects =
+                             pod_list(2, pod("a", "u1", 1), pod("b", "u2", 2))};
+    kl_object *same = listed.objects.items[1];
 
     (void)state;
-    assert_int_equal(cache_transact_list(known, &list, "5", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(known, &listed.objects, "5", &changes),
+                     KL_OK);
     assert_true(kl__stage_put(&stage, pod("a", "other", 1)));
     assert_true(kl__stage_put(&stage, pod("b", "u2", 2)));
     assert_string_equal(kl_object_uid(stage.items[0]), "other");
     assert_ptr_equal(stage.items[1], same);
     kl__stage_clear(&stage);
     kl__change_list_clear(&changes);
-    kl_object_list_clear(&list);
+    kl__listed_clear(&listed);
     kl__indexer_free(known);
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }
@@ -103,19 +107,20 @@ static void where_versions_come_again_only_the_same_text_is_shared(void **state)
     kl__indexer *known = kl__indexer_new();
     kl__stage stage = {.known = known, .by_text = true};
     kl__change_list changes = {0};
-    kl_object_list list =
-        pod_list(2, pod_on("web", "a", "n1", 1), pod_on("web", "b", "n1", 2));
-    kl_object *same = list.items[1];
+    kl__listed listed = {.objects = pod_list(2, pod_on("web", "a", "n1", 1),
+                                             pod_on("web", "b", "n1", 2))};
+    kl_object *same = listed.objects.items[1];
 
     (void)state;
-    assert_int_equal(cache_transact_list(known, &list, "5", &changes), KL_OK);
+    assert_int_equal(cache_transact_list(known, &listed.objects, "5", &changes),
+                     KL_OK);
     assert_true(kl__stage_put(&stage, pod_on("web", "a", "n2", 1)));
     assert_true(kl__stage_put(&stage, pod_on("web", "b", "n1", 2)));
-    assert_ptr_not_equal(stage.items[0], list.items[0]);
+    assert_ptr_not_equal(stage.items[0], listed.objects.items[0]);
     assert_ptr_equal(stage.items[1], same);
     kl__stage_clear(&stage);
     kl__change_list_clear(&changes);
-    kl_object_list_clear(&list);
+    kl__listed_clear(&listed);
     kl__indexer_free(known);
     assert_int_equal(kl_live_count(KL_LIVE_OBJECT), 0);
 }

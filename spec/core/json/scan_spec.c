@@ -307,28 +307,149 @@ static void after_a_failure_every_call_fails(void **state)
     kl__scan_free(scan);
 }
 
-static void a_nesting_bomb_fails_at_the_bound(void **state)
+/* Feeds `count` copies of a byte, and expects no frame of them. */
+static void feed_many(kl__scan *scan, char byte, size_t count)
 {
-    kl__scan *scan = kl__scan_new(KL__SCAN_WATCH);
+    static char chunk[1 << 16];
+    kl__frame frame;
+
+    memset(chunk, byte, sizeof(chunk));
+    while (count > 0) {
+        size_t size = count < sizeof(chunk) ? count : sizeof(chunk);
+
+        assert_int_equal(kl__scan_feed(scan, chunk, size, NULL), KL_OK);
+        assert_int_equal(kl__scan_next(scan, &frame, NULL), KL_OK);
+        assert_int_equal(frame.type, KL__FRAME_MORE);
+        count -= size;
+    }
+}
+
+static void feed_text(kl__scan *scan, const char *text)
+{
+    assert_int_equal(kl__scan_feed(scan, text, strlen(text), NULL), KL_OK);
+}
+
+static void next_fails_for(kl__scan *scan, kl_code failure, const char *message)
+{
     kl__frame frame;
     kl_error err = {0};
-    size_t fed = 0;
-    kl_code code = KL_OK;
+
+    assert_int_equal(kl__scan_next(scan, &frame, NULL), KL_OK);
+    assert_int_not_equal(frame.type, KL__FRAME_MORE);
+    assert_int_equal(frame.failure, failure);
+    assert_int_equal(kl__frame_error(&frame, &err), failure);
+    assert_string_equal(err.message, message);
+    assert_string_equal(frame.remains->name, "x");
+    assert_string_equal(frame.remains->version, "7");
+    assert_int_equal(frame.text == NULL, failure == KL_ETOO_LARGE);
+}
+
+static void next_is_readable(kl__scan *scan)
+{
+    kl__frame frame;
+
+    assert_int_equal(kl__scan_next(scan, &frame, NULL), KL_OK);
+    assert_int_not_equal(frame.type, KL__FRAME_MORE);
+    assert_int_equal(frame.failure, KL_OK);
+    assert_null(frame.remains);
+}
+
+static const char identity[] =
+    "\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"7\"}";
+
+static void an_item_that_is_nested_too_deeply_is_passed_by(void **state)
+{
+    kl__scan *scan = kl__scan_new(KL__SCAN_LIST);
 
     (void)state;
-    kl__scan_feed(scan, "{\"object\":{\"a\":", 15, NULL);
-    while (code == KL_OK && fed < 10000) {
-        assert_int_equal(kl__scan_feed(scan, "[", 1, NULL), KL_OK);
-        code = kl__scan_next(scan, &frame, &err);
-        fed++;
-    }
-    assert_int_equal(code, KL_EPARSE);
-    assert_int_equal(fed, KL_MAX_DEPTH);
+    feed_text(scan, "{\"items\":[{\"a\":");
+    feed_many(scan, '[', KL_MAX_DEPTH);
+    feed_many(scan, ']', KL_MAX_DEPTH);
+    feed_text(scan, ",");
+    feed_text(scan, identity);
+    feed_text(scan, "},{},");
+    next_fails_for(scan, KL_EPARSE, "JSON nested deeper than 10000 levels");
+    next_is_readable(scan);
+    feed_text(scan, "{\"a\":");
+    feed_many(scan, '[', KL_MAX_DEPTH - 1);
+    feed_many(scan, ']', KL_MAX_DEPTH - 1);
+    feed_text(scan, "}]}");
+    next_is_readable(scan);
+    next_is_readable(scan);
+    assert_true(kl__scan_at_boundary(scan));
+    kl__scan_free(scan);
+}
+
+static void an_event_that_is_nested_too_deeply_is_passed_by(void **state)
+{
+    kl__scan *scan = kl__scan_new(KL__SCAN_WATCH);
+
+    (void)state;
+    feed_text(scan, "{\"object\":{");
+    feed_text(scan, identity);
+    feed_text(scan, ",\"a\":");
+    feed_many(scan, '[', 3 * KL_MAX_DEPTH);
+    feed_many(scan, ']', 3 * KL_MAX_DEPTH);
+    feed_text(scan, "},\"type\":\"ADDED\"}{\"type\":\"ADDED\",\"object\":{}}");
+    next_fails_for(scan, KL_EPARSE, "JSON nested deeper than 10000 levels");
+    next_is_readable(scan);
+    kl__scan_free(scan);
+}
+
+static void a_member_of_a_list_that_is_too_deep_breaks_the_stream(void **state)
+{
+    kl__scan *scan = kl__scan_new(KL__SCAN_LIST);
+    kl__frame frame;
+    kl_error err = {0};
+
+    (void)state;
+    feed_text(scan, "{\"a\":");
+    feed_many(scan, '[', KL_MAX_DEPTH + 1);
+    feed_many(scan, ']', KL_MAX_DEPTH);
+    feed_text(scan, "]");
+    assert_int_equal(kl__scan_next(scan, &frame, &err), KL_EPARSE);
     assert_non_null(strstr(err.message, "nested too deeply"));
     kl__scan_free(scan);
 }
 
-static void a_frame_without_end_fails_at_the_bound(void **state)
+/* More than KL__MAX_FRAME bytes are not kept: the name before them and the
+ * version behind them are found. */
+static void an_item_that_is_too_large_is_passed_by(void **state)
+{
+    kl__scan *scan = kl__scan_new(KL__SCAN_LIST);
+
+    (void)state;
+    feed_text(scan, "{\"items\":[{\"metadata\":{\"name\":\"x\"},\"a\":\"");
+    feed_many(scan, 'x', (size_t)KL__MAX_FRAME + 100000);
+    feed_text(scan, "\",\"metadata\":{\"resourceVersion\":\"7\"}},{}]}");
+    next_fails_for(scan, KL_ETOO_LARGE, "it takes more than 64 MB");
+    next_is_readable(scan);
+    next_is_readable(scan);
+    assert_true(kl__scan_at_boundary(scan));
+    kl__scan_free(scan);
+}
+
+static void an_event_that_is_too_large_is_passed_by(void **state)
+{
+    kl__scan *scan = kl__scan_new(KL__SCAN_WATCH);
+    kl__frame frame;
+
+    (void)state;
+    feed_text(scan, "{\"type\":\"MODIFIED\",\"object\":{");
+    feed_text(scan, identity);
+    feed_text(scan, ",\"a\":\"");
+    feed_many(scan, 'x', (size_t)KL__MAX_FRAME + 100000);
+    feed_text(scan, "\"}}{\"type\":\"ADDED\",\"object\":{}}");
+    assert_int_equal(kl__scan_next(scan, &frame, NULL), KL_OK);
+    assert_int_equal(frame.failure, KL_ETOO_LARGE);
+    assert_int_equal(frame.name_length, 8);
+    assert_memory_equal(frame.name, "MODIFIED", 8);
+    assert_string_equal(frame.remains->name, "x");
+    next_is_readable(scan);
+    kl__scan_free(scan);
+}
+
+static void a_member_of_a_list_that_is_too_large_breaks_the_stream(void **state)
 {
     enum { CHUNK = 1024 * 1024 };
     kl__scan *scan = kl__scan_new(KL__SCAN_LIST);
@@ -341,7 +462,7 @@ static void a_frame_without_end_fails_at_the_bound(void **state)
     (void)state;
     assert_non_null(chunk);
     memset(chunk, 'x', CHUNK);
-    kl__scan_feed(scan, "{\"items\":[{\"a\":\"", 16, NULL);
+    feed_text(scan, "{\"a\":\"");
     while (code == KL_OK && fed < 2 * (size_t)KL__MAX_FRAME) {
         assert_int_equal(kl__scan_feed(scan, chunk, CHUNK, NULL), KL_OK);
         code = kl__scan_next(scan, &frame, &err);
@@ -482,8 +603,13 @@ int main(void)
         cmocka_unit_test(an_invalid_event_is_an_error_with_its_position),
         cmocka_unit_test(a_damaged_stream_fails_alike_for_all_chunk_sizes),
         cmocka_unit_test(after_a_failure_every_call_fails),
-        cmocka_unit_test(a_nesting_bomb_fails_at_the_bound),
-        cmocka_unit_test(a_frame_without_end_fails_at_the_bound),
+        cmocka_unit_test(an_item_that_is_nested_too_deeply_is_passed_by),
+        cmocka_unit_test(an_event_that_is_nested_too_deeply_is_passed_by),
+        cmocka_unit_test(a_member_of_a_list_that_is_too_deep_breaks_the_stream),
+        cmocka_unit_test(an_item_that_is_too_large_is_passed_by),
+        cmocka_unit_test(an_event_that_is_too_large_is_passed_by),
+        cmocka_unit_test(
+            a_member_of_a_list_that_is_too_large_breaks_the_stream),
         cmocka_unit_test(an_excerpt_shows_the_begin_of_the_stream),
         cmocka_unit_test(two_megabytes_byte_by_byte_take_linear_time),
         cmocka_unit_test(an_idle_watch_frees_the_memory_of_a_large_event),

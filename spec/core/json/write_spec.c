@@ -212,7 +212,7 @@ static void the_first_failure_is_reported(void **state)
     refuses(writer, "not UTF-8");
 }
 
-static void writing_is_limited_to_512_levels_as_reading_is(void **state)
+static void writing_is_limited_to_10000_levels_as_reading_is(void **state)
 {
     kl_writer *writer = kl_writer_new();
     const char *text;
@@ -235,7 +235,7 @@ static void writing_is_limited_to_512_levels_as_reading_is(void **state)
     for (int i = 0; i <= KL_MAX_DEPTH; i++) {
         kl_writer_begin_array(writer);
     }
-    refuses(writer, "nested deeper");
+    refuses(writer, "nested deeper than 10000 levels");
 }
 
 static kl_code write_all(void *context)
@@ -280,7 +280,7 @@ int main(void)
         cmocka_unit_test(a_value_or_name_out_of_place_is_an_error),
         cmocka_unit_test(finishing_an_incomplete_value_is_an_error),
         cmocka_unit_test(the_first_failure_is_reported),
-        cmocka_unit_test(writing_is_limited_to_512_levels_as_reading_is),
+        cmocka_unit_test(writing_is_limited_to_10000_levels_as_reading_is),
         cmocka_unit_test(running_out_of_memory_is_an_error_and_leaks_nothing),
     };
 

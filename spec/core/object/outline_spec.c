@@ -205,10 +205,12 @@ static bool outline_by(kl__skip_way way, const writer *text, size_t chunk,
 {
     const char *at = text->text;
     kl__skip_result result = KL__SKIP_MORE;
+    kl__skip_levels levels;
     kl__skip skip;
 
     outline->is_sure = false;
-    if (!kl__skip_begin(&skip, text->text[0]) || text->text[0] != '{') {
+    if (!kl__skip_begin(&skip, &levels, text->text[0]) ||
+        text->text[0] != '{') {
         return false;
     }
     skip.way = way;

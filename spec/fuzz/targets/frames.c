@@ -89,10 +89,15 @@ static void take_frame(outcome *out, const kl__frame *frame)
         out->rest = fuzz_string((fuzz_text){frame->text, frame->length});
         return;
     }
+    FUZZ_EXPECT((frame->remains != NULL) == (frame->failure != KL_OK));
+    FUZZ_EXPECT(frame->failure == KL_OK || frame->failure == KL_EPARSE);
+    FUZZ_EXPECT((frame->failure == KL_OK) == (shape.depth <= KL_MAX_DEPTH));
     FUZZ_EXPECT(frame->text[0] == '{');
     FUZZ_EXPECT(frame->text[frame->length - 1] == '}');
+    if (frame->failure != KL_OK) {
+        return;
+    }
     FUZZ_EXPECT(frame->spaces == shape.spaces);
-    FUZZ_EXPECT(shape.depth <= KL_MAX_DEPTH);
     expect_outline(frame);
     if (out->count < MOST_FRAMES) {
         out->names[out->count] = keep(frame->name, frame->name_length);
@@ -319,10 +324,11 @@ static kl__skip_result skip_first(kl__skip_way way, fuzz_text text,
     kl__skip_result result = KL__SKIP_MORE;
     const char *at = text.bytes;
     size_t fed = 0;
+    kl__skip_levels levels;
     kl__skip skip;
 
     *outline = (kl__outline){.is_sure = false};
-    kl__skip_begin(&skip, '{');
+    kl__skip_begin(&skip, &levels, '{');
     skip.way = way;
     kl__skip_outline(&skip, outline);
     while (result == KL__SKIP_MORE && fed < text.length) {

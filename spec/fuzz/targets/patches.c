@@ -62,7 +62,7 @@ static bool is_done(kl_code code, const kl_error *err)
 
 static void expect_bounded(const kl__node *node)
 {
-    FUZZ_EXPECT(kl__node_depth(node) <= KL_MAX_DEPTH);
+    FUZZ_EXPECT(kl__node_depth(node) <= KL__NODE_DEPTH);
 }
 
 /* A canonical set of fields stays the same when it is made canonical again. */

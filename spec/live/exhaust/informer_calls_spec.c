@@ -169,6 +169,17 @@ static kl_code list_values(void *world, kl_error *err)
     return code;
 }
 
+static kl_code list_unreadable(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_unreadable_list list;
+    kl_code code = kl_informer_unreadable(self->live.informer, &list, err);
+
+    assert_int_equal(list.count, 0);
+    kl_unreadable_list_clear(&list);
+    return code;
+}
+
 static kl_code fill_lists(void *world, kl_error *err)
 {
     workshop *self = world;
@@ -362,6 +373,7 @@ static const every_call calls[] = {
     REFUSES(kl_informer_list, list_objects),
     REFUSES(kl_informer_by_index, ask_index),
     REFUSES(kl_informer_index_values, list_values),
+    REFUSES(kl_informer_unreadable, list_unreadable),
     NEVER_ALLOCATES_AFTER(kl_object_list_clear, clear_lists, fill_lists),
     NEVER_ALLOCATES_AFTER(kl_string_list_clear, clear_lists, fill_lists),
     REFUSES_AFTER(kl_informer_add_index, add_index, open_own),

@@ -274,14 +274,14 @@ static void depth_is_counted_up_to_the_limit(void **state)
     (void)state;
     assert_int_equal(kl__node_depth(kl__edit_root(edit)), 3);
     assert_int_equal(kl__node_depth(node), 0);
-    for (int i = 0; i < KL_MAX_DEPTH; i++) {
+    for (int i = 0; i < KL__NODE_DEPTH; i++) {
         kl__node *outer = kl__edit_array(edit);
 
         assert_true(kl__node_append(outer, node));
         node = outer;
     }
     kl__edit_set_root(edit, node);
-    assert_int_equal(kl__node_depth(node), KL_MAX_DEPTH);
+    assert_int_equal(kl__node_depth(node), KL__NODE_DEPTH);
     kl_free(kl__edit_json(edit, NULL, &err));
     for (int i = 0; i < 3; i++) {
         kl__node *outer = kl__edit_array(edit);
@@ -290,7 +290,7 @@ static void depth_is_counted_up_to_the_limit(void **state)
         node = outer;
     }
     kl__edit_set_root(edit, node);
-    assert_int_equal(kl__node_depth(node), KL_MAX_DEPTH + 1);
+    assert_int_equal(kl__node_depth(node), KL__NODE_DEPTH + 1);
     assert_null(kl__edit_json(edit, NULL, &err));
     assert_int_equal(err.code, KL_EPARSE);
     assert_null(kl__edit_doc(edit, &err));

@@ -179,7 +179,7 @@ static void refuses(const char *target, const char *operation, int count,
 static void hostile_patches_are_bounded(void **state)
 {
     char *ones = repeated("1", 400000);
-    char *deep = malloc(2 * KL_MAX_DEPTH + 1);
+    char *deep = malloc(2 * KL__NODE_DEPTH + 1);
 
     (void)state;
     refuses("{}", "{\"op\":\"add\",\"path\":\"/a\",\"value\":1}", 10001, 413);
@@ -190,11 +190,11 @@ static void hostile_patches_are_bounded(void **state)
             10000, 422);
     refuses(ones, "{\"op\":\"test\",\"path\":\"/399999\",\"value\":1}", 10000,
             413);
-    for (int i = 0; i < KL_MAX_DEPTH; i++) {
+    for (int i = 0; i < KL__NODE_DEPTH; i++) {
         deep[i] = '[';
-        deep[2 * KL_MAX_DEPTH - 1 - i] = ']';
+        deep[2 * KL__NODE_DEPTH - 1 - i] = ']';
     }
-    deep[2 * KL_MAX_DEPTH] = '\0';
+    deep[2 * KL__NODE_DEPTH] = '\0';
     refuses(deep,
             "{\"op\":\"add\",\"path\":\"/0\",\"value\":[]},"
             "{\"op\":\"move\",\"from\":\"/1\",\"path\":\"/0/-\"}",
