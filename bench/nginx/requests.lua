@@ -61,7 +61,7 @@ function requests.measure(seconds)
                 balancer_by_lua_block {
                     local balancer = require "ngx.balancer"
                     local host, port = shop:pick()
-                    balancer.set_current_peer(host, port)
+                    balancer.set_current_peer(peers[host], port)
                 }
                 keepalive 64;
             }
@@ -86,7 +86,7 @@ function requests.measure(seconds)
                         choice.tried = { choice.host }
                         balancer.set_more_tries(2)
                     end
-                    assert(balancer.set_current_peer(choice.host, choice.port))
+                    assert(balancer.set_current_peer(peers[choice.host], choice.port))
                 }
                 keepalive 64;
             }
@@ -95,7 +95,7 @@ function requests.measure(seconds)
                 balancer_by_lua_block {
                     local balancer = require "ngx.balancer"
                     local context = ngx.ctx
-                    balancer.set_current_peer(context.host, context.port)
+                    balancer.set_current_peer(peers[context.host], context.port)
                 }
                 keepalive 64;
             }

@@ -17,7 +17,7 @@
  * watches a cluster. */
 typedef struct kl__routes kl__routes;
 kl_code kl__shared_take(kl_shared *map, kl_error *err);
-kl__routes *kl__routes_new(kl_error *err);
+kl__routes *kl__routes_new(const void *policy, kl_error *err);
 void kl__routes_free(kl__routes *routes);
 kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
                                kl_error *err);
@@ -142,7 +142,7 @@ int main(void)
 {
     static kl_object *slices[STATES][SERVICES];
     static times found;
-    kl__routes *routes = kl__routes_new(NULL);
+    kl__routes *routes = kl__routes_new(NULL, NULL);
     kl_shared *map = open_owned();
 
     if (routes == NULL) {

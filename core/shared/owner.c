@@ -46,6 +46,7 @@ typedef struct kl__owner {
     char **namespaces;
     size_t namespace_count;
     char *labels; /* of Services; NULL: all */
+    kl__route_policy policy;
     bool clear_empty;
     int publish_ms;
 
@@ -130,7 +131,8 @@ static kl__feed *open_feed(kl__owner *self, kl_error *err)
 {
     kl__feed_scope scope = {.namespaces = self->namespaces,
                             .count = self->namespace_count,
-                            .labels = self->labels};
+                            .labels = self->labels,
+                            .policy = self->policy};
 
     if (self->has_old &&
         kl__shared_renew(self->map, KL__SERVICES_TABLE, err) != KL_OK) {
@@ -395,6 +397,7 @@ static kl__owner *new_owner(kl_shared *map, kl_client *client,
     }
     self->map = map;
     self->client = client != NULL ? kl_client_ref(client) : NULL;
+    self->policy.external_names = options->external_names;
     self->clear_empty = options->clear_empty;
     self->publish_ms =
         options->publish_ms > 0 ? options->publish_ms : PUBLISH_MS;

@@ -81,7 +81,7 @@ kl__feed *kl__feed_open(kl_client *client, const kl__feed_scope *scope,
         return NULL;
     }
     feed->queue = queue;
-    feed->routes = kl__routes_new(err);
+    feed->routes = kl__routes_new(&scope->policy, err);
     if (feed->routes == NULL ||
         open_sources(feed, client, scope, err) != KL_OK) {
         kl__feed_close(feed);

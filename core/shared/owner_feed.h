@@ -8,6 +8,7 @@
 #include "kubelua/client.h"
 #include "kubelua/event_queue.h"
 #include "kubelua/shared.h"
+#include "shared/routes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@ typedef struct kl__feed_scope {
     char *const *namespaces;
     size_t count;
     const char *labels; /* of Services; NULL: all */
+    kl__route_policy policy;
 } kl__feed_scope;
 
 /* Only the owner's thread uses it. */

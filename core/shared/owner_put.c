@@ -159,7 +159,7 @@ static kl_code put_name(putting *self, const kl__route *route, const char *name,
     if (route->is_gone) {
         return kl_shared_remove(self->map, &key, err);
     }
-    if (route->usable == 0 && !self->clear_empty) {
+    if (route->usable == 0 && !self->clear_empty && !route->is_external) {
         code = put_again(self, &key, err);
     }
     if (code != KL_ENOT_FOUND) {

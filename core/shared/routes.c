@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kubelua/log.h"
 #include "shared/routes_parts.h"
 
 #include <string.h>
@@ -29,9 +30,10 @@ struct kl__routes {
     kl__map slices;   /* kl__slice_node by key */
     kl__list changed; /* of kl__routed, in the order in which they changed */
     kl__merge merge;
+    kl__route_policy policy;
 };
 
-kl__routes *kl__routes_new(kl_error *err)
+kl__routes *kl__routes_new(const kl__route_policy *policy, kl_error *err)
 {
     kl__routes *routes = kl__calloc(1, sizeof(*routes));
 
@@ -40,6 +42,9 @@ kl__routes *kl__routes_new(kl_error *err)
         return NULL;
     }
     kl__list_init(&routes->changed);
+    if (policy != NULL) {
+        routes->policy = *policy;
+    }
     return routes;
 }
 
@@ -133,7 +138,8 @@ static void drop_if_empty(kl__routes *routes, kl__routed *routed)
 kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
                                kl_error *err)
 {
-    kl__route_service *read = kl__route_service_read(service, err);
+    kl__route_service *read =
+        kl__route_service_read(service, &routes->policy, err);
     kl__routed *routed;
 
     if (read == NULL) {
@@ -143,6 +149,13 @@ kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
     if (routed == NULL) {
         kl__route_service_free(read);
         return kl_error_set(err, KL_ENOMEM, "out of memory for a Service");
+    }
+    if (read->fault != NULL &&
+        (routed->service == NULL || routed->service->fault != read->fault)) {
+        kl_log(KL_LOG_WARN,
+               "shared map: the ExternalName of Service %s %s: the Service has "
+               "no endpoint",
+               routed->key, read->fault);
     }
     kl__route_service_free(routed->service);
     routed->service = read;
@@ -226,6 +239,14 @@ static kl_code place_slice(kl__routes *routes, const char *key,
         node->routed = routed;
         kl__list_append(&routed->slices, &node->node);
     }
+    if (read->refused > 0 &&
+        (node->slice == NULL || node->slice->refused == 0)) {
+        kl_log(KL_LOG_WARN,
+               "shared map: %zu of the addresses in EndpointSlice %s are not "
+               "served, such as \"%s\", which %s",
+               read->refused, key, read->texts + read->first_refused,
+               read->fault);
+    }
     kl__route_slice_free(node->slice);
     node->slice = read;
     mark_changed(routes, routed);
@@ -235,7 +256,7 @@ static kl_code place_slice(kl__routes *routes, const char *key,
 kl_code kl__routes_put_slice(kl__routes *routes, kl_object *slice,
                              kl_error *err)
 {
-    kl__route_slice *read = kl__route_slice_read(slice, err);
+    kl__route_slice *read = kl__route_slice_read(slice, &routes->policy, err);
 
     if (read == NULL) {
         return KL_ENOMEM;
@@ -374,6 +395,7 @@ static kl_code tell_port(const kl__naming *naming, const kl__route_port *port,
     route.endpoints = merge->endpoints;
     route.count = merge->count;
     route.usable = merge->usable;
+    route.is_external = routed->service->is_external;
     *names += route.name_count;
     return naming->fn(naming->context, &route, err);
 }

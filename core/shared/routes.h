@@ -48,9 +48,10 @@ typedef struct kl__route {
     size_t name_count;
     const kl__endpoint *endpoints; /* sorted by host, then port */
     size_t count;
-    size_t usable; /* number with a weight above 0 that are ready, or
-                      terminating and still serving */
-    bool is_gone;  /* the names do not exist any more */
+    size_t usable;    /* number with a weight above 0 that are ready, or
+                         terminating and still serving */
+    bool is_gone;     /* the names do not exist any more */
+    bool is_external; /* of an ExternalName Service */
 } kl__route;
 
 /* Called for each port of a Service that changed; the route is borrowed for the
@@ -58,15 +59,23 @@ typedef struct kl__route {
 typedef kl_code (*kl__route_fn)(void *context, const kl__route *route,
                                 kl_error *err);
 
+/* Which endpoints routes have. Zeroed: the defaults. */
+typedef struct kl__route_policy {
+    bool external_names; /* DNS names too: of ExternalName Services, and of
+                            slices of type FQDN */
+} kl__route_policy;
+
 /* Not thread-safe: only the owner's thread uses it. */
 typedef struct kl__routes kl__routes;
 
-/* Empty routes; the caller owns them. NULL: KL_ENOMEM. */
-kl__routes *kl__routes_new(kl_error *err);
+/* Empty routes; the caller owns them. `policy` NULL: the defaults. NULL:
+ * KL_ENOMEM. */
+kl__routes *kl__routes_new(const kl__route_policy *policy, kl_error *err);
 /* Frees the routes; NULL is fine. */
 void kl__routes_free(kl__routes *routes);
 
-/* Adds or changes a Service. KL_ENOMEM: nothing has changed. */
+/* Adds or changes a Service. KL_ENOMEM: nothing has changed. One that has an
+ * address or a name that is not served (see address.h) is logged. */
 kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
                                kl_error *err);
 /* Removes a Service by its key ("web/shop"), if it is there. Its slices stay,
@@ -74,7 +83,7 @@ kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
 void kl__routes_remove_service(kl__routes *routes, const char *key);
 
 /* Adds or changes an EndpointSlice, also before its Service. KL_ENOMEM: nothing
- * has changed. */
+ * has changed. Addresses that are not served are left out, and logged once. */
 kl_code kl__routes_put_slice(kl__routes *routes, kl_object *slice,
                              kl_error *err);
 /* Removes an EndpointSlice by its key, if it is there. */

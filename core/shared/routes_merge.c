@@ -290,8 +290,12 @@ bool kl__merge_port(kl__merge *merge, const kl__route_service *service,
     if (!reserve_room(merge, count_endpoints(slices))) {
         return false;
     }
-    if (service->external_name != 0) {
-        take_external_name(merge, service, port);
+    merge->count = 0;
+    merge->usable = 0;
+    if (service->is_external) {
+        if (service->external_name != 0) {
+            take_external_name(merge, service, port);
+        }
         return true;
     }
     for (int i = 0; i < KL__FAMILIES && best_grade < GRADE_READY; i++) {

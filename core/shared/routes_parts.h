@@ -48,7 +48,9 @@ typedef struct kl__route_service {
     kl__weight_rule *rules;
     size_t rule_count;
     kl__family families[KL__FAMILIES]; /* in the order of preference */
-    kl__text_at external_name;         /* 0: it has slices instead */
+    bool is_external;                  /* type ExternalName: it has no slices */
+    kl__text_at external_name;         /* 0: it is not served */
+    const char *fault;                 /* why not; NULL: it is; static */
     bool publish_not_ready; /* each endpoint counts as ready (KEP-1672) */
 } kl__route_service;
 
@@ -73,16 +75,23 @@ typedef struct kl__route_slice {
     kl__slice_endpoint *endpoints;
     size_t endpoint_count;
     kl__family family;
-    int weight; /* from its annotation; -1: none */
+    int weight;                /* from its annotation; -1: none */
+    size_t refused;            /* addresses that are not served, left out */
+    kl__text_at first_refused; /* one of them */
+    const char *fault;         /* why it is not; static */
 } kl__route_slice;
 
 /* Reads a Service; the caller owns the result. NULL: KL_ENOMEM. A field of a
  * wrong type is taken as absent, as the API server has checked the object. */
-kl__route_service *kl__route_service_read(kl_object *object, kl_error *err);
+kl__route_service *kl__route_service_read(kl_object *object,
+                                          const kl__route_policy *policy,
+                                          kl_error *err);
 void kl__route_service_free(kl__route_service *service);
 
 /* The same for an EndpointSlice. */
-kl__route_slice *kl__route_slice_read(kl_object *object, kl_error *err);
+kl__route_slice *kl__route_slice_read(kl_object *object,
+                                      const kl__route_policy *policy,
+                                      kl_error *err);
 void kl__route_slice_free(kl__route_slice *slice);
 
 /* Appends a text and its NUL byte to a block and returns its position; a block

@@ -7,10 +7,14 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kubelua/shared.h"
+#include "shared/address.h"
 
 #include <string.h>
 
 #define SERVICE_NAME_LABEL "kubernetes.io/service-name"
+
+#define NOT_SERVED \
+    "is a name, which is served with the option external_names only"
 
 kl__text_at kl__texts_add(kl__buf *texts, const char *text)
 {
@@ -156,7 +160,25 @@ static void read_endpoint(const kl_value *value, kl__buf *texts,
     endpoint->terminating = read_condition(conditions, "terminating", false);
 }
 
+/* Why the last endpoint that was read is not served; NULL: it is. */
+static const char *check_address(const kl__buf *texts,
+                                 const kl__route_slice *slice,
+                                 const kl__route_policy *policy)
+{
+    const kl__slice_endpoint *endpoint =
+        &slice->endpoints[slice->endpoint_count];
+
+    if (slice->family == KL__FAMILY_FQDN && !policy->external_names) {
+        return NOT_SERVED;
+    }
+    return texts->bytes != NULL
+               ? kl__address_fault(slice->family,
+                                   texts->bytes + endpoint->address)
+               : NULL;
+}
+
 static bool read_endpoints(const kl_value *list, kl__buf *texts,
+                           const kl__route_policy *policy,
                            kl__route_slice *slice)
 {
     kl_value_iter iter = {0};
@@ -173,9 +195,19 @@ static bool read_endpoints(const kl_value *list, kl__buf *texts,
     while ((value = kl_value_next(list, &iter, NULL)) != NULL) {
         kl__slice_endpoint *endpoint = &slice->endpoints[slice->endpoint_count];
 
+        const char *fault;
+
         read_endpoint(value, texts, endpoint);
-        /* an endpoint without an address is skipped */
-        slice->endpoint_count += endpoint->address != 0 ? 1 : 0;
+        if (endpoint->address == 0) {
+            continue;
+        }
+        fault = check_address(texts, slice, policy);
+        if (fault == NULL) {
+            slice->endpoint_count++;
+        } else if (slice->refused++ == 0) {
+            slice->first_refused = endpoint->address;
+            slice->fault = fault;
+        }
     }
     return true;
 }
@@ -208,7 +240,7 @@ static kl__text_at read_service_key(const kl_object *object,
 }
 
 static bool read_slice(kl__route_slice *slice, kl_object *object,
-                       const kl_value *root)
+                       const kl_value *root, const kl__route_policy *policy)
 {
     const char *weight = kl__annotation(root, KL__WEIGHT_ANNOTATION);
     kl__buf texts = {0};
@@ -219,15 +251,18 @@ static bool read_slice(kl__route_slice *slice, kl_object *object,
     slice->family = read_family(kl__member_text(root, "addressType"));
     slice->weight =
         weight != NULL ? kl__weight_parse(weight, strlen(weight)) : -1;
-    fits = kl__route_ports_read(kl_value_get(root, "ports"), &texts,
-                                &slice->ports, &slice->port_count) &&
-           read_endpoints(kl_value_get(root, "endpoints"), &texts, slice);
+    fits =
+        kl__route_ports_read(kl_value_get(root, "ports"), &texts, &slice->ports,
+                             &slice->port_count) &&
+        read_endpoints(kl_value_get(root, "endpoints"), &texts, policy, slice);
     fits = take_texts(&texts, &slice->texts) && fits;
     kl__buf_deinit(&texts);
     return fits;
 }
 
-kl__route_slice *kl__route_slice_read(kl_object *object, kl_error *err)
+kl__route_slice *kl__route_slice_read(kl_object *object,
+                                      const kl__route_policy *policy,
+                                      kl_error *err)
 {
     const kl_value *root = kl_object_open(object, err);
     kl__route_slice *slice;
@@ -237,7 +272,7 @@ kl__route_slice *kl__route_slice_read(kl_object *object, kl_error *err)
         return NULL;
     }
     slice = kl__calloc(1, sizeof(*slice));
-    fits = slice != NULL && read_slice(slice, object, root);
+    fits = slice != NULL && read_slice(slice, object, root, policy);
     kl_object_close(object);
     if (!fits) {
         kl__route_slice_free(slice);
@@ -343,15 +378,28 @@ static bool read_rules(const char *text, kl__buf *texts,
     return true;
 }
 
-static bool read_service(kl__route_service *service, const kl_value *root)
+static void read_external_name(const kl_value *spec, kl__buf *texts,
+                               const kl__route_policy *policy,
+                               kl__route_service *service)
+{
+    const char *name = kl__member_text(spec, "externalName");
+
+    service->is_external = true;
+    service->fault = policy->external_names ? kl__name_fault(name) : NOT_SERVED;
+    if (service->fault == NULL) {
+        service->external_name = kl__texts_add(texts, name);
+    }
+}
+
+static bool read_service(kl__route_service *service, const kl_value *root,
+                         const kl__route_policy *policy)
 {
     const kl_value *spec = kl_value_get(root, "spec");
     kl__buf texts = {0};
     bool fits;
 
     if (strcmp(kl__member_text(spec, "type"), "ExternalName") == 0) {
-        service->external_name =
-            kl__texts_add(&texts, kl__member_text(spec, "externalName"));
+        read_external_name(spec, &texts, policy, service);
     }
     service->publish_not_ready =
         kl_value_bool(kl_value_get(spec, "publishNotReadyAddresses"));
@@ -365,7 +413,9 @@ static bool read_service(kl__route_service *service, const kl_value *root)
     return fits;
 }
 
-kl__route_service *kl__route_service_read(kl_object *object, kl_error *err)
+kl__route_service *kl__route_service_read(kl_object *object,
+                                          const kl__route_policy *policy,
+                                          kl_error *err)
 {
     const kl_value *root = kl_object_open(object, err);
     kl__route_service *service;
@@ -375,7 +425,7 @@ kl__route_service *kl__route_service_read(kl_object *object, kl_error *err)
         return NULL;
     }
     service = kl__calloc(1, sizeof(*service));
-    fits = service != NULL && read_service(service, root);
+    fits = service != NULL && read_service(service, root, policy);
     kl_object_close(object);
     if (!fits) {
         kl__route_service_free(service);

@@ -25,6 +25,7 @@ core.own_source((debug.getinfo(1, "S").source:gsub("%.lua$", "")))
 ---@field connect? kubelua.ConnectOptions of kubelua.connect; default: what the environment says
 ---@field services? resty.kubelua.ServicesOptions|false which Services are watched; false: none
 ---@field tables? string[] the tables of kube.owner's scripts that count for readiness
+---@field external_names? boolean serve DNS names of ExternalName Services and FQDN slices
 ---@field empty? "keep"|"clear" when the last endpoint of a service goes: keep it (default), or not
 ---@field size? integer bytes of the shared map; default: 32 MB
 ---@field name? string of the map; another name makes another instance; default: "default"
@@ -32,7 +33,7 @@ core.own_source((debug.getinfo(1, "S").source:gsub("%.lua$", "")))
 ---@field zone? string the zone of this nginx, for picks that name no zone
 ---@field node? string the node of this nginx, for picks that name no node
 local INIT_TYPES = { connect = "table", services = "table|boolean", tables = "table",
-    empty = "string",
+    empty = "string", external_names = "boolean",
     size = "number", name = "string", path = "string", zone = "string", node = "string" }
 
 ---@class resty.kubelua.ServicesOptions
@@ -187,6 +188,7 @@ end
 ---@return string? host nil: there is none
 ---@return integer|"unknown"|"empty"|"not_synced" port or the reason why there is none
 ---@return integer? version
+---@return true? is_name the host is a name that the caller resolves; see Service:pick
 function calls.pick(map, name, options)
     local by_name = found_names[map]
     local service = by_name and by_name:get(name)
@@ -201,12 +203,12 @@ function calls.pick(map, name, options)
     if not service then
         return nil, "unknown"
     end
-    local host, port, version = service:pick(options)
+    local host, port, version, is_name = service:pick(options)
     if host then
         found_names[map] = by_name or caches.new(4096)
         found_names[map]:set(name, service)
     end
-    return host, port, version
+    return host, port, version, is_name
 end
 
 ---The value that a script of kube.owner has put; nil: there is none. Do not change a table: all

@@ -91,7 +91,7 @@ describe("resty.kubelua", function()
         eventually(function() -- that is, once both pages have arrived
             assert.equal("10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4", body_of("/hosts?of=web/two:http"))
             looks = looks + 1
-            return body_of("/hosts?of=web/shop:http") == "127.0.0.3"
+            return body_of("/hosts?of=web/shop:http") == slices.pod_of("127.0.0.3")
         end, "the new owner publishes what it listed", 30)
         assert.equal("10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4", body_of("/hosts?of=web/two:http"))
         assert.is_true(looks > 5)

@@ -22,6 +22,13 @@ metadata: {name: away, namespace: default}
 spec: {type: ExternalName, externalName: shop.example.com, ports: [{name: http, port: 443}]}
 ]]
 
+local AWAY = [[
+apiVersion: v1
+kind: Service
+metadata: {name: away, namespace: default}
+spec: {type: ExternalName, externalName: "%s", ports: [{name: http, port: 443}]}
+]]
+
 local function slice(...)
     local endpoints = kubelua.array()
     for i, address in ipairs { ... } do
@@ -70,9 +77,9 @@ local HOGS = " for _ = 1, 2 do ngx.timer.at(0, function() ngx.sleep(4) end) end 
 
 local SERVER = [[
     location = /pick { content_by_lua_block {
-        local host, port = kube.pick(ngx.var.arg_name or "default/shop:http", {
+        local host, port, _, is_name = kube.pick(ngx.var.arg_name or "default/shop:http", {
             hash = ngx.var.arg_hash, exclude = ngx.var.arg_tried })
-        ngx.say(tostring(host), " ", tostring(port))
+        ngx.say(tostring(host), " ", tostring(port), is_name and " true" or "")
     } }
     location = /resolved { content_by_lua_block { ngx.say((shop:pick())) } }
     location = /lookup { content_by_lua_block {
@@ -144,12 +151,24 @@ describe("resty.kubelua in nginx", function()
         assert.equal(get("/pick?hash=me"), get("/pick?hash=me"))
         assert.equal("nil unknown", get("/pick?name=default/none:http"))
         assert.equal("nil empty", get("/pick?name=default/bare:http"))
-        assert.equal("shop.example.com 443", get("/pick?name=default/away:http"))
+        assert.equal("nil empty", get("/pick?name=default/away:http"))
         assert(sim:apply(slice("10.0.0.3")))
         eventually(function() return get("/pick") == "10.0.0.3 8080" end, "the change arrives", 10)
         for _ = 1, 10 do
             assert.equal("10.0.0.3", get("/resolved"))
         end
+    end)
+
+    it("serves names with external_names only, and says that they are names", function()
+        start({ workers = 1 }, "external_names = true")
+        assert.equal("shop.example.com 443 true", get("/pick?name=default/away:http"))
+        assert(sim:load(AWAY:format("127.0.0.1")))
+        eventually(function() return get("/pick?name=default/away:http") == "nil empty" end,
+            "the address is refused", 10)
+        assert(sim:load(AWAY:format("other.example.com")))
+        eventually(function()
+            return get("/pick?name=default/away:http") == "other.example.com 443 true"
+        end, "the other name is served", 10)
     end)
 
     it("picks IPv6 addresses in the form that a balancer takes", function()

@@ -162,6 +162,24 @@ describe("pick", function()
         assert.same({ 3, 3, 3 }, { counts["10.0.0.1"], counts["10.0.0.2"], counts["10.0.0.3"] })
     end)
 
+    it("says that a host is a name, which is to be resolved", function()
+        endpoints("shop.example.com,443,1,11")
+        for _, options in ipairs { false, {}, { hash = "key" } } do
+            local host, port, version, is_name = service:pick(options or nil)
+            assert.same({ "shop.example.com", 443, "number", true },
+                { host, port, type(version), is_name })
+        end
+        assert.is_true((select(4, kube.pick(NAME))))
+        endpoints("10.0.0.1")
+        assert.is_nil((select(4, service:pick())))
+        assert.is_nil((select(4, service:pick { hash = "key" })))
+        endpoints("10.0.0.1", "shop.example.com,443,1,11")
+        for _ = 1, 4 do
+            local host, _, _, is_name = service:pick()
+            assert.equal(host == "shop.example.com" or nil, is_name)
+        end
+    end)
+
     it("lists endpoints in all conditions, and more than its buffer holds", function()
         endpoints("10.0.0.1,8080,2,3,a,n1", "shop.example.com,443,1,11")
         local list = service:endpoints()

@@ -22,6 +22,10 @@ World.__index = World
 local HTTP = [[
     init_by_lua_block {
         kube = require "resty.kubelua"
+        peers = setmetatable({}, { __index = function(known, host)
+            known[host] = host:gsub("^10%.127%.", "127.0.")
+            return known[host]
+        end })
         assert(kube.init {
             connect = { server = "@url@", @connect@ }, services = { namespace = "*" }, @init@
         })
@@ -34,7 +38,7 @@ local HTTP = [[
         server 0.0.0.1;
         balancer_by_lua_block {
             local balancer = require "ngx.balancer"
-            assert(balancer.set_current_peer(ngx.ctx.host, ngx.ctx.port))
+            assert(balancer.set_current_peer(peers[ngx.ctx.host], ngx.ctx.port))
         }
         keepalive 16;
     }

@@ -94,7 +94,12 @@ void route_row_apply(kl__routes *routes, const route_row *this_row)
 
 void route_rows_run(const route_row *rows)
 {
-    kl__routes *routes = kl__routes_new(NULL);
+    route_rows_run_with(NULL, rows);
+}
+
+void route_rows_run_with(const kl__route_policy *policy, const route_row *rows)
+{
+    kl__routes *routes = kl__routes_new(policy, NULL);
     kl__buf told = {0};
 
     assert_non_null(routes);

@@ -38,6 +38,7 @@ kl_code route_print(void *context, const kl__route *route, kl_error *err);
 /* Applies all rows (the last is zeroed) to new routes; asserts what is reported
  * after each, and that nothing is left. */
 void route_rows_run(const route_row *rows);
+void route_rows_run_with(const kl__route_policy *policy, const route_row *rows);
 
 #define META(name, version)                       \
     "'metadata':{'namespace':'web','name':'" name \

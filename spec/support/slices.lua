@@ -18,6 +18,14 @@ function slices.service(namespace, name)
     return SERVICE:format(name, namespace, name)
 end
 
+---Backends of specs listen at 127.0.0.N, which no owner serves; a slice has 10.127.0.N for it, and
+---`peers` of nginx_world turns it back.
+---@param address string
+---@return string
+function slices.pod_of(address)
+    return (address:gsub("^127%.0%.", "10.127."))
+end
+
 ---@param namespace string
 ---@param service string
 ---@param name string of the slice
@@ -28,7 +36,7 @@ end
 function slices.slice(namespace, service, name, addresses, port, ready)
     local endpoints = {}
     for i, address in ipairs(addresses) do
-        endpoints[i] = ENDPOINT:format(address, tostring(ready ~= false))
+        endpoints[i] = ENDPOINT:format(slices.pod_of(address), tostring(ready ~= false))
     end
     return SLICE:format(name, namespace, service, port, table.concat(endpoints, ","))
 end

@@ -18,7 +18,15 @@
  * An endpoint has the port number that its EndpointSlice says (targetPort, not
  * port). A list has endpoints of one address family: the first one in the
  * Service's ipFamilies that has a ready endpoint, else the family that serves
- * best. A Service of type ExternalName has one endpoint, its host name.
+ * best.
+ *
+ * Tenants write Services and EndpointSlices, and must not be able to lead a
+ * proxy anywhere. So addresses that are loopback, link-local, unspecified,
+ * multicast or broadcast, also inside of an IPv6 address, are left out, with a
+ * warning. Host names are served with the option external_names only: then a
+ * Service of type ExternalName has one endpoint, its name. A name that is an
+ * address in any writing, or "localhost", is never served. What a name resolves
+ * to is the caller's to check.
  *
  * Weights come from the annotation kubelua.dev/weights of a Service,
  * "NAME=WEIGHT,...", where NAME is an address, a pod, a node or a zone, and may
@@ -52,6 +60,9 @@ typedef struct kl_serve_options {
     /* A label selector: only Services that match have routes. It does not limit
      * which EndpointSlices are watched. NULL: all Services. */
     const char *labels;
+    /* Serves DNS names: of ExternalName Services, and of EndpointSlices with
+     * the addressType FQDN. Their endpoints have the flag KL_ENDPOINT_DNS. */
+    bool external_names;
 } kl_serve_options;
 
 /*

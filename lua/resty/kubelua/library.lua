@@ -108,6 +108,7 @@ typedef struct kl_serve_options {
     bool clear_empty;
     int publish_ms;
     const char *labels;
+    bool external_names;
 } kl_serve_options;
 
 int kl_shared_serve(kl_shared *map, kl_client *client, const kl_serve_options *options,

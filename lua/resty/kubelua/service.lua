@@ -77,8 +77,8 @@ local function host_of(endpoint)
     return host:find(":", 1, true) and "[" .. host .. "]" or host
 end
 
--- Reads the endpoints of the round robin: the ready ones, if all have the same weight. 0: the core
--- must pick.
+-- Reads the endpoints of the round robin: the ready ones, if all have the same weight and none is a
+-- name. 0: the core must pick.
 local function read_turns(self)
     if library.kl_shared_endpoints(self.map.pointer, self.key, few, FEW, counted) ~= OK
         or counted[0] == 0 then
@@ -87,7 +87,8 @@ local function read_turns(self)
     local count = few[0].ready
     for i = 1, count do
         local endpoint = few[i - 1]
-        if endpoint.weight ~= few[0].weight or endpoint.weight == 0 then
+        if endpoint.weight ~= few[0].weight or endpoint.weight == 0
+            or band(endpoint.flags, DNS) ~= 0 then
             return 0
         end
         self.hosts[i] = host_of(endpoint)
@@ -180,7 +181,7 @@ local function pick_in_map(self, options)
     read_options(self, options or NO_OPTIONS)
     local result = library.kl_shared_pick(self.map.pointer, self.key, wanted, found)
     if result == OK then
-        return host_of(found), found.port, found.version
+        return host_of(found), found.port, found.version, band(found.flags, DNS) ~= 0 or nil
     elseif result == EXCLUDED then
         return nil, "empty"
     end
@@ -192,6 +193,8 @@ end
 ---@return string? host nil: there is none
 ---@return integer|"unknown"|"empty"|"not_synced" port or the reason why there is none
 ---@return integer? version differs after each change of the service
+---@return true? is_name the host is a name, which may resolve to any address: only with the option
+---`external_names` of kube.init
 function Service:pick(options)
     local version = self.map.versions[self.bucket]
     if version ~= self.version then

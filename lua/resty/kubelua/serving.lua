@@ -54,6 +54,7 @@ local function join_owners(map, client)
     options.namespaces, options.namespace_count = names, #namespaces
     options.no_services = services == false
     options.labels = services and services.labels or nil
+    options.external_names = map.options.external_names or false
     options.clear_empty = map.options.empty == "clear"
     local code = library.kl_shared_serve(map.pointer, client and core.client_pointer(client),
         options, problem)

@@ -99,6 +99,79 @@ static void a_service_goes_and_comes_again_with_its_slices(void **state)
     route_rows_run(rows);
 }
 
+static const kl__route_policy with_names = {.external_names = true};
+
+/* A tenant may give his Service the name of any host (CVE-2021-32783). */
+static void an_external_name_is_not_served_by_default(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE,
+         SHOP("'type':'ExternalName','externalName':'127.0.0.1',"
+              "'ports':[{'port':29171}]"),
+         "web/shop:29171 = none\nweb/shop = none\n"},
+        {SERVICE, SHOP("'type':'ExternalName','externalName':'db.example.com'"),
+         "web/shop = none\nweb/shop:29171 gone\n"},
+        {SLICE, OF_SHOP("a", "1", IPV4 ",'endpoints':[" AT("10.0.0.1") "]"),
+         "web/shop = none\n"},
+        {SLICE,
+         OF_SHOP("a", "2",
+                 "'addressType':'FQDN','endpoints':[" AT("127.0.0.1") "]"),
+         "web/shop = none\n"},
+        {SERVICE, SHOP("'clusterIP':'None'"), "web/shop = none\n"},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
+static void names_that_are_addresses_are_never_served(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE, SHOP("'type':'ExternalName','externalName':'2852039166'"),
+         "web/shop = none\n"},
+        {SERVICE, SHOP("'type':'ExternalName','externalName':'0x7f.1'"),
+         "web/shop = none\n"},
+        {SERVICE, SHOP("'type':'ExternalName','externalName':'unix:/run/x'"),
+         "web/shop = none\n"},
+        {SERVICE, SHOP("'type':'ExternalName','externalName':'a.example'"),
+         "web/shop = a.example:0(dns)\n"},
+        {SERVICE, SHOP(ONE_PORT), SHOP_IS("none")},
+        {SLICE,
+         OF_SHOP("a", "1",
+                 "'addressType':'FQDN'," HTTP ",'endpoints':[" AT(
+                     "127.0.0.1") "," AT("b.example") "," AT("::1") "]"),
+         SHOP_IS("b.example:8080(dns)")},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run_with(&with_names, rows);
+}
+
+static void addresses_of_the_machine_and_its_link_are_left_out(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE, SHOP(ONE_PORT), SHOP_IS("none")},
+        {SLICE,
+         IN("a", "1",
+            AT("127.0.0.1") "," AT("10.0.0.1") "," AT("169.254.169.254")),
+         SHOP_IS("10.0.0.1:8080")},
+        {SLICE, IN("a", "2", AT("0.0.0.0") "," AT("010.0.0.1")),
+         SHOP_IS("none")},
+        {SLICE,
+         OF_SHOP("a", "3",
+                 "'addressType':'IPv6'," HTTP
+                 ",'endpoints':[" AT("::1") "," AT("::ffff:127.0.0.1") "," AT(
+                     "fd00::1") "," AT("fe80::1%lo") "]"),
+         SHOP_IS("fd00::1:8080")},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
 static void an_external_name_is_the_one_endpoint(void **state)
 {
     static const route_row rows[] = {
@@ -115,7 +188,7 @@ static void an_external_name_is_the_one_endpoint(void **state)
     };
 
     (void)state;
-    route_rows_run(rows);
+    route_rows_run_with(&with_names, rows);
 }
 
 static void a_headless_service_without_ports_has_its_name_alone(void **state)
@@ -195,7 +268,7 @@ static void a_flush_that_stops_forgets_no_name(void **state)
 
     (void)state;
     for (int left = 0; left < 3; left++) {
-        kl__routes *routes = kl__routes_new(NULL);
+        kl__routes *routes = kl__routes_new(NULL, NULL);
         kl__buf told = {0};
         stopper stop = {&told, left};
 
@@ -226,6 +299,9 @@ int main(void)
         cmocka_unit_test(a_nameless_port_is_the_slices_nameless_one),
         cmocka_unit_test(a_number_of_two_protocols_means_the_tcp_port),
         cmocka_unit_test(a_service_goes_and_comes_again_with_its_slices),
+        cmocka_unit_test(an_external_name_is_not_served_by_default),
+        cmocka_unit_test(names_that_are_addresses_are_never_served),
+        cmocka_unit_test(addresses_of_the_machine_and_its_link_are_left_out),
         cmocka_unit_test(an_external_name_is_the_one_endpoint),
         cmocka_unit_test(a_headless_service_without_ports_has_its_name_alone),
         cmocka_unit_test(a_slice_that_changes_its_service_leaves_the_former),

@@ -120,6 +120,36 @@ static void changes_of_the_cluster_are_published(void **state)
     owner_await(self->map, "shop", "unknown");
 }
 
+static void load_external_name(kl_sim *sim, const char *host)
+{
+    char yaml[512];
+    int length = snprintf(
+        yaml, sizeof(yaml),
+        "{apiVersion: v1, kind: Service, metadata: {namespace: web, name: "
+        "away},"
+        " spec: {type: ExternalName, externalName: '%s', ports: [{name: http,"
+        " port: 8080}]}}",
+        host);
+
+    assert_int_equal(kl_sim_load(sim, yaml, (size_t)length, NULL), KL_OK);
+}
+
+static void external_names_are_served_on_request_only(void **state)
+{
+    world *self = *state;
+
+    load_external_name(self->sim, "db.example.com");
+    serve(self, NULL);
+    owner_await(self->map, "away", "");
+    kl_shared_leave(self->map);
+    serve(self, &(kl_serve_options){.external_names = true});
+    owner_await(self->map, "away", "db.example.com");
+    load_external_name(self->sim, "127.0.0.1");
+    owner_await(self->map, "away", "");
+    load_external_name(self->sim, "db.example.com");
+    owner_await(self->map, "away", "db.example.com");
+}
+
 /* An update that changes no endpoint is not published. */
 static void an_unchanged_route_is_not_published_again(void **state)
 {
@@ -543,6 +573,7 @@ int main(void)
     const struct CMUnitTest specs[] = {
         SPEC(changes_of_the_cluster_are_published),
         SPEC(an_unchanged_route_is_not_published_again),
+        SPEC(external_names_are_served_on_request_only),
         SPEC(a_list_that_becomes_empty_is_kept_by_default),
         SPEC(a_list_that_becomes_empty_is_cleared_on_request),
         SPEC(a_new_owner_publishes_once_it_has_synced),
