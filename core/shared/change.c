@@ -67,6 +67,17 @@ kl__change *kl__change_remove(const kl_shared_key *key, kl_error *err)
     return kl__change_of_key(KL__CHANGE_REMOVE, key, 0, err);
 }
 
+kl__change *kl__change_refuse(const kl_shared_key *key, const char *why,
+                              kl_error *err)
+{
+    kl__change *change = kl__change_put(key, why, strlen(why) + 1, err);
+
+    if (change != NULL) {
+        change->is_refused = true;
+    }
+    return change;
+}
+
 kl__change *kl__change_complete(const char *table, kl_error *err)
 {
     size_t length = strlen(table);

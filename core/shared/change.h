@@ -20,8 +20,11 @@ typedef enum kl__change_kind {
 typedef struct kl__change {
     struct kl__change *next; /* in the list of changes for the next publish */
     kl__change_kind kind;
-    bool is_left; /* of a former owner, or before a renewal of the table, and
-                     not put again since */
+    bool is_left;    /* of a former owner, or before a renewal of the table, and
+                        not put again since */
+    bool is_out;     /* an entry that is not published, as it does not fit */
+    bool is_refused; /* no entry, but the name of what cannot be one; its value
+                        is the reason, with a NUL behind it */
     uint32_t name_length;
     uint32_t words; /* length of the block */
     uint64_t block[];
@@ -51,6 +54,8 @@ kl__change *kl__change_put_endpoints(const kl_shared_key *key,
 kl__change *kl__change_put_ranking(const kl_shared_key *key,
                                    const kl__ranking *ranking, kl_error *err);
 kl__change *kl__change_remove(const kl_shared_key *key, kl_error *err);
+kl__change *kl__change_refuse(const kl_shared_key *key, const char *why,
+                              kl_error *err);
 kl__change *kl__change_complete(const char *table, kl_error *err);
 
 /* Makes a change of the entry `key`, with a zeroed value of `value_words`

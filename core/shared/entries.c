@@ -30,7 +30,7 @@ static void mark_dirty(kl__entries *self, const kl__change *entry)
 
 static bool is_same(const kl__change *a, const kl__change *b)
 {
-    return a->words == b->words &&
+    return a->words == b->words && a->is_refused == b->is_refused &&
            memcmp(a->block, b->block, (size_t)a->words * 8) == 0;
 }
 
@@ -43,6 +43,32 @@ static kl__map_slot slot_of(kl__change *entry)
                           .length = entry->name_length};
 }
 
+static void add_to_sums(kl__entries *self, const kl__change *entry)
+{
+    self->words += entry->is_refused ? 0 : entry->words;
+    self->refused += entry->is_refused ? 1 : 0;
+    self->out_words += entry->is_out ? entry->words : 0;
+    self->out_count += entry->is_out ? 1 : 0;
+}
+
+static void take_from_sums(kl__entries *self, const kl__change *entry)
+{
+    self->words -= entry->is_refused ? 0 : entry->words;
+    self->refused -= entry->is_refused ? 1 : 0;
+    self->out_words -= entry->is_out ? entry->words : 0;
+    self->out_count -= entry->is_out ? 1 : 0;
+}
+
+void kl__entries_set_out(kl__entries *self, kl__change *entry, bool is_out)
+{
+    if (entry->is_out != is_out) {
+        take_from_sums(self, entry);
+        entry->is_out = is_out;
+        add_to_sums(self, entry);
+        mark_dirty(self, entry);
+    }
+}
+
 static bool put_entry(kl__entries *self, kl__change *entry)
 {
     void *old = NULL;
@@ -51,10 +77,11 @@ static bool put_entry(kl__entries *self, kl__change *entry)
         return false;
     }
     entry->next = NULL;
-    self->words += entry->words;
     if (old != NULL) {
-        self->words -= ((const kl__change *)old)->words;
+        entry->is_out = ((const kl__change *)old)->is_out && !entry->is_refused;
+        take_from_sums(self, old);
     }
+    add_to_sums(self, entry);
     if (old == NULL || !is_same(old, entry)) {
         mark_dirty(self, entry);
     }
@@ -69,7 +96,7 @@ static void remove_entry(kl__entries *self, kl__change *named)
     kl__change *old = kl__map_remove_slot(&self->by_name, &slot);
 
     if (old != NULL) {
-        self->words -= old->words;
+        take_from_sums(self, old);
         mark_dirty(self, old);
         kl__free(old);
     }

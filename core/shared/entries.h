@@ -11,8 +11,11 @@
 #include "shared/map.h"
 
 typedef struct kl__entries {
-    kl__map by_name;   /* values are kl__change, which own the keys */
-    uint64_t words;    /* sum of all blocks */
+    kl__map by_name;    /* values are kl__change, which own the keys */
+    uint64_t words;     /* sum of all blocks, but for refused names */
+    uint64_t out_words; /* of those that are not published */
+    size_t out_count;
+    size_t refused;    /* names that are no entries */
     bool is_changed;   /* there is a change that is not published */
     bool is_all_dirty; /* raise all versions at the next publish */
     uint64_t dirty[KL_SHARED_VERSIONS /
@@ -29,10 +32,15 @@ bool kl__entries_apply(kl__entries *self, kl__change *change);
 kl_code kl__entries_read(kl__entries *self, const kl_shared *map,
                          kl_error *err);
 
-/* The words that all entries need in a slot. */
-uint64_t kl__entries_size(const kl__entries *self);
+/* Publishes an entry, or does not. */
+void kl__entries_set_out(kl__entries *self, kl__change *entry, bool is_out);
 
-/* Writes all entries to a slot, which is large enough, as that generation. */
+/* The words that the published entries need in a slot; or all. */
+uint64_t kl__entries_size(const kl__entries *self);
+uint64_t kl__entries_size_of_all(const kl__entries *self);
+
+/* Writes the published entries to a slot, which is large enough, as that
+ * generation. */
 void kl__entries_write(const kl__entries *self, kl__word *slot,
                        uint64_t generation);
 

@@ -36,8 +36,9 @@ enum {
     PUBLISH_MS = 2,
     RETRY_MS = 1000, /* the pause after a lack of memory or threads */
     NEVER = -1,
-    REST = 4 /* the pause after a publish is at least this many times as
-                long as the publish took */
+    REST = 4,    /* the pause after a publish is at least this many times as
+                    long as the publish took */
+    REST_MS = 25 /* but no longer: a change waits for it */
 };
 
 typedef struct kl__owner {
@@ -203,7 +204,10 @@ static kl_code put_feed(kl__owner *self, kl_error *err)
         return KL_OK;
     }
     self->has_more = true;
-    code = kl__feed_put(self->feed, self->map, self->clear_empty, err);
+    do { /* the first lists are put at once, then some large Services a time */
+        code = kl__feed_put(self->feed, self->map, self->clear_empty, err);
+    } while (code == KL_OK && !self->has_put_all &&
+             kl__feed_changed(self->feed));
     if (code == KL_OK && !self->has_put_all && self->namespace_count > 0) {
         code = kl_shared_complete(self->map, KL__SERVICES_TABLE, err);
     }
@@ -228,12 +232,12 @@ static void publish_changes(kl__owner *self)
         return;
     }
     code = code == KL_OK ? kl_shared_publish(self->map, &err) : code;
-    took = now_ms() - begin;
+    took = (now_ms() - begin) * REST;
+    took = took < REST_MS ? took : REST_MS;
     self->publish_at =
-        now_ms() +
-        (took * REST > self->publish_ms ? took * REST : self->publish_ms);
+        now_ms() + (took > self->publish_ms ? took : self->publish_ms);
     self->has_more = false;
-    if (code == KL_OK && self->has_put_all) {
+    if ((code == KL_OK || code == KL_ETOO_LARGE) && self->has_put_all) {
         kl__shared_set_synced(self->map);
     }
     if (code == KL_ENOMEM) {

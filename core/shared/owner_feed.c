@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { READ_MS = 100, EVENTS_AT_ONCE = 256 };
+enum { READ_MS = 20, EVENTS_AT_ONCE = 256 };
 
 /* An informer of Services or of slices, of one namespace or of all. */
 typedef struct source {

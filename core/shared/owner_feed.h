@@ -36,7 +36,7 @@ kl__feed *kl__feed_open(kl_client *client, const kl__feed_scope *scope,
 /* Closes its informers, in at most 50 ms. NULL is fine. */
 void kl__feed_close(kl__feed *feed);
 
-/* Handles the events that wait, until there are none or 100 ms have passed. It
+/* Handles the events that wait, until there are none or 20 ms have passed. It
  * takes many at once, so that a Service is not published while half of its
  * changes still wait. KL_ENOMEM: the feed has missed a change, and has to be
  * closed. */

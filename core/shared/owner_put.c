@@ -131,17 +131,19 @@ static kl_code put_again(putting *self, kl_shared_key *key, kl_error *err)
     return code;
 }
 
-/* A failure other than KL_ENOMEM and KL_ECLOSED would repeat, so it is logged
- * and must not keep other Services from being put. */
-static kl_code judge_failure(const char *name, kl_code code,
-                             const kl_error *err)
+/* A failure other than KL_ENOMEM and KL_ECLOSED would repeat, so it must not
+ * keep other Services from being put: the name is left out. */
+static kl_code judge_failure(putting *self, const kl_shared_key *key,
+                             const char *name, kl_code code, kl_error *err)
 {
-    if (code != KL_OK && code != KL_ENOMEM && code != KL_ECLOSED) {
-        kl_log(KL_LOG_WARN, "shared map: %s is not updated: %s", name,
-               err->message);
-        return KL_OK;
+    kl_error why;
+
+    if (code == KL_OK || code == KL_ENOMEM || code == KL_ECLOSED) {
+        return code;
     }
-    return code;
+    why = *err;
+    kl_log(KL_LOG_WARN, "shared map: %s is left out: %s", name, why.message);
+    return kl__shared_refuse(self->map, key, why.message, err);
 }
 
 /* Puts or removes one name of a route. The first name that needs the ranking
@@ -159,6 +161,10 @@ static kl_code put_name(putting *self, const kl__route *route, const char *name,
     if (route->is_gone) {
         return kl_shared_remove(self->map, &key, err);
     }
+    if (route->is_too_large) {
+        return kl__shared_refuse(self->map, &key,
+                                 "has too many ports and endpoints", err);
+    }
     if (route->usable == 0 && !self->clear_empty && !route->is_external) {
         code = put_again(self, &key, err);
     }
@@ -168,9 +174,10 @@ static kl_code put_name(putting *self, const kl__route *route, const char *name,
     if (*ranking == NULL) {
         *ranking = rank_route(self, route, err);
     }
-    return *ranking != NULL
+    code = *ranking != NULL
                ? kl__shared_put_ranking(self->map, &key, *ranking, err)
                : err->code;
+    return judge_failure(self, &key, name, code, err);
 }
 
 static kl_code put_route(void *context, const kl__route *route, kl_error *err)
@@ -179,9 +186,7 @@ static kl_code put_route(void *context, const kl__route *route, kl_error *err)
     kl_code code = KL_OK;
 
     for (size_t i = 0; i < route->name_count && code == KL_OK; i++) {
-        code = judge_failure(
-            route->names[i],
-            put_name(context, route, route->names[i], &ranking, err), err);
+        code = put_name(context, route, route->names[i], &ranking, err);
     }
     kl__free(ranking);
     return code;

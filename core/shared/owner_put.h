@@ -11,7 +11,8 @@
 /*
  * Puts or removes each changed name in the table "services". KL_ENOMEM: this
  * Service and those after it come at the next call. A Service that is too large
- * for an entry is logged, and its entry stays as it is.
+ * is left out: logged, and listed in the report of the map. Large Services may
+ * come at a later call: see kl__routes_flush.
  */
 kl_code kl__put_routes(kl__routes *routes, kl_shared *map, bool clear_empty,
                        kl_error *err);

@@ -247,6 +247,7 @@ void kl_shared_get_status(const kl_shared *map, kl_shared_status *status)
         .age_ms = kl_shared_age_ms(map),
         .owner_pid = (uint32_t)kl__word_load(&head->owner_pid),
         .synced = kl_shared_synced(map),
+        .left_out = kl__word_load(&head->left_out),
     };
     use = kl__word_load(&map->slots[(status->generation % KL__SHARED_SLOTS) *
                                         (size_t)map->slot_words +

@@ -11,6 +11,7 @@
 #include "kubelua/log.h"
 #include "shared/routes_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A Service: it exists, or its slices came before it, or it is gone and its
@@ -19,16 +20,21 @@ typedef struct kl__routed {
     char *key;
     kl__route_service *service; /* NULL: it does not exist */
     kl__list slices;            /* list of kl__slice_node */
-    kl__list changed; /* in the routes' list of changed Services, or in none */
-    char **names;     /* names given to `fn` at the last flush */
+    kl__list changed;           /* in a list of changed Services, or in none */
+    char **names;               /* names given to `fn` at the last flush */
     size_t name_count;
-    bool is_named; /* `names` are those of `service`, port by port */
+    bool is_named;     /* `names` are those of `service`, port by port */
+    bool is_large;     /* it is in the list of large ones, if in one */
+    bool is_too_large; /* it was at the last flush */
 } kl__routed;
 
 struct kl__routes {
     kl__map services; /* kl__routed by key */
     kl__map slices;   /* kl__slice_node by key */
     kl__list changed; /* of kl__routed, in the order in which they changed */
+    kl__list large;   /* the same for those above KL__ROUTE_SMALL */
+    int small_rounds; /* flushes in a row that did only small ones */
+    uint64_t stamps;  /* versions of Services that were read */
     kl__merge merge;
     kl__route_policy policy;
 };
@@ -42,6 +48,7 @@ kl__routes *kl__routes_new(const kl__route_policy *policy, kl_error *err)
         return NULL;
     }
     kl__list_init(&routes->changed);
+    kl__list_init(&routes->large);
     if (policy != NULL) {
         routes->policy = *policy;
     }
@@ -69,6 +76,7 @@ static void free_node(kl__slice_node *node)
 {
     kl__list_remove(&node->node);
     kl__route_slice_free(node->slice);
+    kl__free(node->weights);
     kl__free(node->key);
     kl__free(node);
 }
@@ -94,11 +102,43 @@ void kl__routes_free(kl__routes *routes)
     kl__free(routes);
 }
 
+/* The cost of a flush of the Service. It counts each endpoint for as many ports
+ * as its slice and the Service have, for the family with the most. */
+static size_t cost_of(const kl__routed *routed)
+{
+    const kl__route_service *service = routed->service;
+    size_t sums[KL__FAMILIES] = {0}, most = 0, ports;
+
+    if (service == NULL) {
+        return routed->name_count;
+    }
+    ports = service->port_count > 0 ? service->port_count : 1;
+    for (const kl__list *at = routed->slices.next; at != &routed->slices;
+         at = at->next) {
+        const kl__route_slice *slice =
+            KL__CONTAINER(at, kl__slice_node, node)->slice;
+        size_t served = slice->port_count < ports ? slice->port_count : ports;
+
+        sums[slice->family] +=
+            slice->endpoint_count * (served > 0 ? served : 1);
+        most = sums[slice->family] > most ? sums[slice->family] : most;
+    }
+    /* a port has a name and a number; an only one the Service's name too */
+    return (ports > 1 ? 2 : 3) * (ports + most) + routed->name_count;
+}
+
+/* Puts a Service at the end of the list for its size, unless it is in that. */
 static void mark_changed(kl__routes *routes, kl__routed *routed)
 {
-    if (kl__list_empty(&routed->changed)) {
-        kl__list_append(&routes->changed, &routed->changed);
+    bool is_large = cost_of(routed) > KL__ROUTE_SMALL;
+
+    if (!kl__list_empty(&routed->changed) && is_large == routed->is_large) {
+        return;
     }
+    kl__list_remove(&routed->changed);
+    routed->is_large = is_large;
+    kl__list_append(is_large ? &routes->large : &routes->changed,
+                    &routed->changed);
 }
 
 /* The Service of that key, which is added if it is missing; NULL: out of
@@ -149,6 +189,15 @@ kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
     if (routed == NULL) {
         kl__route_service_free(read);
         return kl_error_set(err, KL_ENOMEM, "out of memory for a Service");
+    }
+    read->stamp = ++routes->stamps;
+    if (read->weights.is_cut &&
+        (routed->service == NULL || !routed->service->weights.is_cut)) {
+        kl_log(KL_LOG_WARN,
+               "shared map: the annotation " KL__WEIGHTS_ANNOTATION
+               " of Service %s has more than %d rules, or %d with \"*\": those "
+               "after them do not count",
+               routed->key, KL__WEIGHT_RULES, KL__WEIGHT_PREFIXES);
     }
     if (read->fault != NULL &&
         (routed->service == NULL || routed->service->fault != read->fault)) {
@@ -249,6 +298,7 @@ static kl_code place_slice(kl__routes *routes, const char *key,
     }
     kl__route_slice_free(node->slice);
     node->slice = read;
+    node->weighed = 0;
     mark_changed(routes, routed);
     return KL_OK;
 }
@@ -285,7 +335,7 @@ void kl__routes_remove_slice(kl__routes *routes, const char *key)
 
 bool kl__routes_changed(const kl__routes *routes)
 {
-    return !kl__list_empty(&routes->changed);
+    return !kl__list_empty(&routes->changed) || !kl__list_empty(&routes->large);
 }
 
 /* A flush; and the names of the Service, if it has changed since its last one.
@@ -297,27 +347,10 @@ typedef struct kl__naming {
     void *context;
     char **names;
     size_t count;
+    char **sorted; /* the new names, sorted, in the same block of memory */
+    size_t sorted_count;
+    bool is_too_large;
 } kl__naming;
-
-/* If two ports have one number (DNS has TCP and UDP at 53), the number means
- * the TCP port, else the first one. */
-static bool has_number(const kl__route_service *service, size_t index)
-{
-    const kl__route_port *port = &service->ports[index];
-    bool is_tcp = strcmp(service->texts + port->protocol, "TCP") == 0;
-
-    for (size_t i = 0; i < service->port_count; i++) {
-        const kl__route_port *other = &service->ports[i];
-        bool other_is_tcp =
-            strcmp(service->texts + other->protocol, "TCP") == 0;
-
-        if (i != index && other->number == port->number &&
-            (is_tcp == other_is_tcp ? i < index : other_is_tcp)) {
-            return false;
-        }
-    }
-    return port->number != 0;
-}
 
 /* Takes a name; false: it is NULL, as there was no memory. */
 static bool add_name(kl__naming *naming, char *name)
@@ -337,33 +370,57 @@ static bool add_port(kl__naming *naming, size_t index)
     return (port->name == 0 ||
             add_name(naming, kl__strprintf("%s:%s", key,
                                            service->texts + port->name))) &&
-           (!has_number(service, index) ||
+           (!port->has_number ||
             add_name(naming,
                      kl__strprintf("%s:%u", key, (unsigned)port->number)));
 }
 
-/* Makes the names of a Service, port by port; its only port, or none, has its
+static int compare_names(const void *left, const void *right)
+{
+    const char *const *a = left, *const *b = right;
+
+    return strcmp(*a, *b);
+}
+
+/* Adds the names of a Service, port by port; its only port, or none, has its
  * own name too. False: out of memory. */
-static bool make_names(kl__naming *naming)
+static bool add_names(kl__naming *naming)
 {
     const kl__routed *routed = naming->routed;
     size_t ports = routed->service != NULL ? routed->service->port_count : 0;
-    bool fits;
+    bool fits = true;
 
-    /* room for the former names too: see keep_names */
-    naming->names =
-        kl__calloc(2 * ports + 1 + routed->name_count, sizeof(char *));
-    fits = naming->names != NULL;
+    if (naming->is_too_large) {
+        return add_name(naming, kl__strdup(routed->key));
+    }
     for (size_t i = 0; i < ports && fits; i++) {
         fits = add_port(naming, i);
     }
     if (fits && ports <= 1 && routed->service != NULL) {
         fits = add_name(naming, kl__strdup(routed->key));
     }
-    if (!fits) {
-        free_names(naming->names, naming->count);
-    }
     return fits;
+}
+
+static bool make_names(kl__naming *naming)
+{
+    const kl__routed *routed = naming->routed;
+    size_t ports = routed->service != NULL ? routed->service->port_count : 0;
+    size_t most = 2 * ports + 1;
+
+    /* room for the former names too: see keep_names */
+    naming->names = kl__calloc(2 * most + routed->name_count, sizeof(char *));
+    if (naming->names == NULL || !add_names(naming)) {
+        free_names(naming->names, naming->count);
+        return false;
+    }
+    naming->sorted = naming->names + most + routed->name_count;
+    if (naming->count > 0) {
+        memcpy(naming->sorted, naming->names, naming->count * sizeof(char *));
+        qsort(naming->sorted, naming->count, sizeof(char *), compare_names);
+    }
+    naming->sorted_count = naming->count;
+    return true;
 }
 
 /* The number of names of a port (NULL: of a Service without ports). */
@@ -374,7 +431,7 @@ static size_t count_names(const kl__route_service *service,
 
     if (port != NULL) {
         count += port->name != 0;
-        count += has_number(service, (size_t)(port - service->ports));
+        count += port->has_number;
     }
     return count;
 }
@@ -407,6 +464,19 @@ static kl_code tell_ports(const kl__naming *naming, kl_error *err)
     size_t ports = routed->service != NULL ? routed->service->port_count : 0;
     kl_code code = KL_OK;
 
+    if (naming->is_too_large) {
+        return naming->fn(naming->context,
+                          &(kl__route){
+                              .names = (const char *const *)names,
+                              .name_count = 1,
+                              .is_too_large = true,
+                          },
+                          err);
+    }
+    if (routed->service != NULL &&
+        !kl__merge_weigh(routed->service, &routed->slices)) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for weights");
+    }
     for (size_t i = 0; i < ports && code == KL_OK; i++) {
         code = tell_port(naming, &routed->service->ports[i], &names, err);
     }
@@ -417,12 +487,9 @@ static kl_code tell_ports(const kl__naming *naming, kl_error *err)
 
 static bool has_name(const kl__naming *naming, const char *name)
 {
-    for (size_t i = 0; i < naming->count; i++) {
-        if (strcmp(naming->names[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return naming->sorted_count > 0 &&
+           bsearch(&name, naming->sorted, naming->sorted_count, sizeof(char *),
+                   compare_names) != NULL;
 }
 
 static kl_code tell_gone(kl__naming *naming, kl_error *err)
@@ -465,13 +532,36 @@ static void keep_names(kl__naming *naming, bool has_failed)
     routed->is_named = !has_failed;
 }
 
+/* Says once that a Service is left out. */
+static void tell_size(const kl__naming *naming)
+{
+    const kl__routed *routed = naming->routed;
+
+    if (naming->is_too_large && !routed->is_too_large) {
+        kl_log(KL_LOG_WARN,
+               "shared map: Service %s is left out: its ports and endpoints "
+               "together are more than %d",
+               routed->key, KL__ROUTE_COST_MAX);
+    } else if (!naming->is_too_large && routed->is_too_large) {
+        kl_log(KL_LOG_INFO, "shared map: Service %s is not too large any more",
+               routed->key);
+    }
+}
+
 static kl_code flush_routed(kl__naming *naming, kl_error *err)
 {
+    kl__routed *routed = naming->routed;
     kl_code code;
 
-    if (naming->routed->is_named) {
+    naming->is_too_large =
+        routed->service != NULL &&
+        cost_of(routed) - routed->name_count > KL__ROUTE_COST_MAX;
+    tell_size(naming);
+    if (routed->is_named && routed->is_too_large == naming->is_too_large) {
         return tell_ports(naming, err);
     }
+    routed->is_named = false;
+    routed->is_too_large = naming->is_too_large;
     if (!make_names(naming)) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a route");
     }
@@ -483,21 +573,45 @@ static kl_code flush_routed(kl__naming *naming, kl_error *err)
     return code;
 }
 
-kl_code kl__routes_flush(kl__routes *routes, kl__route_fn fn, void *context,
-                         kl_error *err)
+/* Flushes the Services of a list until they have cost as much as `most`. */
+static kl_code flush_list(kl__naming *form, kl__list *list, size_t most,
+                          kl_error *err)
 {
-    while (!kl__list_empty(&routes->changed)) {
-        kl__routed *routed =
-            KL__CONTAINER(routes->changed.next, kl__routed, changed);
-        kl__naming naming = {
-            .routes = routes, .routed = routed, .fn = fn, .context = context};
-        kl_code code = flush_routed(&naming, err);
+    size_t cost = 0;
 
+    while (!kl__list_empty(list) && cost < most) {
+        kl__naming naming = *form;
+        kl_code code;
+
+        naming.routed = KL__CONTAINER(list->next, kl__routed, changed);
+        cost += cost_of(naming.routed);
+        code = flush_routed(&naming, err);
         if (code != KL_OK) {
             return code;
         }
-        kl__list_remove(&routed->changed);
-        drop_if_empty(routes, routed);
+        kl__list_remove(&naming.routed->changed);
+        drop_if_empty(naming.routes, naming.routed);
     }
     return KL_OK;
+}
+
+kl_code kl__routes_flush(kl__routes *routes, kl__route_fn fn, void *context,
+                         kl_error *err)
+{
+    enum { SMALL_ROUNDS = 4 };
+    kl__naming form = {.routes = routes, .fn = fn, .context = context};
+    bool has_small = !kl__list_empty(&routes->changed);
+    kl_code code = flush_list(&form, &routes->changed, SIZE_MAX, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    /* What is small is published before large ones are begun; but large ones
+     * have a turn. */
+    if (has_small && !kl__list_empty(&routes->large) &&
+        ++routes->small_rounds < SMALL_ROUNDS) {
+        return KL_OK;
+    }
+    routes->small_rounds = 0;
+    return flush_list(&form, &routes->large, KL__FLUSH_COST, err);
 }

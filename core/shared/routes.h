@@ -33,13 +33,26 @@ typedef struct kl__endpoint {
 #define KL__WEIGHT_MAX 1000
 
 /*
- * On a Service: "NAME=WEIGHT,...", where NAME is an address, a pod, a node or a
- * zone, and may end in "*"; the first one that matches an endpoint counts. On
- * an EndpointSlice: the weight of its endpoints, if the Service has none for
- * them.
+ * On a Service: "NAME=WEIGHT,...", at most 1,024 (64 with "*"), where NAME is
+ * an address, a pod, a node or a zone, and may end in "*"; the first one that
+ * matches an endpoint counts. On an EndpointSlice: the weight of its endpoints,
+ * if the Service has none for them.
  */
 #define KL__WEIGHTS_ANNOTATION "kubelua.dev/weights"
 #define KL__WEIGHT_ANNOTATION "kubelua.dev/weight"
+
+/*
+ * What a flush does for a Service, in units of some 0.4 us: its names, and the
+ * endpoints of all its names together. A Service above the limit is left out,
+ * so that no flush of one Service takes longer than some 25 ms. A flush puts
+ * the small Services first, and then only as many of the others as cost
+ * KL__FLUSH_COST together.
+ */
+enum {
+    KL__ROUTE_COST_MAX = 65536,
+    KL__ROUTE_SMALL = 512,
+    KL__FLUSH_COST = 16384
+};
 
 /* All names of a port ("web/shop:http", "web/shop:80"), and its endpoints now.
  */
@@ -48,10 +61,12 @@ typedef struct kl__route {
     size_t name_count;
     const kl__endpoint *endpoints; /* sorted by host, then port */
     size_t count;
-    size_t usable;    /* number with a weight above 0 that are ready, or
-                         terminating and still serving */
-    bool is_gone;     /* the names do not exist any more */
-    bool is_external; /* of an ExternalName Service */
+    size_t usable;     /* number with a weight above 0 that are ready, or
+                          terminating and still serving */
+    bool is_too_large; /* more than KL__ROUTE_COST_MAX: `names` has the
+                          Service's own name only, and it is left out */
+    bool is_gone;      /* the names do not exist any more */
+    bool is_external;  /* of an ExternalName Service */
 } kl__route;
 
 /* Called for each port of a Service that changed; the route is borrowed for the
@@ -96,7 +111,9 @@ bool kl__routes_changed(const kl__routes *routes);
  * Calls `fn` with every port of each Service that changed since the last flush,
  * even if the endpoints are the same. Ports of a Service come together, names
  * that do not exist any more last. KL_ENOMEM, or the result of `fn`: this
- * Service and those after it come at the next flush.
+ * Service and those after it come at the next flush. It ends early, so that
+ * what was put can be published, if there are large Services among them: call
+ * it again while kl__routes_changed.
  */
 kl_code kl__routes_flush(kl__routes *routes, kl__route_fn fn, void *context,
                          kl_error *err);

@@ -52,10 +52,18 @@ static bool reserve_room(kl__merge *merge, size_t count)
     return true;
 }
 
-static bool same_text(const char *texts, kl__text_at at, const char *others,
-                      kl__text_at other)
+/* Compares a port of a slice with a port of a Service. */
+static int compare_target(const kl__route_slice *slice,
+                          const kl__route_port *target,
+                          const kl__route_service *service,
+                          const kl__route_port *port)
 {
-    return strcmp(texts + at, others + other) == 0;
+    int order =
+        strcmp(slice->texts + target->name, service->texts + port->name);
+
+    return order != 0 ? order
+                      : strcmp(slice->texts + target->protocol,
+                               service->texts + port->protocol);
 }
 
 /* Finds the number that a slice has for a port of its Service, by name and
@@ -64,51 +72,78 @@ static bool find_target(const kl__route_service *service,
                         const kl__route_port *port,
                         const kl__route_slice *slice, uint16_t *number)
 {
+    size_t low = 0, high = slice->port_count;
+
     if (port == NULL) {
         *number = slice->port_count == 1 ? slice->ports[0].number : 0;
         return true;
     }
-    for (size_t i = 0; i < slice->port_count; i++) {
-        const kl__route_port *target = &slice->ports[i];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
 
-        if (target->number != 0 &&
-            same_text(slice->texts, target->name, service->texts, port->name) &&
-            same_text(slice->texts, target->protocol, service->texts,
-                      port->protocol)) {
-            *number = target->number;
+        if (compare_target(slice, &slice->ports[middle], service, port) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < slice->port_count &&
+           compare_target(slice, &slice->ports[low], service, port) == 0;
+         low++) {
+        if (slice->ports[low].number != 0) {
+            *number = slice->ports[low].number;
             return true;
         }
     }
     return false;
 }
 
-static bool fits_rule(const kl__route_service *service,
-                      const kl__weight_rule *rule, const char *text)
+static void weigh_slice(const kl__route_service *service,
+                        const kl__route_slice *slice, uint16_t *weights)
 {
-    const char *name = service->texts + rule->name;
+    int missing = slice->weight >= 0 ? slice->weight : 1;
 
-    if (text[0] == '\0') {
-        return false;
+    for (size_t i = 0; i < slice->endpoint_count; i++) {
+        const kl__slice_endpoint *endpoint = &slice->endpoints[i];
+        const char *const texts[KL__WEIGHT_TEXTS] = {
+            slice->texts + endpoint->address, slice->texts + endpoint->pod,
+            slice->texts + endpoint->node, slice->texts + endpoint->zone};
+        int weight = kl__weights_find(&service->weights, texts);
+
+        weights[i] = (uint16_t)(weight >= 0 ? weight : missing);
     }
-    return rule->is_prefix ? strncmp(text, name, strlen(name)) == 0
-                           : strcmp(text, name) == 0;
 }
 
-static int find_weight(const kl__route_service *service,
-                       const kl__route_slice *slice,
-                       const kl__slice_endpoint *endpoint)
+bool kl__merge_weigh(const kl__route_service *service, const kl__list *slices)
 {
-    for (size_t i = 0; i < service->rule_count; i++) {
-        const kl__weight_rule *rule = &service->rules[i];
+    for (kl__list *at = slices->next; at != slices; at = at->next) {
+        kl__slice_node *node = KL__CONTAINER(at, kl__slice_node, node);
 
-        if (fits_rule(service, rule, slice->texts + endpoint->address) ||
-            fits_rule(service, rule, slice->texts + endpoint->pod) ||
-            fits_rule(service, rule, slice->texts + endpoint->node) ||
-            fits_rule(service, rule, slice->texts + endpoint->zone)) {
-            return rule->weight;
+        if (node->weighed == service->stamp) {
+            continue;
         }
+        kl__free(node->weights);
+        node->weights = NULL;
+        if (service->weights.count > 0) {
+            node->weights = kl__malloc((node->slice->endpoint_count + 1) *
+                                       sizeof(*node->weights));
+            if (node->weights == NULL) {
+                node->weighed = 0;
+                return false;
+            }
+            weigh_slice(service, node->slice, node->weights);
+        }
+        node->weighed = service->stamp;
     }
-    return slice->weight >= 0 ? slice->weight : 1;
+    return true;
+}
+
+static int weight_of(const kl__slice_node *node, size_t index)
+{
+    if (node->weights != NULL) {
+        return node->weights[index];
+    }
+    return node->slice->weight >= 0 ? node->slice->weight : 1;
 }
 
 /* Sorts by host and port; of two equal ones, the one of the newer slice comes
@@ -142,8 +177,8 @@ static size_t collect_family(kl__merge *merge, const kl__route_service *service,
     size_t count = 0, kept = 0;
 
     for (kl__list *at = slices->next; at != slices; at = at->next) {
-        const kl__route_slice *slice =
-            KL__CONTAINER(at, kl__slice_node, node)->slice;
+        const kl__slice_node *node = KL__CONTAINER(at, kl__slice_node, node);
+        const kl__route_slice *slice = node->slice;
         uint16_t number;
 
         if (slice->family != family ||
@@ -157,7 +192,7 @@ static size_t collect_family(kl__merge *merge, const kl__route_service *service,
                 .slice = slice,
                 .endpoint = endpoint,
                 .host = slice->texts + endpoint->address,
-                .weight = find_weight(service, slice, endpoint),
+                .weight = weight_of(node, i),
                 .port = number,
             };
         }

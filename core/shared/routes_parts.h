@@ -10,6 +10,7 @@
 #include "kubelua/error.h"
 #include "kubelua/object.h"
 #include "shared/routes.h"
+#include "shared/weights.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,21 +33,16 @@ typedef struct kl__route_port {
     kl__text_at name;
     kl__text_at protocol; /* "TCP" if the object has none */
     uint16_t number;      /* 0: none */
+    bool has_number;      /* of a Service: the number means this port */
 } kl__route_port;
-
-typedef struct kl__weight_rule {
-    kl__text_at name; /* without a final "*" */
-    uint16_t weight;
-    bool is_prefix;
-} kl__weight_rule;
 
 /* The fields of a Service; constant. */
 typedef struct kl__route_service {
     char *texts;
     kl__route_port *ports;
     size_t port_count;
-    kl__weight_rule *rules;
-    size_t rule_count;
+    kl__weights weights;
+    uint64_t stamp;                    /* number of this version among all */
     kl__family families[KL__FAMILIES]; /* in the order of preference */
     bool is_external;                  /* type ExternalName: it has no slices */
     kl__text_at external_name;         /* 0: it is not served */
@@ -69,8 +65,8 @@ typedef struct kl__slice_endpoint {
 typedef struct kl__route_slice {
     char *texts;
     kl__text_at version;
-    kl__text_at service; /* "namespace/name"; 0: it has no Service */
-    kl__route_port *ports;
+    kl__text_at service;   /* "namespace/name"; 0: it has no Service */
+    kl__route_port *ports; /* sorted by name and protocol */
     size_t port_count;
     kl__slice_endpoint *endpoints;
     size_t endpoint_count;
@@ -109,15 +105,14 @@ bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
 /* The text of an annotation, or NULL. Borrowed from the document. */
 const char *kl__annotation(const kl_value *root, const char *name);
 
-/* Parses a weight, from 0 to KL__WEIGHT_MAX; -1: it is none. */
-int kl__weight_parse(const char *text, size_t length);
-
 /* One slice of a Service, for the merge. */
 typedef struct kl__slice_node {
     kl__list node; /* in the list of its Service */
     char *key;
     kl__route_slice *slice;
     struct kl__routed *routed;
+    uint16_t *weights; /* of the endpoints; NULL: `slice` has them */
+    uint64_t weighed;  /* stamp of the Service whose rules gave them; 0: none */
 } kl__slice_node;
 
 /* The endpoints of one port; the memory is used again for the next merge. */
@@ -132,9 +127,14 @@ typedef struct kl__merge {
 
 void kl__merge_deinit(kl__merge *merge);
 
+/* Finds the weights of the endpoints in each slice of a list, once for each
+ * version of the Service and of the slice. False: out of memory. */
+bool kl__merge_weigh(const kl__route_service *service, const kl__list *slices);
+
 /*
  * Fills `merge->endpoints` with the endpoints of a port. `port` NULL: of a
- * Service without ports. `slices`: a list of kl__slice_node. Texts are borrowed
+ * Service without ports. `slices`: a list of kl__slice_node, which were
+ * weighed. Texts are borrowed
  * from the Service and its slices. False: out of memory.
  */
 bool kl__merge_port(kl__merge *merge, const kl__route_service *service,

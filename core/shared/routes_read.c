@@ -9,6 +9,7 @@
 #include "kubelua/shared.h"
 #include "shared/address.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SERVICE_NAME_LABEL "kubernetes.io/service-name"
@@ -46,22 +47,6 @@ const char *kl__annotation(const kl_value *root, const char *name)
 
     return kl_value_type(value) == KL_STRING ? kl_value_string(value, NULL)
                                              : NULL;
-}
-
-int kl__weight_parse(const char *text, size_t length)
-{
-    int weight = 0;
-
-    if (length == 0 || length > 4) {
-        return -1;
-    }
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9') {
-            return -1;
-        }
-        weight = weight * 10 + (text[i] - '0');
-    }
-    return weight <= KL__WEIGHT_MAX ? weight : -1;
 }
 
 bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
@@ -239,6 +224,47 @@ static kl__text_at read_service_key(const kl_object *object,
     return at;
 }
 
+/* A port with its texts, to be sorted. */
+typedef struct named_port {
+    const char *name, *protocol;
+    kl__route_port port;
+} named_port;
+
+static int compare_ports(const void *left, const void *right)
+{
+    const named_port *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+
+    return order != 0 ? order : strcmp(a->protocol, b->protocol);
+}
+
+/* Sorts the ports of a slice, so that finding one takes no time that grows with
+ * their number. False: out of memory. */
+static bool sort_ports(kl__route_slice *slice)
+{
+    named_port *ports;
+
+    if (slice->port_count < 2) {
+        return true;
+    }
+    ports = kl__malloc(slice->port_count * sizeof(*ports));
+    if (ports == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < slice->port_count; i++) {
+        ports[i] =
+            (named_port){.name = slice->texts + slice->ports[i].name,
+                         .protocol = slice->texts + slice->ports[i].protocol,
+                         .port = slice->ports[i]};
+    }
+    qsort(ports, slice->port_count, sizeof(*ports), compare_ports);
+    for (size_t i = 0; i < slice->port_count; i++) {
+        slice->ports[i] = ports[i].port;
+    }
+    kl__free(ports);
+    return true;
+}
+
 static bool read_slice(kl__route_slice *slice, kl_object *object,
                        const kl_value *root, const kl__route_policy *policy)
 {
@@ -255,7 +281,7 @@ static bool read_slice(kl__route_slice *slice, kl_object *object,
         kl__route_ports_read(kl_value_get(root, "ports"), &texts, &slice->ports,
                              &slice->port_count) &&
         read_endpoints(kl_value_get(root, "endpoints"), &texts, policy, slice);
-    fits = take_texts(&texts, &slice->texts) && fits;
+    fits = take_texts(&texts, &slice->texts) && fits && sort_ports(slice);
     kl__buf_deinit(&texts);
     return fits;
 }
@@ -320,61 +346,52 @@ static void read_families(const kl_value *list, kl__route_service *service)
     }
 }
 
-/* Reads one "NAME=WEIGHT"; one that does not parse is skipped. */
-static void read_rule(const char *text, size_t length, kl__buf *texts,
-                      kl__route_service *service)
-{
-    const char *equals = memchr(text, '=', length);
-    kl__weight_rule *rule = &service->rules[service->rule_count];
-    size_t name;
-    int weight;
+/* A port that may be meant by its number. */
+typedef struct numbered_port {
+    uint16_t number;
+    bool is_other; /* not TCP */
+    size_t index;
+} numbered_port;
 
-    if (equals == NULL || equals == text) {
-        return;
+static int compare_numbers(const void *left, const void *right)
+{
+    const numbered_port *a = left, *b = right;
+
+    if (a->number != b->number) {
+        return a->number < b->number ? -1 : 1;
     }
-    name = (size_t)(equals - text);
-    weight = kl__weight_parse(equals + 1, length - name - 1);
-    if (weight < 0) {
-        return;
+    if (a->is_other != b->is_other) {
+        return a->is_other ? 1 : -1;
     }
-    rule->is_prefix = text[name - 1] == '*';
-    name -= rule->is_prefix ? 1 : 0;
-    rule->weight = (uint16_t)weight;
-    rule->name = 0;
-    if (name > 0) {
-        kl__texts_add(texts, NULL);
-        rule->name = (kl__text_at)texts->length;
-        kl__buf_append(texts, text, name);
-        kl__buf_putc(texts, '\0');
-    }
-    service->rule_count++;
+    return (a->index > b->index) - (a->index < b->index);
 }
 
-static bool read_rules(const char *text, kl__buf *texts,
-                       kl__route_service *service)
+/* If two ports have one number (DNS has TCP and UDP at 53), the number means
+ * the TCP port, else the first one. False: out of memory. */
+static bool find_owners(kl__route_service *service)
 {
-    size_t rules = 1;
+    size_t count = service->port_count;
+    numbered_port *ports = kl__malloc((count + 1) * sizeof(*ports));
 
-    if (text == NULL) {
-        return true;
-    }
-    for (const char *at = text; *at != '\0'; at++) {
-        rules += *at == ',' ? 1 : 0;
-    }
-    service->rules = kl__calloc(rules, sizeof(*service->rules));
-    if (service->rules == NULL) {
+    if (ports == NULL) {
         return false;
     }
-    while (*text != '\0') {
-        size_t length;
+    for (size_t i = 0; i < count; i++) {
+        const kl__route_port *port = &service->ports[i];
 
-        text += strspn(text, " \t\r\n,");
-        length = strcspn(text, " \t\r\n,");
-        if (length > 0) {
-            read_rule(text, length, texts, service);
-        }
-        text += length;
+        ports[i] = (numbered_port){
+            .number = port->number,
+            .is_other = strcmp(service->texts + port->protocol, "TCP") != 0,
+            .index = i,
+        };
     }
+    qsort(ports, count, sizeof(*ports), compare_numbers);
+    for (size_t i = 0; i < count; i++) {
+        service->ports[ports[i].index].has_number =
+            ports[i].number != 0 &&
+            (i == 0 || ports[i].number != ports[i - 1].number);
+    }
+    kl__free(ports);
     return true;
 }
 
@@ -406,9 +423,9 @@ static bool read_service(kl__route_service *service, const kl_value *root,
     read_families(kl_value_get(spec, "ipFamilies"), service);
     fits = kl__route_ports_read(kl_value_get(spec, "ports"), &texts,
                                 &service->ports, &service->port_count) &&
-           read_rules(kl__annotation(root, KL__WEIGHTS_ANNOTATION), &texts,
-                      service);
-    fits = take_texts(&texts, &service->texts) && fits;
+           kl__weights_read(&service->weights,
+                            kl__annotation(root, KL__WEIGHTS_ANNOTATION));
+    fits = take_texts(&texts, &service->texts) && fits && find_owners(service);
     kl__buf_deinit(&texts);
     return fits;
 }
@@ -442,6 +459,6 @@ void kl__route_service_free(kl__route_service *service)
     }
     kl__free(service->texts);
     kl__free(service->ports);
-    kl__free(service->rules);
+    kl__weights_deinit(&service->weights);
     kl__free(service);
 }

@@ -25,9 +25,21 @@ static uint32_t first_block(uint32_t bits)
     return kl__line_words(KL__SLOT_HEAD + ((uint32_t)1 << bits));
 }
 
+static size_t count_published(const kl__entries *self)
+{
+    return self->by_name.count - self->refused - self->out_count;
+}
+
 uint64_t kl__entries_size(const kl__entries *self)
 {
-    return first_block(bits_for(self->by_name.count)) + self->words;
+    return first_block(bits_for(count_published(self))) + self->words -
+           self->out_words;
+}
+
+uint64_t kl__entries_size_of_all(const kl__entries *self)
+{
+    return first_block(bits_for(self->by_name.count - self->refused)) +
+           self->words;
 }
 
 /* Stores the words of a block: whole cache lines, unless a former owner made
@@ -69,7 +81,8 @@ static void link_block(kl__word *slot, uint32_t at, const kl__change *entry,
 void kl__entries_write(const kl__entries *self, kl__word *slot,
                        uint64_t generation)
 {
-    uint32_t bits = bits_for(self->by_name.count);
+    size_t count = count_published(self);
+    uint32_t bits = bits_for(count);
     uint64_t buckets = (uint64_t)1 << bits;
     uint32_t at = first_block(bits);
     size_t cursor = 0;
@@ -84,11 +97,12 @@ void kl__entries_write(const kl__entries *self, kl__word *slot,
     while ((entry = kl__map_next(&self->by_name, &cursor)) != NULL) {
         const kl__change *change = entry->value;
 
-        link_block(slot, at, change, buckets - 1);
-        at += change->words;
+        if (!change->is_out && !change->is_refused) {
+            link_block(slot, at, change, buckets - 1);
+            at += change->words;
+        }
     }
-    kl__word_store(&slot[KL__SLOT_USE],
-                   kl__pair(at, (uint32_t)self->by_name.count));
+    kl__word_store(&slot[KL__SLOT_USE], kl__pair(at, (uint32_t)count));
 }
 
 /* True if the block's name has its hash, and its kind is known. */

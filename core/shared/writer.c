@@ -8,16 +8,23 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "kubelua/log.h"
+#include "shared/budget.h"
 #include "shared/entries.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
+
+enum { LOG_MS = 10000, LOG_LINES = 10 };
 
 struct kl__shared_writer {
     pid_t pid;            /* the process that has taken the map; set once */
-    kl__mutex publishing; /* guards `entries`, `is_full`; KL__RANK_SHARED */
+    kl__mutex publishing; /* guards the fields until the next mutex;
+                             KL__RANK_SHARED */
     kl__entries entries;
-    bool is_full; /* the last publish did not fit, which was logged */
+    bool has_report;   /* the entries have a report of what is left out */
+    int64_t log_until; /* until then `log_left` lines may be logged */
+    int log_left;
 
     kl__mutex changing; /* guards the list below; KL__RANK_CHANGES */
     bool is_owner;
@@ -135,6 +142,7 @@ kl_code kl__shared_take(kl_shared *map, kl_error *err)
         kl__entries_move_versions(&self->entries, map);
         /* the first generation is published even if it has no entries */
         self->entries.is_changed = kl__word_load(&head->generation) == 0;
+        self->has_report = true; /* a former owner may have left one */
         set_owner(self, true);
     } else {
         kl__entries_deinit(&self->entries);
@@ -156,7 +164,7 @@ void kl__shared_drop(kl_shared *map)
     kl__mutex_lock(&self->publishing);
     kl__entries_deinit(&self->entries);
     self->entries = (kl__entries){0};
-    self->is_full = false;
+    self->has_report = false;
     kl__mutex_unlock(&self->publishing);
     if (kl__word_load(&map->head->owner_pid) == (uint64_t)getpid()) {
         kl__word_store(&map->head->owner_pid, 0);
@@ -243,11 +251,20 @@ kl_code kl_shared_put(kl_shared *map, const kl_shared_key *key,
                       const void *value, size_t size, kl_error *err)
 {
     kl_error made;
+    kl__change *change;
 
-    return owns_map(map)
-               ? add_made(map, kl__change_put(key, value, size, &made), &made,
-                          err)
-               : set_not_owner(err);
+    if (!owns_map(map)) {
+        return set_not_owner(err);
+    }
+    change = kl__change_put(key, value, size, &made);
+    if (change != NULL && change->words > kl__budget_room(map->slot_words)) {
+        kl__free(change);
+        return kl_error_set(err, KL_ETOO_LARGE,
+                            "a value of %zu bytes in a shared map that has "
+                            "room for %" PRIu64 ": give it a larger size",
+                            size, kl__budget_room(map->slot_words) * 8);
+    }
+    return add_made(map, change, &made, err);
 }
 
 kl_code kl_shared_put_endpoints(kl_shared *map, const kl_shared_key *key,
@@ -271,6 +288,16 @@ kl_code kl__shared_put_ranking(kl_shared *map, const kl_shared_key *key,
     return owns_map(map)
                ? add_made(map, kl__change_put_ranking(key, ranking, &made),
                           &made, err)
+               : set_not_owner(err);
+}
+
+kl_code kl__shared_refuse(kl_shared *map, const kl_shared_key *key,
+                          const char *why, kl_error *err)
+{
+    kl_error made;
+
+    return owns_map(map)
+               ? add_made(map, kl__change_refuse(key, why, &made), &made, err)
                : set_not_owner(err);
 }
 
@@ -324,49 +351,87 @@ static kl_code apply_changes(kl__shared_writer *self, kl_error *err)
     return KL_OK;
 }
 
-static kl_code log_full(kl_shared *map, kl__shared_writer *self, kl_error *err)
+/* Logs what is left out since this publish, a few lines in some seconds: the
+ * report has all. */
+static void log_left_out(const kl_shared *map, kl__shared_writer *self,
+                         const kl__budget_result *result)
 {
-    uint64_t needed = kl__entries_size(&self->entries) * 8;
-    uint64_t room = (uint64_t)map->slot_words * 8;
+    int64_t now = kl__clock_now(kl__clock_real());
 
-    atomic_fetch_add_explicit(&map->head->full, 1, memory_order_relaxed);
-    if (!self->is_full) {
-        kl_log(KL_LOG_ERROR,
-               "shared map %s is full: %" PRIu64 " bytes do not fit in %" PRIu64
-               "; readers keep the last published state; give the map a size "
-               "of %" PRIu64 " or more, and restart",
-               map->name, needed, room, needed * 4);
+    if (now >= self->log_until) {
+        self->log_until = now + LOG_MS;
+        self->log_left = LOG_LINES;
     }
-    self->is_full = true;
-    return kl_error_set(err, KL_ETOO_LARGE,
-                        "the shared map is full: %" PRIu64
-                        " bytes do not fit in %" PRIu64
-                        "; give it a larger size, and restart",
-                        needed, room);
+    if (result->fresh == 0 || self->log_left == 0) {
+        return;
+    }
+    self->log_left--;
+    kl_log(KL_LOG_ERROR,
+           "shared map %s is full: %.*s %s and %zu others are left out, all "
+           "else is published; all entries would need %" PRIu64
+           " bytes, and have %" PRIu64 ": give the map a size of %" PRIu64
+           " or more, and restart",
+           map->name, KL_SHARED_TABLE_MAX, kl__change_name(result->first),
+           kl__change_name(result->first) +
+               strlen(kl__change_name(result->first)) + 1,
+           result->fresh - 1, result->needs, (uint64_t)map->slot_words * 8,
+           result->needs * 4);
+}
+
+/* Leaves out what does not fit, and names it in the report. */
+static kl_code leave_out(kl_shared *map, kl__shared_writer *self, kl_error *err)
+{
+    kl__entries *entries = &self->entries;
+    kl__budget_result result;
+    kl_shared_key key;
+    kl_code code;
+
+    if (entries->refused == 0 && !self->has_report &&
+        kl__entries_size_of_all(entries) <= map->slot_words) {
+        return KL_OK;
+    }
+    kl_shared_key_init(map, KL__REPORT_TABLE, KL__REPORT_KEY,
+                       strlen(KL__REPORT_KEY), &key);
+    code = kl__budget_apply(entries, &key, map->slot_words, &result, err);
+    if (code == KL_OK) {
+        log_left_out(map, self, &result);
+        self->has_report = result.left_out > 0;
+        kl__word_store(&map->head->left_out, result.left_out);
+    }
+    return code;
+}
+
+static kl_code set_full(const kl_shared *map, const kl__entries *entries,
+                        kl_error *err)
+{
+    return kl_error_set(
+        err, KL_ETOO_LARGE,
+        "the shared map is full: %zu entries were left out, as "
+        "all of them would need %" PRIu64 " bytes, and have %" PRIu64
+        "; give it a larger size, and restart",
+        entries->out_count, kl__entries_size_of_all(entries) * 8,
+        (uint64_t)map->slot_words * 8);
 }
 
 /* Writes the next slot and publishes it. New reads use the slot only after the
  * generation is stored, so a writer that dies here does no harm. A slow read
  * that still uses the slot begins again. */
-static kl_code publish_entries(kl_shared *map, kl__shared_writer *self,
-                               kl_error *err)
+static void publish_entries(kl_shared *map, kl__shared_writer *self)
 {
     kl__shared_head *head = map->head;
     uint64_t next = kl__word_load(&head->generation) + 1;
     kl__word *slot =
         map->slots + (next % KL__SHARED_SLOTS) * (size_t)map->slot_words;
 
-    if (kl__entries_size(&self->entries) > map->slot_words) {
-        return log_full(map, self, err);
-    }
     /* A reader that sees a word of this generation also sees, after its fence,
      * that its own generation is two behind. */
     kl__fence(memory_order_release);
     kl__entries_write(&self->entries, slot, next);
     atomic_store_explicit(&head->generation, next, memory_order_release);
     kl__entries_move_versions(&self->entries, map);
-    self->is_full = false;
-    return KL_OK;
+    if (self->entries.out_count > 0) {
+        atomic_fetch_add_explicit(&head->full, 1, memory_order_relaxed);
+    }
 }
 
 kl_code kl_shared_publish(kl_shared *map, kl_error *err)
@@ -380,7 +445,13 @@ kl_code kl_shared_publish(kl_shared *map, kl_error *err)
     kl__mutex_lock(&self->publishing);
     code = apply_changes(self, err);
     if (code == KL_OK && self->entries.is_changed) {
-        code = publish_entries(map, self, err);
+        code = leave_out(map, self, err);
+        if (code == KL_OK) {
+            publish_entries(map, self);
+        }
+    }
+    if (code == KL_OK && self->entries.out_count > 0) {
+        code = set_full(map, &self->entries, err);
     }
     kl__mutex_unlock(&self->publishing);
     return code;

@@ -21,6 +21,12 @@ kl_code kl__shared_take(kl_shared *map, kl_error *err);
 kl_code kl__shared_put_ranking(kl_shared *map, const kl_shared_key *key,
                                const kl__ranking *ranking, kl_error *err);
 
+/* Removes the entry of this name, which cannot be one for that reason: it is
+ * listed in the report of what is left out (budget.h) until it is put or
+ * removed. KL_ENOMEM, KL_ECLOSED. */
+kl_code kl__shared_refuse(kl_shared *map, const kl_shared_key *key,
+                          const char *why, kl_error *err);
+
 /* Ends the ownership: puts that were not published are dropped, and calls that
  * write fail with KL_ECLOSED until the map is taken again. */
 void kl__shared_drop(kl_shared *map);

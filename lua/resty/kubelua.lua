@@ -12,6 +12,7 @@ local nginx = require "kubelua.nginx"
 local options_of = require "kubelua.options"
 local owner = require "resty.kubelua.owner"
 local readiness = require "resty.kubelua.readiness"
+local report = require "resty.kubelua.report"
 local services = require "resty.kubelua.service"
 local serving = require "resty.kubelua.serving"
 local tables = require "resty.kubelua.tables"
@@ -59,6 +60,7 @@ local INIT_WORKER_TYPES = { wait = "number" }
 ---@field complete fun(table_name: string): boolean?, string?, string?
 ---@field synced fun(table_name?: string): boolean
 ---@field age fun(): number?
+---@field status fun(): resty.kubelua.Status
 ---@field metrics fun(): string
 
 -- The services that kube.pick has found: a cache of bounded size for each map. A weak table.
@@ -276,6 +278,14 @@ function calls.age(map)
     map:check_open("kube.age")
     local age = tonumber(library.kl_shared_age_ms(map.pointer))
     return age >= 0 and age / 1000 or nil
+end
+
+---The state of the map as a new table, with what is left out because it does not fit.
+---@param map resty.kubelua.Map
+---@return resty.kubelua.Status
+function calls.status(map)
+    map:check_open("kube.status")
+    return report.read(map)
 end
 
 ---The state of the map, as Prometheus text. The module's own call has all maps: the lines of the

@@ -73,6 +73,24 @@ describe("lookup", function()
         assert.error_matches(function() kube.put("", "a", "b") end, "name of a table")
         assert.error_matches(function() kube.put("sites", {}, "b") end, "a key is a string")
     end)
+
+    it("lists in kube.status what does not fit into the map, and counts it", function()
+        local large = "s" .. ("x"):rep(90000)
+        for _, key in ipairs { "a", "b", "c" } do
+            world.write({ "put", "large", key, large }, { "put", "large", "small", "s" })
+        end
+        local status = kube.status()
+        assert.same({ 1, 1, "large", "c" }, { status.left_out_count, #status.left_out,
+            status.left_out[1].table, status.left_out[1].key })
+        assert.match("^needs 9%d+ bytes, more than its share", status.left_out[1].why)
+        assert.is_true(status.used < status.room and status.room < status.size)
+        assert.is_truthy(kube.metrics():find("kubelua_left_out 1\n", 1, true))
+        assert.equal("", kube.lookup("large", "small"))
+        assert.is_nil(kube.lookup("large", "c"))
+        world.write({ "remove", "large", "a" }, { "remove", "large", "b" })
+        assert.same({ 0, {} }, { kube.status().left_out_count, kube.status().left_out })
+        assert.error_matches(function() kube.put("kubelua", "a", 1) end, "belongs to")
+    end)
 end)
 
 describe("kube.run", function()

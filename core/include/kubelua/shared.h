@@ -243,6 +243,10 @@ typedef struct kl_shared_status {
     int64_t age_ms;      /* see kl_shared_age_ms */
     uint32_t owner_pid;  /* 0: no owner; else it may have died */
     uint32_t synced;     /* 0 or 1 */
+    uint64_t left_out;   /* Services and values that are not published, as they
+                            do not fit: the entry "left_out" of the table
+                            "kubelua" has a line for each of the first ones,
+                            "TABLE\tKEY\tWHY\n" */
 } kl_shared_status;
 
 /* Fills `to` with the state of the map. */

@@ -55,7 +55,7 @@ typedef struct kl_serve_options {
     bool clear_empty;
     /* The shortest time between two publishes; a change after a longer pause is
      * published at once. 0: 2 ms. The time is also at least four times as long
-     * as the last publish took. */
+     * as the last publish took, up to 25 ms. */
     int publish_ms;
     /* A label selector: only Services that match have routes. It does not limit
      * which EndpointSlices are watched. NULL: all Services. */

@@ -2,7 +2,7 @@
  * shared_write.h - how the owner of a shared map (kubelua/shared.h) writes it.
  *
  * Puts and removals are collected until kl_shared_publish publishes all of them
- * together, or none. Any thread of the owner may call them; they never wait for
+ * that fit together. Any thread of the owner may call them; they never wait for
  * a publish that is under way. Entries of a former owner stay published until
  * they are put again or removed, or until their table is declared complete.
  *
@@ -34,7 +34,8 @@ typedef struct kl_endpoint {
 } kl_endpoint;
 
 /* Sets the entry to a copy of these bytes; size may be 0. KL_ENOMEM,
- * KL_ETOO_LARGE (beyond KL_SHARED_VALUE_MAX), KL_ECLOSED. */
+ * KL_ETOO_LARGE (beyond KL_SHARED_VALUE_MAX, or the room of the map),
+ * KL_ECLOSED. */
 KL_API kl_code kl_shared_put(kl_shared *map, const kl_shared_key *key,
                              const void *value, size_t size, kl_error *err);
 
@@ -61,10 +62,13 @@ KL_API kl_code kl_shared_complete(kl_shared *map, const char *table,
 /*
  * Publishes the puts and removals since the last publish; does nothing if they
  * change nothing. It writes the whole map, so publish many changes together.
- * KL_ETOO_LARGE: the map is full. Readers keep the last generation, and the
- * next publish tries again with all puts; it is counted (`full` of the status),
- * and logged once until a publish succeeds. KL_ENOMEM: the same, but not
- * counted. KL_ECLOSED.
+ * KL_ETOO_LARGE: not all entries fit, and all that fit are published. Services
+ * and values that are left out are not there for readers; they are listed (see
+ * kl_shared_status), counted, logged, and come as soon as they fit. Services
+ * have three quarters of the room for certain, tables a quarter; in each,
+ * namespaces or tables have equal shares, and the smallest Services or values
+ * of a namespace or table stay. KL_ENOMEM: readers keep the last generation,
+ * and the next publish tries again with all puts. KL_ECLOSED.
  */
 KL_API kl_code kl_shared_publish(kl_shared *map, kl_error *err);
 

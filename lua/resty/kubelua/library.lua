@@ -71,6 +71,7 @@ typedef struct kl_shared_status {
     int64_t age_ms;
     uint32_t owner_pid;
     uint32_t synced;
+    uint64_t left_out;
 } kl_shared_status;
 
 int getpid(void);

@@ -5,6 +5,7 @@ local library = require "resty.kubelua.library"
 local maps = require "resty.kubelua.map"
 local misuse = require "kubelua.misuse"
 local readiness = require "resty.kubelua.readiness"
+local report = require "resty.kubelua.report"
 local tables = require "resty.kubelua.tables"
 
 local writes = {
@@ -15,7 +16,7 @@ local dirty = {} -- the maps with puts that are not published, a set
 local problem = ffi.new("kl_error")
 
 -- Scripts do not write these tables.
-local OWN = { [readiness.SERVICES] = true, [readiness.TABLE] = true }
+local OWN = { [readiness.SERVICES] = true, [readiness.TABLE] = true, [report.TABLE] = true }
 
 ---Raises if a script cannot have a table of that name.
 ---@param call string

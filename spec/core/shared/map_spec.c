@@ -170,11 +170,13 @@ static void count_line(void *context, kl_log_level level, const char *message)
     log_lines += level == KL_LOG_ERROR && strstr(message, "is full") != NULL;
 }
 
-static void a_full_map_keeps_its_last_state_counts_and_logs_once(void **state)
+static void
+a_full_map_leaves_out_what_is_largest_counts_and_logs_once(void **state)
 {
     kl_shared *map = own_map("small");
-    kl_shared_key big = key_of(map, "t", "big");
-    char *value = calloc(1, 500000);
+    kl_shared_key big = key_of(map, "t", "big"),
+                  huge = key_of(map, "t", "huge");
+    char *value = calloc(1, 200000), got[64];
     kl_shared_status status;
     kl_error err;
 
@@ -183,19 +185,24 @@ static void a_full_map_keeps_its_last_state_counts_and_logs_once(void **state)
     kl_set_log(count_line, NULL, KL_LOG_ERROR);
     put(map, "t", "a", "old");
     publish(map);
+    kl__shared_set_synced(map);
     put(map, "t", "a", "new");
-    assert_int_equal(kl_shared_put(map, &big, value, 500000, NULL), KL_OK);
+    assert_int_equal(kl_shared_put(map, &big, value, 150000, NULL), KL_OK);
+    assert_int_equal(kl_shared_put(map, &huge, value, 200000, NULL), KL_OK);
     for (int i = 0; i < 3; i++) {
+        put(map, "t", "turn", i % 2 == 0 ? "even" : "odd");
         assert_int_equal(kl_shared_publish(map, &err), KL_ETOO_LARGE);
         assert_non_null(strstr(err.message, "larger size"));
     }
-    assert_value(map, "t", "a", "old");
+    assert_value(map, "t", "a", "new");
+    assert_int_equal(get(map, "t", "huge", got), KL_SHARED_UNKNOWN);
     kl_shared_get_status(map, &status);
     assert_int_equal(status.full, 3);
+    assert_int_equal(status.left_out, 1);
     assert_int_equal(log_lines, 1);
     assert_int_equal(kl_shared_remove(map, &big, NULL), KL_OK);
     publish(map);
-    assert_value(map, "t", "a", "new");
+    assert_int_equal(get(map, "t", "huge", got), KL_SHARED_TOO_SMALL);
     kl_set_log(NULL, NULL, KL_LOG_OFF);
     free(value);
     kl_shared_close(map);
@@ -469,7 +476,8 @@ int main(void)
         cmocka_unit_test(a_put_is_read_after_its_publish),
         cmocka_unit_test(a_version_moves_when_its_entry_changes_and_only_then),
         cmocka_unit_test(only_the_owner_writes),
-        cmocka_unit_test(a_full_map_keeps_its_last_state_counts_and_logs_once),
+        cmocka_unit_test(
+            a_full_map_leaves_out_what_is_largest_counts_and_logs_once),
         cmocka_unit_test(
             the_next_owner_keeps_what_is_there_until_it_is_complete),
         cmocka_unit_test(a_name_is_one_map_in_a_process_and_its_children),

@@ -3,6 +3,7 @@
  * endpoints, each once, with conditions, places and weights.
  */
 #include "routes_rig.h"
+#include "shared/weights.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -201,6 +202,40 @@ static void annotations_weigh_endpoints(void **state)
     route_rows_run(rows);
 }
 
+/* The annotation may have 262,144 bytes, and its rules meet each endpoint. */
+static void only_the_first_rules_of_weights_count(void **state)
+{
+    kl__weights weights = {0};
+    kl__buf text = {0};
+    const char *const first[] = {"10.0.0.1", "pod-0", "", ""};
+    const char *const last[] = {"10.0.0.1", "pod-1023", "n", "z"};
+    const char *const beyond[] = {"10.0.0.1", "pod-1024", "n", "z"};
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        kl__buf_printf(&text, "pod-%d=%d,", i, i % 1000);
+    }
+    kl__buf_putc(&text, '\0');
+    assert_true(kl__weights_read(&weights, text.bytes));
+    assert_true(weights.is_cut);
+    assert_int_equal(weights.count, KL__WEIGHT_RULES);
+    assert_int_equal(kl__weights_find(&weights, first), 0);
+    assert_int_equal(kl__weights_find(&weights, last), 23);
+    assert_int_equal(kl__weights_find(&weights, beyond), -1);
+    kl__weights_deinit(&weights);
+    kl__buf_reset(&text);
+    for (int i = 0; i < 100; i++) {
+        kl__buf_printf(&text, "pod-%d*=%d ", i, i);
+    }
+    kl__buf_putc(&text, '\0');
+    assert_true(kl__weights_read(&weights, text.bytes));
+    assert_true(weights.is_cut);
+    assert_int_equal(weights.count, KL__WEIGHT_PREFIXES);
+    assert_int_equal(kl__weights_find(&weights, last), 1);
+    kl__weights_deinit(&weights);
+    kl__buf_deinit(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest specs[] = {
@@ -212,6 +247,7 @@ int main(void)
         cmocka_unit_test(the_first_family_that_is_ready_is_taken),
         cmocka_unit_test(slices_of_host_names_come_last),
         cmocka_unit_test(annotations_weigh_endpoints),
+        cmocka_unit_test(only_the_first_rules_of_weights_count),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);

@@ -412,6 +412,7 @@ static void a_watch_that_was_never_heard_of_makes_the_age_grow(void **state)
     world *self = *state;
 
     serve(self, NULL);
+    owner_await(self->map, "shop", "10.0.0.1 10.0.0.2");
     owner_await_claim(is_heard_of_now, self->map, "Services are heard of");
     kl_shared_tell_age(self->map, -1);
     owner_await_age(self->map, 1200, "shop", "10.0.0.1 10.0.0.2");
