@@ -8,7 +8,8 @@ typedef struct { const char *name; const char *path; size_t size; } kl_shared_op
 typedef struct { uint32_t bucket, name_length, at, turn; uint64_t generation, hash, name[68]; }
     kl_shared_key;
 typedef struct { uint64_t identity; uint32_t version; uint16_t port, flags, weight, scope, ready,
-    total; uint32_t host_length, spare; char host[256], zone[64], node[256]; } kl_pick;
+    total; uint32_t host_length, spare; char host[256], zone[256], node[256],
+    pod[256]; } kl_pick;
 kl_shared *kl_shared_open(const kl_shared_options *options, void *err);
 bool kl_shared_key_init(const kl_shared *map, const char *table, const char *text, size_t length,
     kl_shared_key *key);

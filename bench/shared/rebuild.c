@@ -116,6 +116,60 @@ static void report(const char *name, double *rounds)
     printf("%-44s %9.2f %9.2f ms\n", name, rounds[0], rounds[ROUNDS / 2]);
 }
 
+/* One Service with three ports and 1,000 endpoints, whose annotation of 1,000
+ * weights has changed: from the object to changes for a publish. */
+static void bench_weights(void)
+{
+    enum { ENDPOINTS = 1000 };
+    static char json[262144];
+    double rounds[ROUNDS];
+    kl__routes *routes = kl__routes_new(NULL, NULL);
+    kl_shared *map = open_owned();
+    kl_object *service, *slice;
+    int at = sprintf(json, "{\"metadata\":{\"namespace\":\"a\",\"name\":\"b\","
+                           "\"annotations\":{\"kubelua.dev/weights\":\"");
+
+    for (int i = 0; i < ENDPOINTS; i++) {
+        at += sprintf(json + at, "pod-%d=%d,", i, 1 + i % 9);
+    }
+    sprintf(json + at,
+            "\"}},\"spec\":{\"ports\":[{\"name\":\"a\",\"port\":1},"
+            "{\"name\":\"b\",\"port\":2},{\"name\":\"c\",\"port\":3}]}}");
+    service = parse_object(json);
+    at = sprintf(
+        json,
+        "{\"metadata\":{\"namespace\":\"a\",\"name\":\"b-1\",\"labels\":{"
+        "\"kubernetes.io/service-name\":\"b\"}},\"addressType\":\"IPv4\","
+        "\"ports\":[{\"name\":\"a\",\"port\":1},{\"name\":\"b\",\"port\":2},"
+        "{\"name\":\"c\",\"port\":3}],\"endpoints\":[");
+    for (int i = 0; i < ENDPOINTS; i++) {
+        at += sprintf(json + at,
+                      "%s{\"addresses\":[\"10.8.%d.%d\"],\"targetRef\":{"
+                      "\"name\":\"pod-%d\"}}",
+                      i > 0 ? "," : "", i / 250, i % 250, i);
+    }
+    sprintf(json + at, "]}");
+    slice = parse_object(json);
+    if (routes == NULL || kl__routes_put_slice(routes, slice, NULL) != KL_OK) {
+        end_with("no memory");
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        double begun = read_clock();
+
+        kl__routes_put_service(routes, service, NULL);
+        if (kl__put_routes(routes, map, false, NULL) != KL_OK) {
+            end_with("cannot put");
+        }
+        rounds[i] = read_clock() - begun;
+        kl_shared_publish(map, NULL);
+    }
+    report("weights: 1,000 rules, 1,000 endpoints, 3 ports", rounds);
+    kl_object_unref(service);
+    kl_object_unref(slice);
+    kl__routes_free(routes);
+    kl_shared_close(map);
+}
+
 typedef struct times {
     double puts[ROUNDS], publishes[ROUNDS], both[ROUNDS];
 } times;
@@ -171,5 +225,6 @@ int main(void)
     }
     kl__routes_free(routes);
     kl_shared_close(map);
+    bench_weights();
     return 0;
 }

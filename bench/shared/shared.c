@@ -12,7 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { SERVICES = 10000, ENDPOINTS = 3, ROUNDS = 41, READS = 20000 };
+enum {
+    SERVICES = 10000,
+    ENDPOINTS = 3,
+    MANY = 1000, /* endpoints of the two large services */
+    TRIED = 17,
+    ROUNDS = 41,
+    READS = 20000
+};
 
 /* core/shared/writer.h; the public way to own a map watches a cluster. */
 kl_code kl__shared_take(kl_shared *map, kl_error *err);
@@ -20,6 +27,7 @@ kl_code kl__shared_take(kl_shared *map, kl_error *err);
 typedef struct bench {
     kl_shared *map;
     kl_shared_key *keys, *values;
+    kl_shared_key large, weighted;
     char (*names)[32];
     uint32_t *order; /* a random order of the services to read */
     uint64_t sum;    /* uses all that is read, so no read is optimised away */
@@ -78,6 +86,29 @@ static void put_service(bench *self, int i, int version)
          "cannot put");
 }
 
+/* A service with many endpoints, of weights 1 to `weights`. */
+static void put_large(bench *self, const char *name, kl_shared_key *key,
+                      int weights)
+{
+    static kl_endpoint endpoints[MANY];
+    static char hosts[MANY][32];
+
+    for (int i = 0; i < MANY; i++) {
+        snprintf(hosts[i], sizeof(hosts[i]), "10.9.%d.%d", i / 250, i % 250);
+        endpoints[i] =
+            (kl_endpoint){.host = hosts[i],
+                          .zone = "zone-a",
+                          .node = "node-1",
+                          .port = 8080,
+                          .weight = (uint16_t)(1 + i % weights),
+                          .flags = KL_ENDPOINT_READY | KL_ENDPOINT_SERVING};
+    }
+    kl_shared_key_init(self->map, "services", name, strlen(name), key);
+    must(kl_shared_put_endpoints(self->map, key, endpoints, MANY, NULL) ==
+             KL_OK,
+         "cannot put");
+}
+
 static void fill_map(bench *self)
 {
     char text[64] = "a value of 64 bytes";
@@ -97,6 +128,8 @@ static void fill_map(bench *self)
         }
         self->order[i] = (uint32_t)i;
     }
+    put_large(self, "large/service:http", &self->large, 1);
+    put_large(self, "large/weighted:http", &self->weighted, 3);
     for (uint32_t i = SERVICES - 1; i > 0; i--) {
         uint32_t other = (uint32_t)rand() % (i + 1), was = self->order[i];
 
@@ -171,6 +204,46 @@ static void pick_name(bench *self, uint32_t i)
     self->sum += pick.port;
 }
 
+static void pick_rest(bench *self, kl_shared_key *key, kl_pick_options *options)
+{
+    static uint64_t tried[TRIED];
+    kl_pick pick;
+
+    for (int i = 0; i < TRIED && tried[i] == 0; i++) {
+        char host[32];
+
+        snprintf(host, sizeof(host), "10.9.0.%d", i);
+        tried[i] = kl_shared_hash(host, strlen(host));
+    }
+    options->exclude = tried;
+    must(kl_shared_pick(self->map, key, options, &pick) == 0, "pick");
+    self->sum += pick.port;
+}
+
+static void pick_without_one(bench *self, uint32_t i)
+{
+    (void)i;
+    pick_rest(self, &self->large, &(kl_pick_options){.excluded = 1});
+}
+
+static void pick_without_many(bench *self, uint32_t i)
+{
+    (void)i;
+    pick_rest(self, &self->large, &(kl_pick_options){.excluded = TRIED});
+}
+
+static void pick_weighted_without_one(bench *self, uint32_t i)
+{
+    (void)i;
+    pick_rest(self, &self->weighted, &(kl_pick_options){.excluded = 1});
+}
+
+static void pick_hash_without_one(bench *self, uint32_t i)
+{
+    pick_rest(self, &self->large,
+              &(kl_pick_options){.hash = i + 1, .excluded = 1});
+}
+
 static void get_value(bench *self, uint32_t i)
 {
     char text[64];
@@ -231,6 +304,12 @@ int main(int argc, char **argv)
     bench_reads(&self, "pick, for a node or a zone", pick_zone);
     bench_reads(&self, "pick, by name", pick_name);
     bench_reads(&self, "get, 64 bytes", get_value);
+    bench_reads(&self, "pick of 1,000, 1 excluded", pick_without_one);
+    bench_reads(&self, "pick of 1,000, 17 excluded", pick_without_many);
+    bench_reads(&self, "pick of 1,000 with weights, 1 excluded",
+                pick_weighted_without_one);
+    bench_reads(&self, "pick of 1,000 by hash, 1 excluded",
+                pick_hash_without_one);
     kl_shared_close(self.map);
     return self.sum == 0;
 }

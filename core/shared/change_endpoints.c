@@ -21,8 +21,8 @@ typedef enum class_of {
 typedef struct ranked {
     kl_endpoint endpoint;
     class_of class_;
-    uint64_t zone, node, identity;
-    size_t host_length, zone_length, node_length;
+    uint64_t zone, node, identity, host;
+    size_t host_length, zone_length, node_length, pod_length;
     uint32_t texts_at; /* in words from the first text */
 } ranked;
 
@@ -127,23 +127,25 @@ static kl_code rank_endpoint(const kl_endpoint *endpoint, ranked *to,
     to->host_length = length_of(endpoint->host);
     to->zone_length = length_of(endpoint->zone);
     to->node_length = length_of(endpoint->node);
+    to->pod_length = length_of(endpoint->pod);
     if (to->host_length == 0) {
         return kl_error_set(err, KL_EINVAL, "an endpoint without a host");
     }
     if (to->host_length > KL_SHARED_HOST_MAX ||
         to->zone_length > KL_SHARED_ZONES_MAX ||
-        to->node_length > KL_SHARED_NODE_MAX) {
+        to->node_length > KL_SHARED_NODE_MAX ||
+        to->pod_length > KL_SHARED_POD_MAX) {
         return kl_error_set(err, KL_ETOO_LARGE,
-                            "an endpoint's host, zone or node of %zu, %zu and "
-                            "%zu bytes: %d, %d and %d at most",
+                            "an endpoint's host, zone, node or pod of %zu, "
+                            "%zu, %zu and %zu bytes: %d at most",
                             to->host_length, to->zone_length, to->node_length,
-                            KL_SHARED_HOST_MAX, KL_SHARED_ZONES_MAX,
-                            KL_SHARED_NODE_MAX);
+                            to->pod_length, KL_SHARED_HOST_MAX);
     }
     to->class_ = classify_endpoint(endpoint);
     to->zone = to->zone_length > 0 ? first_zone(endpoint->zone) : 0;
     to->node = place_of(endpoint->node, to->node_length);
     to->identity = identity_of(endpoint, to->host_length);
+    to->host = kl_shared_hash(endpoint->host, to->host_length);
     return KL_OK;
 }
 
@@ -151,6 +153,9 @@ static size_t text_words_of(const ranked *one)
 {
     size_t words =
         kl__text_words(one->zone_length) + kl__text_words(one->node_length);
+
+    /* most owners know no pods, so one that is missing takes no word */
+    words += one->pod_length > 0 ? kl__text_words(one->pod_length) : 0;
 
     return one->host_length < KL__RECORD_HOST_SIZE
                ? words
@@ -275,7 +280,8 @@ static void write_record(uint64_t *record, const ranked *one, uint32_t before,
         (uint64_t)endpoint->flags << 32 | (uint64_t)one->host_length << 48;
     record[KL__RECORD_PLACE] = kl__pair(texts_at, before);
     record[KL__RECORD_TEXTS] =
-        (uint64_t)one->zone_length | (uint64_t)one->node_length << 16;
+        (uint64_t)one->zone_length | (uint64_t)one->node_length << 8 |
+        (uint64_t)one->pod_length << 16 | kl__host_part(one->host) << 24;
 }
 
 static uint64_t *write_text(uint64_t *to, const char *text, size_t length)
@@ -315,6 +321,9 @@ static void write_texts(uint64_t *to, const ranked *all, size_t count)
         }
         to = write_text(to, one->endpoint.zone, one->zone_length);
         to = write_text(to, one->endpoint.node, one->node_length);
+        if (one->pod_length > 0) {
+            to = write_text(to, one->endpoint.pod, one->pod_length);
+        }
     }
 }
 

@@ -20,7 +20,7 @@ typedef _Atomic uint64_t kl__word;
 
 enum {
     /* Raised by every change of this layout. */
-    KL__SHARED_LAYOUT = 3,
+    KL__SHARED_LAYOUT = 4,
     KL__SHARED_SLOTS = 3,
     KL__SHARED_HEAD_BYTES = 4096,
     KL__SHARED_SIZE_MIN = 1 << 20
@@ -101,7 +101,7 @@ enum {
 /*
  * The record of an endpoint. Records are sorted by class (ready, serving,
  * others), and in each class by the words 0, 1 and 2: zone, node, identity.
- * Texts: host, zone, node, each filled up with at least one NUL to whole
+ * Texts: host, zone, node, pod, each filled up with at least one NUL to whole
  * words. A host of less than 16 bytes is in the record, and has no text.
  *   0  hash of the zone, 0: none
  *   1  hash of the node, 0: none
@@ -109,7 +109,8 @@ enum {
  *   3  port, weight, flags, bytes of the host (16 each, from the lowest)
  *   4  sum of the weights of all records before it (low half), the word of the
  *      block where its texts begin (high half)
- *   5  bytes of the zone (16), of the node (16)
+ *   5  bytes of the zone (8), of the node (8), of the pod (8); the lowest 40
+ * bits of the hash of the host, by which picks exclude a host whatever its port
  *   6  a short host, and 7
  *
  * Records by zone are there if an endpoint is for several zones, of which its
@@ -171,6 +172,18 @@ static inline uint64_t kl__pair(uint32_t high, uint32_t low)
 static inline uint16_t kl__quarter(uint64_t word, int place)
 {
     return (uint16_t)(word >> (16 * place));
+}
+
+/* The 8 bits number `place` (0 to 7, from the lowest). */
+static inline uint8_t kl__byte(uint64_t word, int place)
+{
+    return (uint8_t)(word >> (8 * place));
+}
+
+/* The part of a host's hash that is in its record. */
+static inline uint64_t kl__host_part(uint64_t hash)
+{
+    return hash & (((uint64_t)1 << 40) - 1);
 }
 
 static inline uint32_t kl__words_of(size_t bytes)

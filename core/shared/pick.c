@@ -28,11 +28,15 @@ static bool copy_places(const kl__shared_view *view, const kl__word *record,
                         uint64_t at, kl_pick *pick)
 {
     uint64_t lengths = kl__word_load(&record[KL__RECORD_TEXTS]);
-    uint16_t zone = kl__quarter(lengths, 0), node = kl__quarter(lengths, 1);
+    uint8_t zone = kl__byte(lengths, 0), node = kl__byte(lengths, 1);
+    uint8_t pod = kl__byte(lengths, 2);
+    uint64_t node_at = at + kl__text_words(zone);
 
     return copy_view_text(view, at, zone, sizeof(pick->zone), pick->zone) &&
-           copy_view_text(view, at + kl__text_words(zone), node,
-                          sizeof(pick->node), pick->node);
+           copy_view_text(view, node_at, node, sizeof(pick->node),
+                          pick->node) &&
+           (pod == 0 || copy_view_text(view, node_at + kl__text_words(node),
+                                       pod, sizeof(pick->pod), pick->pod));
 }
 
 /* Copies the host. A short one is in the record; a long one is the first of the
@@ -73,6 +77,7 @@ static bool copy_record(const kl__shared_view *view,
     pick->host_length = kl__quarter(form, 3);
     pick->zone[0] = '\0';
     pick->node[0] = '\0';
+    pick->pod[0] = '\0';
     return copy_host(view, record, &at, pick) &&
            (!with_places || copy_places(view, record, at, pick));
 }

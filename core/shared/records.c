@@ -95,20 +95,20 @@ kl__range kl__find_node(const kl__records *records, kl__range class_,
     return rest;
 }
 
+/* True if the options exclude the record, by its identity or by its host. */
 static bool is_excluded(const kl__records *records, uint32_t index,
                         const kl_pick_options *options)
 {
-    uint32_t count = options->excluded < KL_SHARED_EXCLUDES
-                         ? options->excluded
-                         : KL_SHARED_EXCLUDES;
-    uint64_t identity;
+    uint64_t identity, host;
 
-    if (count == 0) {
+    if (options->excluded == 0) {
         return false;
     }
     identity = field(records, index, KL__RECORD_IDENTITY);
-    for (uint32_t i = 0; i < count; i++) {
-        if (options->exclude[i] == identity) {
+    host = field(records, index, KL__RECORD_TEXTS) >> 24;
+    for (uint32_t i = 0; i < options->excluded; i++) {
+        if (options->exclude[i] == identity ||
+            kl__host_part(options->exclude[i]) == host) {
             return true;
         }
     }
@@ -184,21 +184,74 @@ static uint32_t choose_by_weight(const kl__records *records, kl__range range,
     return low;
 }
 
+/* The weight of a record in the round robin. */
+static uint32_t weight_of(const kl__records *records, uint32_t index)
+{
+    return records->has_weights
+               ? kl__quarter(field(records, index, KL__RECORD_FORM), 1)
+               : 1;
+}
+
+/* The record by turn among those of the range that are not excluded, as if the
+ * others were not there. It looks at each record. */
+static uint32_t choose_of_rest(const kl__records *records, kl__range range,
+                               const kl_pick_options *options, uint32_t turn)
+{
+    uint64_t total = 0, share;
+
+    for (uint32_t i = range.first; i < range.end; i++) {
+        total += is_excluded(records, i, options) ? 0 : weight_of(records, i);
+    }
+    if (total == 0) {
+        return KL__NO_RECORD;
+    }
+    share = records->has_weights
+                ? (((turn * 0x9e3779b97f4a7c15ULL) >> 32) * total) >> 32
+                : turn % total;
+    for (uint32_t i = range.first; i < range.end; i++) {
+        uint32_t weight =
+            is_excluded(records, i, options) ? 0 : weight_of(records, i);
+
+        if (share < weight) {
+            return i;
+        }
+        share -= weight;
+    }
+    return KL__NO_RECORD; /* the records were overwritten meanwhile */
+}
+
+static uint32_t choose_any(const kl__records *records, kl__range range,
+                           uint32_t turn)
+{
+    uint32_t count = range.end - range.first;
+
+    return records->has_weights && count > 1
+               ? choose_by_weight(records, range, turn)
+               : range.first + (uint32_t)(turn % count);
+}
+
+/*
+ * The share of excluded records goes to all others. If its own record is
+ * excluded, a turn draws another one, each with the probability of its weight.
+ * In a long range some draws find one almost surely, unless most are excluded;
+ * then, and in a short range, all are looked at.
+ */
 uint32_t kl__choose_by_turn(const kl__records *records, kl__range range,
                             const kl_pick_options *options, uint32_t turn)
 {
-    uint32_t count = range.end - range.first;
-    uint32_t index = records->has_weights && count > 1
-                         ? choose_by_weight(records, range, turn)
-                         : range.first + (uint32_t)(turn % count);
+    enum { SHORT = 32, DRAWS = 16 };
+    uint64_t draws = range.end - range.first > SHORT ? DRAWS : 0;
 
-    /* Identities are unique, so at most as many records are skipped as are
-     * excluded. */
-    for (uint32_t i = 0; i <= KL_SHARED_EXCLUDES && i < count; i++) {
+    if (options->excluded == 0) {
+        return choose_any(records, range, turn);
+    }
+    for (uint64_t i = 0; i < draws; i++) {
+        uint32_t drawn = i == 0 ? turn : (uint32_t)mix_hash(i << 32 | turn);
+        uint32_t index = choose_any(records, range, drawn);
+
         if (!is_excluded(records, index, options)) {
             return index;
         }
-        index = index + 1 < range.end ? index + 1 : range.first;
     }
-    return KL__NO_RECORD;
+    return choose_of_rest(records, range, options, turn);
 }

@@ -21,6 +21,7 @@ typedef struct kl__endpoint {
                          the zone names of the hint, with commas ("a,b"); else
                          the zone where the endpoint is; "": unknown */
     const char *node; /* its node; "": unknown */
+    const char *pod;  /* its pod; "": unknown */
     uint16_t port;    /* 0: the Service has no ports */
     uint16_t weight;  /* 1, or the value of an annotation */
     bool is_name;     /* the host is a DNS name */

@@ -181,11 +181,13 @@ describe("pick", function()
     end)
 
     it("lists endpoints in all conditions, and more than its buffer holds", function()
-        endpoints("10.0.0.1,8080,2,3,a,n1", "shop.example.com,443,1,11")
+        endpoints("10.0.0.1,8080,2,3,a,n1,shop-1", "shop.example.com,443,1,11")
         local list = service:endpoints()
         table.sort(list, function(a, b) return a.host < b.host end)
         assert.same({ host = "10.0.0.1", port = 8080, weight = 2, ready = true, serving = true,
-            terminating = false, dns = false, zone = "a", node = "n1" }, list[1])
+            terminating = false, dns = false, zone = "a", node = "n1", pod = "shop-1",
+            family = "IPv4" }, list[1])
+        assert.equal("FQDN", list[2].family)
         assert.is_true(list[2].dns)
         local many = {}
         for i = 1, 300 do
@@ -198,6 +200,37 @@ describe("pick", function()
             assert.equal(2, counts[host])
         end
         assert.is_nil(tally(598, { exclude = "10.0.1.50" })["10.0.1.50"])
+    end)
+
+    it("lists endpoints anew after a change only, in a list of its own", function()
+        endpoints("10.0.0.1", "fd00::1")
+        local first, again = service:endpoints(), service:endpoints()
+        assert.not_equal(first, again)
+        table.remove(first)
+        assert.equal(2, #service:endpoints())
+        assert.same({ IPv4 = "10.0.0.1", IPv6 = "[fd00::1]" },
+            { [again[1].family] = again[1].host, [again[2].family] = again[2].host })
+        world.write({ "endpoints", NAME, "10.0.0.1", "fd00::1", "10.0.0.3,80,5" })
+        assert.equal(3, #service:endpoints())
+        world.write({ "endpoints", NAME })
+        assert.same({}, service:endpoints())
+    end)
+
+    it("excludes any number of hosts, and gives their share to all others", function()
+        local hosts, tried = {}, {}
+        for i = 1, 300 do
+            hosts[i] = "10.1." .. math.floor(i / 100) .. "." .. i % 100
+        end
+        endpoints(world.unpack(hosts))
+        for i = 1, 298 do
+            tried[i] = i % 2 == 0 and hosts[i] or hosts[i] .. ":80"
+        end
+        local counts = tally(400, { exclude = tried })
+        assert.equal(400, counts[hosts[299]] + counts[hosts[300]])
+        assert.is_true(math.abs(counts[hosts[299]] - 200) < 60, counts[hosts[299]])
+        endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3")
+        assert.same({ ["10.0.0.1"] = 10, ["10.0.0.3"] = 10 },
+            tally(20, { exclude = "10.0.0.2" }))
     end)
 
     it("begins at another endpoint in each process", function()

@@ -2,7 +2,7 @@
  * shared_writer.c - the owner of a shared map in a file, for the specs of
  * lua/resty: it takes the map, does what its arguments say, publishes and ends.
  * Usage: shared_writer FILE COMMAND..., where COMMAND is
- *   endpoints NAME [HOST,PORT,WEIGHT,FLAGS,ZONE,NODE]...
+ *   endpoints NAME [HOST,PORT,WEIGHT,FLAGS,ZONE,NODE,POD]...
  *   put TABLE KEY VALUE | remove TABLE KEY | complete TABLE | heard | synced |
  *   publish | churn SECONDS NAME
  * and ";" ends each of them.
@@ -70,6 +70,7 @@ static void put_endpoints(char **words, int count)
             next_number(&text, KL_ENDPOINT_READY | KL_ENDPOINT_SERVING);
         endpoint->zone = next_field(&text);
         endpoint->node = next_field(&text);
+        endpoint->pod = next_field(&text);
     }
     check(
         kl_shared_put_endpoints(map, &key, endpoints, (size_t)count - 1, &err),

@@ -49,6 +49,7 @@ typedef struct kl_shared kl_shared;
 #define KL_SHARED_HOST_MAX 255    /* bytes of a host */
 #define KL_SHARED_ZONES_MAX 255   /* bytes of zones' names, with commas */
 #define KL_SHARED_NODE_MAX 255    /* bytes of a node's name */
+#define KL_SHARED_POD_MAX 255     /* bytes of a pod's name */
 #define KL_SHARED_SIZE (32 << 20) /* of a map, where the options say none */
 #define KL_SHARED_VERSIONS 65536  /* version numbers of a map */
 
@@ -152,8 +153,6 @@ KL_API kl_shared_result kl_shared_get(const kl_shared *map, kl_shared_key *key,
                                       void *buffer, size_t size,
                                       kl_shared_value *value);
 
-#define KL_SHARED_EXCLUDES 16
-
 /*
  * How an endpoint is picked. Zeroed: round robin over all ready endpoints.
  *
@@ -173,9 +172,14 @@ typedef struct kl_pick_options {
     uint64_t hash;        /* by kl_shared_hash; 0: round robin */
     uint64_t zone;        /* kl_shared_hash of the zone's name; 0: none */
     uint64_t node;        /* kl_shared_hash of the node's name; 0: none */
-    uint32_t excluded;    /* the number of values in `exclude` */
-    uint32_t with_places; /* 1: zone and node are copied too */
-    uint64_t exclude[KL_SHARED_EXCLUDES]; /* `identity` of endpoints to skip */
+    uint32_t excluded;    /* the number of values in `exclude`; any number */
+    uint32_t with_places; /* 1: zone, node and pod are copied too */
+    /* What to skip: an endpoint, by its `identity`, which is kl_shared_hash of
+     * "host:port" (an IPv6 host without brackets); or all endpoints of a host,
+     * by kl_shared_hash of the host. Borrowed. What they would have got goes to
+     * all others, by their weights. It costs about the same for any number of
+     * endpoints, and some ns for each value. */
+    const uint64_t *exclude;
 } kl_pick_options;
 
 enum {
@@ -203,6 +207,7 @@ typedef struct kl_pick {
     char host[KL_SHARED_HOST_MAX + 1];
     char zone[KL_SHARED_ZONES_MAX + 1]; /* several: "a,b" */
     char node[KL_SHARED_NODE_MAX + 1];
+    char pod[KL_SHARED_POD_MAX + 1]; /* "": unknown */
 } kl_pick;
 
 /* Picks one endpoint of an entry. `options` may be NULL. `pick` is filled with

@@ -28,6 +28,7 @@ typedef struct kl_endpoint {
     const char *zone; /* the zone whose clients prefer it, or several zones with
                          commas between them; NULL: unknown */
     const char *node; /* the node whose clients prefer it; NULL: unknown */
+    const char *pod;  /* the pod's name, for kl_pick; NULL: unknown */
     uint16_t port;
     uint16_t weight; /* relative to the others; 0: never picked */
     uint16_t flags;  /* KL_ENDPOINT_READY ... */

@@ -40,7 +40,7 @@ typedef struct kl_pick_options {
     uint64_t node;
     uint32_t excluded;
     uint32_t with_places;
-    uint64_t exclude[16];
+    const uint64_t *exclude;
 } kl_pick_options;
 
 typedef struct kl_pick {
@@ -57,6 +57,7 @@ typedef struct kl_pick {
     char host[256];
     char zone[256];
     char node[256];
+    char pod[256];
 } kl_pick;
 
 typedef struct kl_shared_status {

@@ -6,11 +6,12 @@ local library = require "resty.kubelua.library"
 local options_of = require "kubelua.options"
 
 local band = require("bit").band
+local byte = string.byte
 local ffi_string = ffi.string
 
 ---@class resty.kubelua.PickOptions which endpoint to pick; every key is optional
 ---@field hash? string|number equal keys get the same endpoint (consistent hash); else round robin
----@field exclude? string|string[] hosts, or "host:port", that have failed; at most 16 count
+---@field exclude? string|string[] hosts, or "host:port", that have failed; any number
 ---@field zone? string prefer endpoints for this zone; default: that of kube.init
 ---@field node? string prefer endpoints for this node, then for the zone; default: that of kube.init
 local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "string",
@@ -24,8 +25,10 @@ local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "s
 ---@field terminating boolean
 ---@field dns boolean the host is a name to resolve: the Service has the type ExternalName
 ---@field weight integer
+---@field family "IPv4"|"IPv6"|"FQDN"
 ---@field zone string? the zone that it is for; several with commas between them
----@field node string? the node that it is for
+---@field node string? the node where it is
+---@field pod string? the name of its pod
 
 ---@class resty.kubelua.Service
 ---@field name string "namespace/service:port"
@@ -38,6 +41,8 @@ local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "s
 ---@field count integer how many of them there are; 0: the core picks
 ---@field turn number
 ---@field checks integer how many more option tables are checked
+---@field list resty.kubelua.Endpoint[]? what `endpoints` gave
+---@field listed integer? the version of the entry then
 local Service = {}
 Service.__index = Service
 
@@ -45,15 +50,18 @@ local services = {}
 
 local FEW = 64 -- endpoints; copying a longer list at each change does not pay
 local CHECKS = 64 -- how many option tables of a service are checked
-local EXCLUDES = 16 -- KL_SHARED_EXCLUDES
 local OK, EXCLUDED, TOO_SMALL = 0, 4, 5 -- kl_shared_result
+local BRACKET = 91 -- "["
 local READY, SERVING, TERMINATING, DNS = 1, 2, 4, 8
 
 -- Shared by all picks: a worker's Lua runs on one thread, and a pick never waits.
 local few = ffi.new("kl_pick[?]", FEW)
+local many, most = few, FEW -- for lists; it grows
 local found = ffi.new("kl_pick")
 local counted = ffi.new("uint32_t[1]")
 local wanted = ffi.new("kl_pick_options")
+local excludes = 16
+local excluded = ffi.new("uint64_t[?]", excludes) -- for `wanted`; it grows
 
 ---@param map resty.kubelua.Map
 ---@param name string "namespace/service:port"
@@ -105,46 +113,27 @@ local function refresh_turns(self, version)
     self.count = read_turns(self)
 end
 
--- Calls f(endpoint, host) for each endpoint in one state of the map; returns the name of the
--- result.
-local function each_endpoint(self, f)
-    local picks = few
-    local result = library.kl_shared_endpoints(self.map.pointer, self.key, picks, FEW, counted)
-    while result == TOO_SMALL do
-        local capacity = counted[0] + FEW
-        picks = ffi.new("kl_pick[?]", capacity)
-        result = library.kl_shared_endpoints(self.map.pointer, self.key, picks, capacity, counted)
-    end
-    local name = ffi_string(library.kl_shared_result_name(result))
-    if name ~= "ok" and name ~= "empty" then
-        return name
-    end
-    for i = 0, counted[0] - 1 do
-        f(picks[i], host_of(picks[i]))
-    end
-    return name
-end
-
--- Turns excluded hosts into the identities that the core knows. A host that is not in the service
--- any more needs no exclusion.
-local function add_excluded(self, tried)
-    local names = {}
-    for _, name in ipairs(type(tried) == "table" and tried or { tried }) do
-        names[name] = true
-    end
-    local count = 0
-    each_endpoint(self, function(endpoint, host)
-        if count < EXCLUDES and (names[host] or names[host .. ":" .. endpoint.port]
-            or names[ffi_string(endpoint.host, endpoint.host_length)]) then
-            wanted.exclude[count] = endpoint.identity
-            count = count + 1
-        end
-    end)
-    return count
-end
-
 local function hash_text(text)
     return library.kl_shared_hash(text, #text)
+end
+
+-- Turns excluded hosts into hashes for the core. That of "host:port" means one endpoint, that of a
+-- host all its endpoints. Brackets of IPv6 addresses do not count.
+local function add_excluded(tried)
+    local count = type(tried) == "table" and #tried or 1
+    if count > excludes then
+        excludes = 2 * count
+        excluded = ffi.new("uint64_t[?]", excludes)
+    end
+    for i = 1, count do
+        local name = type(tried) == "table" and tried[i] or tried
+        if byte(name, 1) == BRACKET then
+            name = name:gsub("[%[%]]", "")
+        end
+        excluded[i - 1] = library.kl_shared_hash(name, #name)
+    end
+    wanted.exclude = excluded
+    return count
 end
 
 local function check_options(options)
@@ -171,7 +160,7 @@ local function read_options(self, options)
     wanted.node = node and hash_text(node) or 0
     wanted.excluded = 0
     if options.exclude ~= nil then
-        wanted.excluded = add_excluded(self, options.exclude)
+        wanted.excluded = add_excluded(options.exclude)
     end
 end
 
@@ -219,22 +208,60 @@ local function text_or_nil(text)
     return read ~= "" and read or nil
 end
 
----All endpoints: first the ready ones, then others that serve, then the rest. A new table.
+local function family_of(pick, host)
+    if has_flag(pick.flags, DNS) then
+        return "FQDN"
+    end
+    return byte(host, 1) == BRACKET and "IPv6" or "IPv4"
+end
+
+local function describe_endpoint(pick)
+    local host, flags = host_of(pick), pick.flags
+    return {
+        host = host, port = pick.port, weight = pick.weight, family = family_of(pick, host),
+        ready = has_flag(flags, READY), serving = has_flag(flags, SERVING),
+        terminating = has_flag(flags, TERMINATING), dns = has_flag(flags, DNS),
+        zone = text_or_nil(pick.zone), node = text_or_nil(pick.node), pod = text_or_nil(pick.pod),
+    }
+end
+
+-- All endpoints in one state of the map; or nil, why.
+local function read_endpoints(self)
+    local result = library.kl_shared_endpoints(self.map.pointer, self.key, many, most, counted)
+    while result == TOO_SMALL do
+        most = counted[0] + FEW
+        many = ffi.new("kl_pick[?]", most)
+        result = library.kl_shared_endpoints(self.map.pointer, self.key, many, most, counted)
+    end
+    if result ~= OK then
+        return nil, ffi_string(library.kl_shared_result_name(result))
+    end
+    local list = {}
+    for i = 1, counted[0] do
+        list[i] = describe_endpoint(many[i - 1])
+    end
+    return list
+end
+
+---All endpoints: first the ready ones, then others that serve, then the rest. The list is new; the
+---endpoints in it are the same tables until the service changes: do not change them.
 ---@return resty.kubelua.Endpoint[]? endpoints nil: the service is not in the map; see `why`
 ---@return string? why "unknown" (there is no such service) or "not_synced"
 function Service:endpoints()
-    local list = {}
-    local result = each_endpoint(self, function(endpoint, host)
-        local flags = endpoint.flags
-        list[#list + 1] = { host = host, port = endpoint.port, weight = endpoint.weight,
-            ready = has_flag(flags, READY), serving = has_flag(flags, SERVING),
-            terminating = has_flag(flags, TERMINATING), dns = has_flag(flags, DNS),
-            zone = text_or_nil(endpoint.zone), node = text_or_nil(endpoint.node) }
-    end)
-    if result ~= "ok" and result ~= "empty" then
-        return nil, result
+    local version, list = self.map.versions[self.bucket], self.list
+    if not list or version ~= self.listed then
+        local why
+        list, why = read_endpoints(self)
+        self.list, self.listed = list, version
+        if not list then
+            return nil, why
+        end
     end
-    return list
+    local copy = {}
+    for i = 1, #list do
+        copy[i] = list[i]
+    end
+    return copy
 end
 
 return services

@@ -210,7 +210,8 @@ static void a_retry_excludes_what_was_tried(void **state)
 
     put_many(self, 4);
     for (int h = 0; h < 2; h++) {
-        kl_pick_options options = {.hash = hashes[h]};
+        uint64_t tried[4];
+        kl_pick_options options = {.hash = hashes[h], .exclude = tried};
         int seen = 0;
         kl_pick one;
 
@@ -218,10 +219,148 @@ static void a_retry_excludes_what_was_tried(void **state)
             one = pick(self, &options);
             assert_false(seen >> number_of(&one) & 1);
             seen |= 1 << number_of(&one);
-            options.exclude[options.excluded++] = one.identity;
+            tried[options.excluded++] = one.identity;
         }
         assert_int_equal(kl_shared_pick(self->map, &self->key, &options, &one),
                          KL_SHARED_EXCLUDED);
+    }
+}
+
+/* Picks so many times, and counts by number what was picked. */
+static void count_picks(world *self, const kl_pick_options *options, int picks,
+                        int *count)
+{
+    memset(count, 0, MANY * sizeof(*count));
+    for (int i = 0; i < picks; i++) {
+        kl_pick one = pick(self, options);
+
+        count[number_of(&one)]++;
+    }
+}
+
+static void any_number_of_endpoints_is_excluded(void **state)
+{
+    world *self = *state;
+    uint64_t tried[MANY];
+    kl_pick_options options = {.exclude = tried};
+    kl_pick one;
+
+    for (int count = 4; count <= MANY; count += 96) {
+        put_many(self, count);
+        for (int h = 0; h < 2; h++) {
+            options.hash = h > 0 ? hash_of(7) : 0;
+            for (int i = 0; i < count; i++) {
+                char text[24];
+                int length = snprintf(text, sizeof(text), "10.0.0.%d", i);
+
+                tried[i] = kl_shared_hash(text, (size_t)length);
+            }
+            options.excluded = (uint32_t)count - 1;
+            one = pick(self, &options);
+            assert_int_equal(number_of(&one), count - 1);
+            options.excluded = (uint32_t)count;
+            assert_int_equal(
+                kl_shared_pick(self->map, &self->key, &options, &one),
+                KL_SHARED_EXCLUDED);
+        }
+    }
+}
+
+/* Today's neighbour would get the load of a pod that has failed, and fail. */
+static void the_share_of_the_excluded_goes_to_all_others(void **state)
+{
+    world *self = *state;
+    uint64_t tried[] = {kl_shared_hash("10.0.0.1:80", 11),
+                        kl_shared_hash("10.0.0.2", 8)};
+    kl_pick_options options = {.exclude = tried, .excluded = 2};
+    int count[MANY];
+
+    for (int others = 4; others <= 98; others += 94) {
+        put_many(self, others + 2);
+        count_picks(self, &options, others * 200, count);
+        for (int i = 0; i < others + 2; i++) {
+            if (i == 1 || i == 2) {
+                assert_int_equal(count[i], 0);
+            } else {
+                assert_in_range(count[i], 150, 260);
+            }
+        }
+    }
+}
+
+static void the_share_of_the_excluded_goes_by_weights(void **state)
+{
+    world *self = *state;
+    kl_endpoint endpoints[MANY];
+    char hosts[MANY][24];
+    uint64_t tried = kl_shared_hash("10.0.0.1", 8);
+    kl_pick_options options = {.exclude = &tried, .excluded = 1};
+    int count[MANY];
+
+    for (int all = 4; all <= 44; all += 40) {
+        int heavy = 0;
+
+        fill_many(endpoints, hosts, all);
+        for (int i = 0; i < all; i++) {
+            endpoints[i].weight = i % 4 == 0 ? 3 : 1;
+        }
+        put(self, endpoints, (size_t)all);
+        count_picks(self, &options, all * 500, count);
+        assert_int_equal(count[1], 0);
+        for (int i = 0; i < all; i += 4) {
+            heavy += count[i];
+        }
+        /* a quarter of them has three of six parts; one part is excluded */
+        assert_in_range(
+            heavy, all * 500 * 3 * (all / 4) / (6 * (all / 4) - 1) - all * 10,
+            all * 500 * 3 * (all / 4) / (6 * (all / 4) - 1) + all * 10);
+    }
+}
+
+static void a_host_is_excluded_whatever_its_port(void **state)
+{
+    world *self = *state;
+    kl_endpoint endpoints[] = {ready("fd00::1"), ready("fd00::1"),
+                               ready("10.0.0.1"),
+                               ready("a-host-of-more-than-16-bytes")};
+    uint64_t tried[2] = {kl_shared_hash("fd00::1", 7)};
+    kl_pick_options options = {.exclude = tried, .excluded = 2};
+    kl_pick one;
+
+    endpoints[1].port = 81;
+    put(self, endpoints, 4);
+    tried[1] = kl_shared_hash(endpoints[3].host, strlen(endpoints[3].host));
+    for (int i = 0; i < 8; i++) {
+        one = pick(self, &options);
+        assert_string_equal(one.host, "10.0.0.1");
+    }
+    tried[0] = kl_shared_hash("fd00::1:80", 10);
+    tried[1] = kl_shared_hash("10.0.0.1:80", 11);
+    for (int i = 0; i < 8; i++) {
+        one = pick(self, &options);
+        assert_true(one.port == 81 || one.host[0] == 'a');
+    }
+}
+
+static void endpoints_have_their_pods(void **state)
+{
+    world *self = *state;
+    kl_endpoint endpoints[] = {ready("10.0.0.1"), ready("10.0.0.2"),
+                               ready("a-host-of-more-than-16-bytes")};
+    kl_pick all[3];
+    uint32_t count;
+
+    endpoints[0].pod = "shop-abcdef-1";
+    endpoints[2].pod = "shop-abcdef-3";
+    endpoints[2].zone = "z";
+    put(self, endpoints, 3);
+    assert_int_equal(kl_shared_endpoints(self->map, &self->key, all, 3, &count),
+                     KL_SHARED_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_string_equal(
+            all[i].pod, strcmp(all[i].host, "10.0.0.1") == 0 ? "shop-abcdef-1"
+                        : all[i].host[0] == 'a'              ? "shop-abcdef-3"
+                                                             : "");
     }
 }
 
@@ -256,16 +395,18 @@ static int seen_with(world *self, const kl_pick_options *options, int scope)
 static void the_node_goes_before_the_zone_and_that_before_all(void **state)
 {
     world *self = *state;
+    uint64_t tried[2];
     kl_pick_options options = {.zone = kl_shared_hash("a", 1),
-                               .node = kl_shared_hash("n1", 2)};
+                               .node = kl_shared_hash("n1", 2),
+                               .exclude = tried};
     kl_pick one, other;
 
     put_places(self);
     assert_int_equal(seen_with(self, &options, KL_PICK_NODE), 3);
     one = pick(self, &options);
-    options.exclude[options.excluded++] = one.identity;
+    tried[options.excluded++] = one.identity;
     other = pick(self, &options);
-    options.exclude[options.excluded++] = other.identity;
+    tried[options.excluded++] = other.identity;
     assert_int_equal(seen_with(self, &options, KL_PICK_ZONE), 4);
     options = (kl_pick_options){.node = kl_shared_hash("n3", 2)};
     assert_int_equal(seen_with(self, &options, KL_PICK_NODE), 8);
@@ -303,6 +444,7 @@ static void an_endpoint_for_several_zones_is_picked_for_each(void **state)
     kl_pick_options in_c = {.zone = kl_shared_hash("c", 1)};
     kl_pick_options on_n = {.node = kl_shared_hash("n", 1)};
     kl_pick one, all[4];
+    uint64_t tried;
     uint32_t count;
 
     put_zones(self, 1);
@@ -314,9 +456,12 @@ static void an_endpoint_for_several_zones_is_picked_for_each(void **state)
     one = pick(self, &in_c);
     assert_int_equal(one.ready, 3);
     assert_int_equal(one.total, 4);
-    in_c.exclude[in_c.excluded++] = one.identity;
+    tried = one.identity;
+    in_c.exclude = &tried;
+    in_c.excluded = 1;
     assert_int_equal(seen_with(self, &in_c, KL_PICK_ALL), 1 | 2);
-    in_a.exclude[in_a.excluded++] = one.identity;
+    in_a.exclude = &tried;
+    in_a.excluded = 1;
     one = pick(self, &in_a);
     assert_string_equal(one.host, "10.0.0.0");
     assert_string_equal(one.zone, "a,b");
@@ -427,6 +572,11 @@ int main(void)
         PICK_TEST(weights_count_for_hashes),
         PICK_TEST(one_endpoint_less_moves_its_share_of_hashes_only),
         PICK_TEST(a_retry_excludes_what_was_tried),
+        PICK_TEST(any_number_of_endpoints_is_excluded),
+        PICK_TEST(the_share_of_the_excluded_goes_to_all_others),
+        PICK_TEST(the_share_of_the_excluded_goes_by_weights),
+        PICK_TEST(a_host_is_excluded_whatever_its_port),
+        PICK_TEST(endpoints_have_their_pods),
         PICK_TEST(the_node_goes_before_the_zone_and_that_before_all),
         PICK_TEST(an_endpoint_for_several_zones_is_picked_for_each),
         PICK_TEST(weights_count_within_each_of_several_zones),

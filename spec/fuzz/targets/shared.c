@@ -203,7 +203,8 @@ static void expect_result(world *self, kl_shared_result result)
 
 static void read_picks(world *self, kl_shared_key *key)
 {
-    kl_pick_options options = {.with_places = 1};
+    uint64_t tried[16];
+    kl_pick_options options = {.with_places = 1, .exclude = tried};
     kl_pick *pick = malloc(sizeof(*pick));
 
     for (int i = 0; i < 16; i++) {
@@ -217,7 +218,7 @@ static void read_picks(world *self, kl_shared_key *key)
         if (result == KL_SHARED_OK) {
             expect_found(self, key, KL__BLOCK_ENDPOINTS);
             expect_pick(pick);
-            options.exclude[options.excluded++] = pick->identity;
+            tried[options.excluded++] = pick->identity;
         }
     }
     free(pick);
