@@ -77,6 +77,20 @@ local function of_kind(state, kind)
     return found
 end
 
+---The namespaces of a source, in words: " in web and db", " in all namespaces"; "" for a kind that
+---has none.
+---@param source kubelua.controller.Source its kind is known
+---@return string
+function reach.tell_namespaces(source)
+    local namespace = read_request(source).namespace
+    if not source.kind.namespaced then
+        return ""
+    elseif type(namespace) == "table" then
+        return " in " .. table.concat(namespace, ", ")
+    end
+    return " in " .. (namespace and namespace ~= "*" and namespace or "all namespaces")
+end
+
 ---The sources of that kind and namespace, with any selectors. Read only.
 ---@param state kubelua.controller.State
 ---@param kind kubelua.Kind

@@ -1,11 +1,14 @@
 -- The state of a controller: how it starts, runs and stops. controller.lua is what scripts see.
+local core = require "kubelua.core"
 local applied = require "kubelua.controller.applied"
 local dropped = require "kubelua.controller.dropped"
 local ending = require "kubelua.ending"
+local fights = require "kubelua.controller.fights"
 local hopeless = require "kubelua.hopeless"
 local leadership = require "kubelua.controller.leadership"
 local Queue = require "kubelua.controller.queue"
 local log = require "kubelua.log"
+local reach = require "kubelua.controller.reach"
 local rest = require "kubelua.controller.rest"
 local Run = require "kubelua.controller.run"
 local scheduler = require "kubelua.scheduler"
@@ -38,6 +41,8 @@ local written = require "kubelua.controller.written"
 ---@field runs table<string, kubelua.controller.Record>
 ---@field running integer
 ---@field failing table<string, table>
+---@field fights kubelua.controller.Fights
+---@field since number when it was made, on the clock of core.now
 ---@field early table<string, { value: string|kubelua.Object, where: string }> by key: what enqueue
 ---was given before the kind was known, and the line of the script
 ---@field dropped { count: integer, warned: table<string, table<string, true>> }
@@ -58,7 +63,7 @@ function State.new(client, options, list, where)
         of_kind = setmetatable({}, { __mode = "k" }),
         memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
         is_stopped = false, unhandled = {}, unhandled_count = 0, dropped = dropped.new(),
-        early = {},
+        early = {}, fights = fights.new(), since = core.now(),
     }, State)
     for _, one in ipairs(list) do
         self.sources[one.name] = one
@@ -159,6 +164,19 @@ local function arm_resync(self, at)
     end)
 end
 
+-- Says once that the controller runs, or could: of which kind, where, how many keys, and how long
+-- the first lists took.
+local function tell_begin(self)
+    local kind, what = self.main and self.kind, ""
+    if kind then
+        what = kind.kind .. " of " .. kind.api_version .. reach.tell_namespaces(self.main) .. ", "
+    end
+    local count = self.main and self.main.informer:count() or self.unhandled_count
+    log("info", "%s %s: %s%d key%s, synced in %.2f s", self.what,
+        self:may_run() and "runs" or "stands by", what, count, count == 1 and "" or "s",
+        core.now() - self.since)
+end
+
 -- Sets is_listed once every cache holds its first list, and the list was mapped.
 local function check_lists(self)
     for _, one in ipairs(self.in_order) do
@@ -167,7 +185,7 @@ local function check_lists(self)
         end
     end
     self.is_listed = true
-    log("debug", "%s: all caches have synced", self.what)
+    tell_begin(self)
     if self.options.resync > 0 then
         arm_resync(self, self.clock:now() + self.options.resync)
     end

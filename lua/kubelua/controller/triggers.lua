@@ -1,5 +1,6 @@
 -- Turns the events of a controller's sources into keys in its queue. If a function of the script
 -- (map or when) raises, the event is kept, and tried again.
+local fights = require "kubelua.controller.fights"
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
 local reach = require "kubelua.controller.reach"
@@ -58,6 +59,7 @@ local function handle_event(state, self, event)
     local is_rear = event.is_initial or is_resync or false
     if self.role == "reconciles" then
         queue_own(state, new or old, is_rear, new ~= nil)
+        fights.note_event(state, self, (new or old).key, old, new)
         return
     end
     local keys = {}
@@ -65,6 +67,7 @@ local function handle_event(state, self, event)
     problem = new and add_keys(state, self, keys, new) or problem
     for key in pairs(keys) do
         state:add_related(key, is_rear)
+        fights.note_event(state, self, key, old, new)
     end
     if problem then
         error(problem, 0)

@@ -2,6 +2,7 @@
 -- at a time.
 local Run = require "kubelua.controller.run"
 local dropped = require "kubelua.controller.dropped"
+local fights = require "kubelua.controller.fights"
 local finalizer = require "kubelua.controller.finalizer"
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
@@ -202,6 +203,7 @@ local function begin_run(state, key, item)
     local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
     record.scope.run = { controller = state.name, key = key, attempt = item.attempt }
     record.scope.before_write = state.leader and state.leader.guard()
+    fights.note_run(state, key)
     state.written:watch(record.scope, key)
     dropped.watch(state, record)
     local function on_over()

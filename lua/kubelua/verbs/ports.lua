@@ -2,6 +2,7 @@
 -- call. This file has what all requests of verbs have in common.
 local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
+local empties = require "kubelua.verbs.empties"
 local failures = require "kubelua.failures"
 local kinds = require "kubelua.kinds"
 local requests = require "kubelua.requests"
@@ -164,6 +165,7 @@ function ports.write(port, write, call, target, read)
     local object
     if reply then
         object, message, code, retry_after = judge_answer(reply, read(reply))
+        message = not object and message and empties.explain(message, call.body) or message
     end
     if object and target.kind.plural == "customresourcedefinitions" then
         kinds.doubt(port)
