@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/pem.h"
 #include "kubelua/log.h"
 
 #include <string.h>
@@ -17,6 +18,12 @@ enum { PLUGIN_TIMEOUT_MS = 60000 };
 static const char *pem_complaint(const char *text)
 {
     return strstr(text, "-----BEGIN") != NULL ? NULL : "holds no PEM";
+}
+
+static const char *key_complaint(const char *text)
+{
+    return kl__pem_has_passphrase(text) ? KL__PEM_PASSPHRASE
+                                        : pem_complaint(text);
 }
 
 static const char *token_complaint(const char *text)
@@ -94,7 +101,7 @@ kl_config *kl__config_load(const kl_config_options *options,
     config->is_secure = strncasecmp(config->settings.server, "https:", 6) == 0;
     if (!init_file(&config->ca, config->settings.ca.file, pem_complaint) ||
         !init_file(&config->cert, config->settings.cert.file, pem_complaint) ||
-        !init_file(&config->key, config->settings.key.file, pem_complaint) ||
+        !init_file(&config->key, config->settings.key.file, key_complaint) ||
         !init_file(&config->token, config->settings.token_file,
                    token_complaint)) {
         kl_error_set(err, KL_ENOMEM, "out of memory for a config");

@@ -112,6 +112,19 @@ static bool same_tls(const kl__tls_options *a, const kl__tls_options *b)
            kl__streq(a->key, b->key);
 }
 
+static void warn_of_broken_cas(const kl__settings *settings, const kl__tls *tls)
+{
+    int left_out = kl__tls_left_out(tls);
+
+    if (left_out > 0) {
+        kl_log(KL_LOG_WARN,
+               "%s: %d of the certificates of its certificate authority cannot "
+               "be read and %s not trusted",
+               settings->ca.file != NULL ? settings->ca.file : settings->source,
+               left_out, left_out == 1 ? "is" : "are");
+    }
+}
+
 /* The present TLS settings: the same object as before if nothing has
  * changed. */
 static kl_code make_tls(const kl_config *config, kl__tls **out, kl_error *err)
@@ -132,7 +145,11 @@ static kl_code make_tls(const kl_config *config, kl__tls **out, kl_error *err)
         return KL_OK;
     }
     *out = kl__tls_new(&options);
-    return *out != NULL ? KL_OK : no_memory_for_credentials(err);
+    if (*out == NULL) {
+        return no_memory_for_credentials(err);
+    }
+    warn_of_broken_cas(settings, *out);
+    return KL_OK;
 }
 
 /* Reads the token file. If it cannot be read, the token in the configuration is

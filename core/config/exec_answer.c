@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "config/timestamp.h"
+#include "http/pem.h"
 #include "kubelua/manifest.h"
 #include "kubelua/value.h"
 
@@ -132,6 +133,9 @@ static kl_code check_credential(const kl__exec *exec,
          strstr(credential->key, "-----BEGIN") == NULL)) {
         return fail_answer(exec, err,
                            "has a certificate or key that is no PEM");
+    }
+    if (kl__pem_has_passphrase(credential->key)) {
+        return fail_answer(exec, err, "has a key that " KL__PEM_PASSPHRASE);
     }
     return KL_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/pem.h"
 
 #include <string.h>
 
@@ -51,6 +52,10 @@ static kl_code read_certificate(const kl__entry *user, kl__settings *settings,
     }
     if (code == KL_OK) {
         code = check_pem(user, "client-key", "client-key-data", key, err);
+    }
+    if (code == KL_OK && kl__pem_has_passphrase(key->text)) {
+        code =
+            kl__entry_error(user, "client-key-data", err, KL__PEM_PASSPHRASE);
     }
     if (code == KL_OK && (cert->file != NULL || cert->text != NULL) &&
         key->file == NULL && key->text == NULL) {

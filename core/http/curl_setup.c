@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/pem.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -220,14 +221,30 @@ static void set_tls(kl__curl_stream *stream, CURLcode *status)
         SET(easy, status, CURLOPT_CAPATH, (char *)NULL);
     }
     if (tls->ca != NULL) {
-        set_blob(easy, status, CURLOPT_CAINFO_BLOB, tls->ca);
+        set_blob(easy, status, CURLOPT_CAINFO_BLOB,
+                 kl__tls_trusted(stream->tls));
     }
+    /* check_key refuses keys with a passphrase. This one is for anything else
+     * that OpenSSL takes for encrypted: without it, libcurl 7.88 follows a NULL
+     * pointer in its passwd_callback. */
+    SET(easy, status, CURLOPT_KEYPASSWD, "");
     /* Only for better error messages; libcurl with GnuTLS does not support
      * it. */
     (void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, begin_tls);
     (void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, stream);
     set_blob(easy, status, CURLOPT_SSLCERT_BLOB, tls->cert);
     set_blob(easy, status, CURLOPT_SSLKEY_BLOB, tls->key);
+}
+
+static kl_code check_key(const kl__curl_stream *stream, kl_error *err)
+{
+    if (stream->secure && stream->tls != NULL &&
+        kl__pem_has_passphrase(kl__tls_get(stream->tls)->key)) {
+        return kl_error_set(err, KL_ECONFIG,
+                            "the client key for %s " KL__PEM_PASSPHRASE,
+                            stream->origin);
+    }
+    return KL_OK;
 }
 
 /* ---- all of it ---- */
@@ -321,6 +338,9 @@ kl_code kl__curl_setup(kl__curl_stream *stream, const kl__request *request,
     char *url = NULL;
     kl_code code = kl__curl_target(stream, request, &url, err);
 
+    if (code == KL_OK) {
+        code = check_key(stream, err);
+    }
     if (code == KL_OK) {
         stream->easy = curl_easy_init();
         code =

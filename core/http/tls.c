@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/pem.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -12,6 +13,8 @@
 
 struct kl__tls {
     kl__tls_options options; /* owns its strings */
+    char *trusted;           /* see kl__tls_trusted */
+    int left_out;
     atomic_int refs;         /* acquire-release: the last unref frees */
 };
 
@@ -38,7 +41,21 @@ static void free_tls(kl__tls *tls)
     free_text(tls->options.cert);
     free_text(key);
     free_text(tls->options.server_name);
+    kl__free(tls->trusted);
     kl__free(tls);
+}
+
+/* Sets `trusted` and `left_out`. False: out of memory. */
+static bool pick_certificates(kl__tls *tls)
+{
+    kl__buf good = {0};
+
+    if (tls->options.ca == NULL) {
+        return true;
+    }
+    tls->left_out = kl__pem_certificates(tls->options.ca, &good);
+    tls->trusted = kl__buf_take(&good, NULL);
+    return tls->trusted != NULL;
 }
 
 kl__tls *kl__tls_new(const kl__tls_options *options)
@@ -53,7 +70,8 @@ kl__tls *kl__tls_new(const kl__tls_options *options)
     if (!copy_setting(&tls->options.ca, options->ca) ||
         !copy_setting(&tls->options.cert, options->cert) ||
         !copy_setting(&tls->options.key, options->key) ||
-        !copy_setting(&tls->options.server_name, options->server_name)) {
+        !copy_setting(&tls->options.server_name, options->server_name) ||
+        !pick_certificates(tls)) {
         free_tls(tls);
         return NULL;
     }
@@ -77,4 +95,14 @@ void kl__tls_unref(kl__tls *tls)
 const kl__tls_options *kl__tls_get(const kl__tls *tls)
 {
     return &tls->options;
+}
+
+const char *kl__tls_trusted(const kl__tls *tls)
+{
+    return tls->trusted;
+}
+
+int kl__tls_left_out(const kl__tls *tls)
+{
+    return tls->left_out;
 }

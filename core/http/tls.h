@@ -28,5 +28,10 @@ kl__tls *kl__tls_ref(kl__tls *tls);
 void kl__tls_unref(kl__tls *tls); /* NULL is fine */
 /* The options it was made with; borrowed. */
 const kl__tls_options *kl__tls_get(const kl__tls *tls);
+/* The certificates of `ca` that can be read, as PEM; "": none, NULL: there is
+ * no `ca`. Borrowed. */
+const char *kl__tls_trusted(const kl__tls *tls);
+/* How many certificates of `ca` cannot be read, and are not trusted. */
+int kl__tls_left_out(const kl__tls *tls);
 
 #endif

@@ -147,6 +147,20 @@ certificate certificate_sign(const certificate *authority,
     return made;
 }
 
+char *certificate_locked_key(const certificate *of, const char *passphrase)
+{
+    gnutls_x509_crt_t cert;
+    gnutls_x509_privkey_t key;
+    gnutls_datum_t pem;
+
+    import_pair(of, &cert, &key);
+    must(gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, passphrase,
+                                           GNUTLS_PKCS_PBES2_AES_256, &pem));
+    gnutls_x509_crt_deinit(cert);
+    gnutls_x509_privkey_deinit(key);
+    return copy_datum(&pem);
+}
+
 void certificate_clear(certificate *made)
 {
     free(made->cert);

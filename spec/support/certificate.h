@@ -29,4 +29,8 @@ certificate certificate_sign(const certificate *authority,
                              const certificate_options *options);
 void certificate_clear(certificate *made);
 
+/* The private key of `of` as PEM, encrypted with the passphrase (PKCS #8); the
+ * caller frees it. */
+char *certificate_locked_key(const certificate *of, const char *passphrase);
+
 #endif

@@ -202,6 +202,41 @@ static void a_file_that_was_never_valid_is_an_error(void **state)
     assert_credentials_refused(
         load_user("{client-certificate: crt, client-key: key}"), KL_ECONFIG,
         "/crt holds no PEM");
+    temp_write("key", "-----BEGIN ENCRYPTED PRIVATE KEY-----");
+    temp_write("crt", "-----BEGIN");
+    assert_credentials_refused(
+        load_user("{client-certificate: crt, client-key: key}"), KL_ECONFIG,
+        "/key has a passphrase, which is not supported");
+}
+
+static char last_line[300];
+
+static void keep_line(void *context, kl_log_level level, const char *message)
+{
+    (void)context;
+    (void)level;
+    snprintf(last_line, sizeof(last_line), "%s", message);
+}
+
+static void broken_certificates_of_a_ca_file_are_a_warning(void **state)
+{
+    kl__credentials credentials;
+    kl_config *config;
+
+    (void)state;
+    temp_write("ca", "-----BEGIN CERTIFICATE-----\nMAA=\n"
+                     "-----END CERTIFICATE-----\n");
+    config = config_load(&(kl_config_options){
+        .kubeconfig = kubeconfig_write(
+            "{server: \"https://s\", certificate-authority: ca}", "{}")});
+    kl_set_log(keep_line, NULL, KL_LOG_WARN);
+    credentials = ask(config);
+    kl_set_log(NULL, NULL, KL_LOG_OFF);
+    assert_non_null(strstr(last_line, temp_path("ca")));
+    assert_non_null(strstr(last_line, "1 of the certificates"));
+    assert_non_null(strstr(last_line, "is not trusted"));
+    kl__credentials_clear(&credentials);
+    kl_config_unref(config);
 }
 
 static void certificates_are_read_again_when_they_change(void **state)
@@ -428,6 +463,7 @@ int main(void)
         SPEC(an_unchanged_file_is_not_read_again),
         SPEC(a_missing_file_keeps_its_last_content),
         SPEC(a_file_that_was_never_valid_is_an_error),
+        SPEC(broken_certificates_of_a_ca_file_are_a_warning),
         SPEC(certificates_are_read_again_when_they_change),
         SPEC(a_new_token_keeps_the_tls_settings),
         SPEC(plain_http_gets_no_credentials_and_a_warning),

@@ -319,6 +319,11 @@ static void a_plugin_without_a_slash_is_found_in_path(void **state)
     free(before);
 }
 
+#define NO_PEM "\"clientKeyData\":\"a\",\"clientCertificateData\":\"b\""
+#define LOCKED                                      \
+    "\"clientKeyData\":\"-----BEGIN ENCRYPTED K\"," \
+    "\"clientCertificateData\":\"-----BEGIN C\""
+
 static void an_invalid_answer_is_an_error_with_its_reason(void **state)
 {
     static const char *const rows[][2] = {
@@ -334,10 +339,8 @@ static void an_invalid_answer_is_an_error_with_its_reason(void **state)
          "a NUL character in status.token"},
         {"echo '" PLUGIN_ANSWER("\"clientKeyData\":\"-----BEGIN K\"") "'",
          "a certificate without a key"},
-        {"echo '" PLUGIN_ANSWER(
-             "\"clientKeyData\":\"a\",\"clientCertificateData\":"
-             "\"b\"") "'",
-         "that is no PEM"},
+        {"echo '" PLUGIN_ANSWER(NO_PEM) "'", "that is no PEM"},
+        {"echo '" PLUGIN_ANSWER(LOCKED) "'", "has a key that has a passphrase"},
         {"echo '" PLUGIN_ANSWER(
              "\"token\":\"t\",\"expirationTimestamp\":\"soon\"") "'",
          "is no RFC 3339"},

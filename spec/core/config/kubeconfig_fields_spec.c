@@ -87,6 +87,12 @@ static void contradicting_fields_are_an_error_with_a_remedy(void **state)
                        "{client-certificate: c, client-key: k, "
                        "client-key-data: " KUBECONFIG_PEM "}",
                        "client-key-data is set too");
+    assert_entry_error(https,
+                       "{client-certificate: c, client-key-data: "
+                       "LS0tLS1CRUdJTiBFTkNSWVBURUQgUF"
+                       "JJVkFURSBLRVktLS0tLQo=}",
+                       "client-key-data: has a passphrase, which is not "
+                       "supported: decrypt it");
     assert_entry_error(https, "{token: t, username: u}",
                        "both a token and a username");
     assert_entry_error(https, "{token: \"a\\nb\"}", "holds a line break");
