@@ -15,12 +15,14 @@ static void take_outbox_locked(kl__requester *requester)
     }
 }
 
+/* False also while the client is being freed: then the loop completes the
+ * requests in the batch, which are cancelled. */
 static bool has_batch(kl__requester *requester)
 {
     bool has;
 
     kl__mutex_lock(&requester->mutex);
-    has = !kl__list_empty(&requester->batch);
+    has = !requester->is_ending && !kl__list_empty(&requester->batch);
     kl__mutex_unlock(&requester->mutex);
     return has;
 }
@@ -104,8 +106,8 @@ void kl__request_end_flight(kl__requester *requester)
 
     kl__mutex_lock(&requester->flight_mutex);
     kl__mutex_lock(&requester->mutex);
-    is_idle =
-        kl__list_empty(&requester->batch) && kl__list_empty(&requester->outbox);
+    is_idle = requester->is_ending || (kl__list_empty(&requester->batch) &&
+                                       kl__list_empty(&requester->outbox));
     kl__mutex_unlock(&requester->mutex);
     if (is_idle && requester->is_flying) {
         kl__cancel_fire(&requester->flight);

@@ -294,13 +294,14 @@ void kl__requester_free(kl__requester *requester)
     }
     kl__cancel_remove(kl__client_closed(requester->client),
                       &requester->closing);
-    /* 1. End the sender. If it waits for a plugin, the loop ends that wait when
-     * it completes the cancelled requests. */
+    /* 1. End the sender, also if it waits for a plugin: the requests that
+     * needed the plugin may all have timed out. */
     if (requester->has_sender) {
         kl__mutex_lock(&requester->mutex);
         requester->is_ending = true;
         kl__cond_signal(&requester->outbox_cond);
         kl__mutex_unlock(&requester->mutex);
+        kl__request_end_flight(requester);
         tell_to_look(requester, &requester->look_at_all);
         kl__thread_join(&requester->sender);
     }

@@ -188,6 +188,27 @@ static void a_timeout_names_the_plugin_and_does_not_end_it(void **state)
     assert_int_equal(fake_transport_count(self->fake), 1);
 }
 
+/* No request needs the plugin any more, but the sender waits for it. */
+static void a_client_freed_after_a_timeout_ends_the_plugin(void **state)
+{
+    world *self = *state;
+    const kl_call call = {.method = "GET", .target = "/", .timeout_ms = 1000};
+    kl_request *request;
+    int64_t began_ms;
+    pid_t pid;
+
+    use_plugin(self, HANGS);
+    request = request_send_call(self, &call, self);
+    pid = await_plugin();
+    assert_int_equal(request_failure_of(self, request), KL_ETIMEOUT);
+    assert_int_equal(kill(pid, 0), 0);
+    began_ms = kl__clock_now(kl__clock_real());
+    kl_client_unref(self->client);
+    self->client = NULL;
+    assert_true(kl__clock_now(kl__clock_real()) - began_ms < 5000);
+    await_gone(pid);
+}
+
 static void requests_in_flight_do_not_wait_for_a_plugin(void **state)
 {
     world *self = *state;
@@ -244,6 +265,7 @@ int main(void)
         SPEC(closing_the_client_ends_the_plugin),
         SPEC(the_last_reference_to_a_client_ends_the_plugin),
         SPEC(a_timeout_names_the_plugin_and_does_not_end_it),
+        SPEC(a_client_freed_after_a_timeout_ends_the_plugin),
         SPEC(requests_in_flight_do_not_wait_for_a_plugin),
         SPEC(a_plugin_delays_no_other_client),
     };
