@@ -195,15 +195,29 @@ bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
     return code == KL_OK;
 }
 
+void kl__http_source_note_item(kl__http_source *self)
+{
+    atomic_store_explicit(&self->last_item_ms,
+                          self->counts_items ? kl__clock_now(kl__clock_real())
+                                             : -1,
+                          memory_order_relaxed);
+}
+
+/* Blank lines, or an event that never ends, are no life: what comes in a minute
+ * from a server that lives is an event or a bookmark. In a list, and until the
+ * end of a streaming list, bytes count: an object may take long. */
 static int64_t silence_ms(kl__list_watch *source)
 {
     kl__http_source *self = kl__http_source_of(source);
-    int64_t silence = -1;
+    int64_t silence = -1, last_ms;
 
     kl__mutex_lock(&self->mutex);
     if (self->stream != NULL) {
-        silence = kl__clock_now(kl__clock_real()) -
-                  kl__stream_last_byte_ms(self->stream);
+        last_ms =
+            atomic_load_explicit(&self->last_item_ms, memory_order_relaxed);
+        last_ms =
+            last_ms >= 0 ? last_ms : kl__stream_last_byte_ms(self->stream);
+        silence = kl__clock_now(kl__clock_real()) - last_ms;
         silence = silence > 0 ? silence : 0;
     }
     kl__mutex_unlock(&self->mutex);
@@ -231,6 +245,7 @@ void kl__http_source_set_stream(kl__http_source *self, kl__stream *stream)
     kl__mutex_lock(&self->mutex);
     old = self->stream;
     self->stream = stream;
+    kl__http_source_note_item(self);
     kl__mutex_unlock(&self->mutex);
     kl__stream_close(old);
 }

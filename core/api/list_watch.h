@@ -151,7 +151,8 @@ kl_code kl__list_watch_wait(kl__list_watch *source, const kl__stream_turn *turn,
                             int64_t timeout_ms, kl__cancel *cancel,
                             kl_error *err);
 
-/* Milliseconds since the last byte of the current transfer came; -1: there is
+/* Milliseconds since the server has shown life in the current transfer, by an
+ * item of a watch, or a byte of a list; at first, since it began. -1: there is
  * no transfer. Thread-safe. */
 int64_t kl__list_watch_silence_ms(kl__list_watch *source);
 

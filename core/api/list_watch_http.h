@@ -13,6 +13,9 @@
 #include "object/prune.h"
 #include "object/resource.h"
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 /* The one thread that works with the source owns all fields but `stream`;
  * while it waits in kl__http_source_wait, its turn does (kl__stream_turn). */
 typedef struct kl__http_source {
@@ -39,6 +42,11 @@ typedef struct kl__http_source {
                            mutex held, as any thread may read it in
                            silence_ms */
     bool is_watch;
+    bool counts_items; /* only items show that the server is alive: see
+                          silence_ms */
+    _Atomic int64_t last_item_ms; /* if counts_items: when the last one came, or
+                                     the transfer began, on the real clock; else
+                                     -1. Relaxed; any thread reads it */
     bool is_lent;   /* the turn has the source: it must not close the stream */
     bool is_over;   /* the turn has come to the end of the transfer */
     kl__scan *scan; /* of the current transfer */
@@ -63,6 +71,9 @@ kl_code kl__http_source_adopt(kl__http_source *self, kl__resource *resource,
  */
 bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
                              kl_error *err);
+
+/* Notes that an item has come. */
+void kl__http_source_note_item(kl__http_source *self);
 
 /* Sets the current transfer (NULL: none) and closes the old one. */
 void kl__http_source_set_stream(kl__http_source *self, kl__stream *stream);

@@ -438,7 +438,10 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
         return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
     }
     code = cut_frame(&at, err);
-    if (code != KL_OK) {
+    if (code == KL_OK) {
+        at.self->counts_items |= item->initial_events_end;
+        kl__http_source_note_item(at.self);
+    } else {
         kl__item_clear(item);
     }
     if ((code != KL_OK && code != KL_ETIMEOUT) || item->type == KL__ITEM_PAGE ||

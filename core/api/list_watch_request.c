@@ -214,6 +214,7 @@ static kl_code prepare_request(kl__http_source *self, bool is_watch,
     kl__free(self->offered_continue);
     self->offered_continue = NULL;
     self->is_watch = is_watch;
+    self->counts_items = false;
     return self->api_version != NULL
                ? KL_OK
                : kl_error_set(err, KL_EINVAL,
@@ -241,6 +242,7 @@ static kl_code ask_watch(kl__http_source *self, const kl__watch_params *params,
     kl__buf target = {0};
 
     put_collection(self, &target);
+    self->counts_items = !params->send_initial_events;
     kl__url_query(&target, "watch", "true");
     kl__url_query(&target, "allowWatchBookmarks", "true");
     if (params->timeout_seconds > 0) {

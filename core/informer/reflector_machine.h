@@ -27,7 +27,7 @@ enum {
 typedef enum kl__outcome {
     KL__WATCH_GOES_ON,
     KL__WATCH_ENDED,    /* the server ended it cleanly */
-    KL__WATCH_SILENT,   /* no byte for idle_timeout_ms */
+    KL__WATCH_SILENT,   /* no item for idle_timeout_ms */
     KL__WATCH_DOUBTED,  /* items came, but none at the version or above */
     KL__WATCH_SLOW,     /* the queue was full for stall_ms */
     KL__WATCH_BACKWARD, /* an event had a lower version than one before */

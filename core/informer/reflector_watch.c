@@ -308,7 +308,7 @@ static bool await_item(kl__reflector *self, kl__attempt *now)
 }
 
 /*
- * True if no byte has come for the idle timeout, and none is left to read. A
+ * True if no item has come for the idle timeout, and none is left to read. A
  * wait may time out while the transport thread has the turn: that turn may
  * leave items of its last read (LENT_ITEMS, or no room in the queue), and the
  * bytes may be old, if this process did not run for a while. They are handled

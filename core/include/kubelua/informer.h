@@ -60,9 +60,9 @@ typedef struct kl_informer_options {
     const char *labels;      /* label selector, applied by the server */
     const char *fields;      /* field selector, applied by the server */
     int64_t resync_ms;       /* for handlers that set none; 0: no resync */
-    int64_t idle_timeout_ms; /* a watch without a byte for this long, or up to
-                                a tenth longer, is closed and resumed; 0: 90 s;
-                                < 0: never */
+    int64_t idle_timeout_ms; /* a watch without an event or bookmark for this
+                                long, or up to a tenth longer, is closed and
+                                resumed; 0: 90 s; < 0: never */
     int page_size; /* objects in a page of a list; 0: 500, as in client-go, but
                       no pages for a relist that names a version: then the
                       server answers from its cache. If that takes over 30 s,

@@ -212,20 +212,42 @@ static void a_silent_watch_is_made_again_without_a_relist(void **state)
     assert_int_equal(status.error.code, KL_OK);
 }
 
-/* Bytes are a sign of life, be they of an event or not. */
-static void a_watch_that_sends_anything_is_not_silent(void **state)
+#define TRICKLE HOSTILE_CHUNK("\n"), HOSTILE_STALL(300)
+
+/* A proxy, or a hostile server, that keeps the connection busy. */
+static void a_watch_that_trickles_blank_lines_is_silent(void **state)
+{
+    kube *k = *state;
+
+    k->options.idle_timeout_ms = 1000;
+    kube_on(k, "list", ANSWER(200, LIST("10", "")));
+    kube_always(k, "list", ANSWER(200, LIST("10", "")));
+    kube_on(k, "watch",
+            STEPS(HOSTILE_STREAM, TRICKLE, TRICKLE, TRICKLE, TRICKLE, TRICKLE,
+                  TRICKLE, TRICKLE, TRICKLE, TRICKLE, TRICKLE, TRICKLE,
+                  HOSTILE_CHUNK("{\"type\":"), TRICKLE, TRICKLE, TRICKLE,
+                  TRICKLE, TRICKLE, TRICKLE, HOSTILE_FREEZE));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("a", "11")));
+    kube_open(k);
+    kube_told(k, "synced +a@11");
+    kube_requests(k, "watch", 2);
+    assert_int_equal(kube_status(k).failures, 0);
+}
+
+static void bookmarks_keep_a_watch_alive(void **state)
 {
     kube *k = *state;
 
     k->options.idle_timeout_ms = 1500;
     kube_on(k, "list", ANSWER(200, LIST("10", "")));
     kube_on(k, "watch",
-            STEPS(HOSTILE_STREAM, HOSTILE_CHUNK("\n"), HOSTILE_STALL(600),
-                  HOSTILE_CHUNK("\n"), HOSTILE_STALL(600), HOSTILE_CHUNK("\n"),
-                  HOSTILE_STALL(600), HOSTILE_CHUNK(ADDED("a", "11")),
-                  HOSTILE_FREEZE));
+            STEPS(HOSTILE_STREAM, HOSTILE_STALL(600),
+                  HOSTILE_CHUNK(BOOKMARK("11")), HOSTILE_STALL(600),
+                  HOSTILE_CHUNK(BOOKMARK("12")), HOSTILE_STALL(600),
+                  HOSTILE_CHUNK(BOOKMARK("13")), HOSTILE_STALL(600),
+                  HOSTILE_CHUNK(ADDED("a", "14")), HOSTILE_FREEZE));
     kube_open(k);
-    kube_told(k, "synced +a@11");
+    kube_told(k, "synced +a@14");
     kube_requests(k, "watch", 1);
 }
 
@@ -241,7 +263,8 @@ int main(void)
         KUBE_CASE(a_refused_watch_is_tried_again_without_a_list),
         KUBE_CASE(a_forbidden_watch_names_its_remedy),
         KUBE_CASE(a_silent_watch_is_made_again_without_a_relist),
-        KUBE_CASE(a_watch_that_sends_anything_is_not_silent),
+        KUBE_CASE(a_watch_that_trickles_blank_lines_is_silent),
+        KUBE_CASE(bookmarks_keep_a_watch_alive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
