@@ -75,27 +75,6 @@ static void pause_request(kl_request *request, int64_t pause_ms)
     kl__mutex_unlock(&requester->mutex);
 }
 
-/* Ends a try that failed: repeats the request or completes it with the failure.
- */
-static void end_try(kl_request *request, kl_error *failure)
-{
-    bool was_sent = kl__stream_withdraw(request->stream);
-    int64_t pause_ms = -1;
-
-    log_try(request, failure);
-    if (!request->has_result) {
-        pause_ms = kl__request_pause_ms(request, was_sent, failure);
-    }
-    if (pause_ms >= 0) {
-        pause_request(request, pause_ms);
-        return;
-    }
-    if (!request->has_result) {
-        kl__request_judge(request, was_sent, failure);
-    }
-    finish_request(request, failure);
-}
-
 /* ---- an answer ---- */
 
 static kl_code fill_reply(kl_request *request, kl_error *err)
@@ -175,6 +154,52 @@ static kl_code take_head(kl_request *request, kl_error *err)
     return request->streams && status >= 200 && status < 300
                ? publish_head(request, err)
                : KL_OK;
+}
+
+/* ---- the end of a try that failed ---- */
+
+/*
+ * True if the answer broke off, but its status says that the request was not
+ * carried out. That status is the outcome, with the part of the body that came:
+ * over HTTP/2, a server that refuses a large body after some MB resets the
+ * stream, and libcurl 7.88 loses the body of every fourth such answer.
+ */
+static bool has_refusal(kl_request *request)
+{
+    kl_error ignored;
+
+    if (request->has_result || request->streams) {
+        return false;
+    }
+    if (!request->has_head && take_head(request, &ignored) != KL_OK) {
+        return false;
+    }
+    return request->response.status >= 400;
+}
+
+/* Repeats the request or completes it with the failure. */
+static void end_try(kl_request *request, kl_error *failure)
+{
+    bool was_sent = kl__stream_withdraw(request->stream);
+    int64_t pause_ms = -1;
+    kl_error ignored;
+
+    if (failure->code != KL_ENOMEM && has_refusal(request) &&
+        take_answer(request, &ignored) == KL_OK) {
+        return;
+    }
+    log_try(request, failure);
+    if (!request->has_result) {
+        pause_ms = kl__request_pause_ms(request, was_sent, failure);
+    }
+    if (pause_ms >= 0) {
+        pause_request(request, pause_ms);
+        return;
+    }
+    if (!request->has_result) {
+        kl__request_judge(request, was_sent, failure);
+    }
+    finish_request(request, failure);
 }
 
 /* ---- a body ---- */

@@ -72,10 +72,14 @@ void kl__request_judge(const kl_request *request, bool was_sent,
     }
     if (request->is_write && was_sent && leaves_open(failure->code)) {
         kl_error told = *failure;
+        bool is_done = told.http_status >= 200 && told.http_status < 300;
 
         kl_error_set(failure, KL_EUNKNOWN,
-                     "%s %.200s was sent: it may have been carried out, or may "
-                     "still be; look before you repeat it: %s",
+                     is_done ? "%s %.200s was carried out, but its answer did "
+                               "not come whole; look before you repeat it: %s"
+                             : "%s %.200s was sent: it may have been carried "
+                               "out, or may still be; look before you repeat "
+                               "it: %s",
                      request->call.method, request->call.target, told.message);
         failure->http_status = told.http_status;
     }
