@@ -226,6 +226,11 @@ static void explain_answer(const kl__curl_stream *stream, CURLcode status,
         kl_error_set(failure, KL_EPARSE,
                      "%s does not speak HTTP: is this its port?%s",
                      stream->origin, tls_remedy(stream));
+    } else if (stream->is_refused) {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "%s refused the request several times over HTTP/2, and "
+                     "did not carry it out: is it overloaded?",
+                     stream->origin);
     } else if (stream->was_late) {
         kl_error_set(failure, KL_ETIMEOUT,
                      "no connection to %s in time: the request was not sent",

@@ -23,7 +23,8 @@ enum {
     /* The maximum number of brief streams with a connection each, over HTTP/1.
      * A thousand would use all descriptors of a process (ulimit -n is mostly
      * 1,024). */
-    MOST_CONNECTIONS = 100
+    MOST_CONNECTIONS = 100,
+    MOST_RESENT = 5 /* as curl's own CONN_MAX_RETRIES */
 };
 
 /* Removes the transfer from curl, if it is there, and frees its easy handle. */
@@ -82,12 +83,39 @@ static void end_waiting(const kl__curl_stream *stream, const kl_error *failure)
     }
 }
 
+/*
+ * Sends a request again that a server over HTTP/2 has refused unprocessed, as
+ * Go's transport does, if curl has not done so. False: not that, or too often;
+ * then it counts as never sent.
+ */
+static bool send_again(kl__curl_stream *stream, CURLcode status)
+{
+    if (status == CURLE_OK || !stream->is_refused || stream->head.complete) {
+        return false;
+    }
+    if (stream->resent++ < MOST_RESENT) {
+        CURLM *multi = stream->transport->multi;
+
+        stream->curl_message[0] = '\0';
+        return curl_multi_remove_handle(multi, stream->easy) == CURLM_OK &&
+               curl_multi_add_handle(multi, stream->easy) == CURLM_OK;
+    }
+    kl__mutex_lock(&stream->mutex);
+    stream->attempts = 0;
+    stream->withdrawn = true;
+    kl__mutex_unlock(&stream->mutex);
+    return false;
+}
+
 /* Ends a transfer. The stream must not be used afterwards: its reader may have
  * freed it. */
 static void end_transfer(kl__curl_stream *stream, CURLcode status)
 {
     kl_error failure;
 
+    if (send_again(stream, status)) {
+        return;
+    }
     kl__curl_explain(stream, status, &failure);
     drop_easy(stream);
     if (failure.code != KL_OK && failure.code != KL_ENOMEM && stream->secure &&

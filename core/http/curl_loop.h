@@ -102,6 +102,10 @@ typedef struct kl__curl_stream {
     bool held;       /* curl was told to pause the transfer */
     bool resuming;   /* curl delivers the bytes it held back */
     bool dropped;    /* the transfer ends: such bytes are thrown away */
+    bool is_refused; /* the server has not processed what was sent last */
+    long h2_id;      /* its number on its HTTP/2 connection; 0: unknown */
+    int local_port;  /* of its connection */
+    int resent;      /* how often send_again has sent it */
 
     /* Guards the fields down to `failure`; rank STREAM. */
     kl__mutex mutex;
@@ -216,6 +220,8 @@ void kl__curl_stream_deliver(kl__curl_stream *stream);
 /* The callbacks for curl; `arg` is the stream. Called on the loop. */
 size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg);
 size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg);
+int kl__curl_on_words(CURL *easy, curl_infotype type, char *words,
+                      size_t length, void *arg);
 int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
                      int local_port);
 

@@ -6,6 +6,9 @@
 
 #include "base/clock.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum {
     /* A response of at most this many bytes is short: see kl__stream_hook.end.
      */
@@ -244,10 +247,56 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
     return taken;
 }
 
+/* Marks the streams that a GOAWAY refuses: those above its last stream, on the
+ * connection of the transfer that has read it. */
+static void note_goaway(const kl__curl_stream *reader, long last)
+{
+    kl__list *streams = &reader->transport->streams;
+
+    for (kl__list *node = streams->next; node != streams; node = node->next) {
+        kl__curl_stream *stream = KL__CONTAINER(node, kl__curl_stream, node);
+
+        stream->is_refused |= stream->easy != NULL && stream->h2_id > last &&
+                              stream->local_port == reader->local_port;
+    }
+}
+
+/*
+ * Called with what curl does, in words: nothing else tells that a server over
+ * HTTP/2 has refused a stream unprocessed (RFC 9113, section 8.7), by
+ * REFUSED_STREAM or a GOAWAY that names a lower stream. Mostly curl then sends
+ * the request again by itself, up to five times. Seen with libcurl 7.88.
+ */
+int kl__curl_on_words(CURL *easy, curl_infotype type, char *words,
+                      size_t length, void *arg)
+{
+    kl__curl_stream *stream = arg;
+    char line[128];
+    const char *number;
+
+    (void)easy;
+    if (type != CURLINFO_TEXT) {
+        return 0;
+    }
+    length = length < sizeof(line) ? length : sizeof(line) - 1;
+    memcpy(line, words, length);
+    line[length] = '\0';
+    if (strstr(line, "REFUSED_STREAM, retrying") != NULL) {
+        stream->is_refused = true;
+    } else if ((number = strstr(line, "Using Stream ID: ")) != NULL) {
+        stream->h2_id = strtol(number + 17, NULL, 10);
+    } else if (strstr(line, "GOAWAY, error=") != NULL &&
+               (number = strstr(line, "last_stream=")) != NULL) {
+        note_goaway(stream, strtol(number + 12, NULL, 10));
+    }
+    return 0;
+}
+
 /*
  * Called before each sending of a request. If a reused connection proves to be
  * dead, curl sends the request again by itself. A POST or PATCH may have been
- * carried out already and must not be sent twice.
+ * carried out already and must not be sent twice, unless the server refused it
+ * unprocessed.
  */
 int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
                      int local_port)
@@ -258,15 +307,17 @@ int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
     (void)peer_ip;
     (void)local_ip;
     (void)peer_port;
-    (void)local_port;
     kl__mutex_lock(&stream->mutex);
     if (stream->send_by_ms > 0 && kl__boottime_ms() >= stream->send_by_ms) {
         stream->was_late = !stream->withdrawn && stream->attempts == 0;
         stream->withdrawn = true;
     }
-    may_send =
-        !stream->withdrawn && (stream->attempts == 0 || stream->repeatable);
+    may_send = !stream->withdrawn && (stream->attempts == 0 ||
+                                      stream->repeatable || stream->is_refused);
     stream->attempts += !stream->withdrawn;
+    stream->is_refused = false;
+    stream->h2_id = 0;
+    stream->local_port = local_port;
     kl__mutex_unlock(&stream->mutex);
     stream->sent_ms = kl__clock_now(kl__clock_real());
     return may_send ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;

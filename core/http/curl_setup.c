@@ -261,6 +261,11 @@ static void set_callbacks(kl__curl_stream *stream, CURLcode *status)
     SET(easy, status, CURLOPT_WRITEDATA, stream);
     SET(easy, status, CURLOPT_PREREQFUNCTION, kl__curl_on_send);
     SET(easy, status, CURLOPT_PREREQDATA, stream);
+    if (stream->secure) {
+        SET(easy, status, CURLOPT_DEBUGFUNCTION, kl__curl_on_words);
+        SET(easy, status, CURLOPT_DEBUGDATA, stream);
+        SET(easy, status, CURLOPT_VERBOSE, 1L);
+    }
     SET(easy, status, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     SET(easy, status, CURLOPT_OPENSOCKETDATA, stream);
 }

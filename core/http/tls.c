@@ -15,7 +15,7 @@ struct kl__tls {
     kl__tls_options options; /* owns its strings */
     char *trusted;           /* see kl__tls_trusted */
     int left_out;
-    atomic_int refs;         /* acquire-release: the last unref frees */
+    atomic_int refs; /* acquire-release: the last unref frees */
 };
 
 /* Sets `*copy` to a copy of `text`, or to NULL. False: out of memory. */

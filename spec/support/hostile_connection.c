@@ -236,7 +236,8 @@ static void wait_at_gate(hostile_connection *connection, const char *name)
 static void await_text(hostile_connection *connection, const char *text)
 {
     while (!connection->over && !connection->peer_gone &&
-           strstr(connection->in, text) == NULL) {
+           memmem(connection->in, connection->in_length, text, strlen(text)) ==
+               NULL) {
         await_input(connection);
     }
 }
@@ -427,6 +428,11 @@ static bool shake_hands(hostile_connection *connection)
     if (server->asks_client) {
         gnutls_certificate_server_set_request(connection->session,
                                               GNUTLS_CERT_REQUEST);
+    }
+    if (server->http2) {
+        static const gnutls_datum_t name = {(unsigned char *)"h2", 2};
+
+        gnutls_alpn_set_protocols(connection->session, &name, 1, 0);
     }
     gnutls_transport_set_int(connection->session, connection->fd);
     do {

@@ -42,6 +42,7 @@ struct hostile_server {
     char url[64];
     bool secure;
     bool asks_client;
+    bool http2;
     gnutls_certificate_credentials_t credentials;
     pthread_t thread;
     /* NULL: `match` is a text that the request must contain */

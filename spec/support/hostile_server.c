@@ -53,6 +53,7 @@ static void set_identity(hostile_server *server, const hostile_options *options)
 
     server->secure = true;
     server->asks_client = options->client_ca != NULL;
+    server->http2 = options->http2;
     must(gnutls_certificate_allocate_credentials(&server->credentials));
     must(gnutls_certificate_set_x509_key_mem(server->credentials, &cert, &key,
                                              GNUTLS_X509_FMT_PEM));

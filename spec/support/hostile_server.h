@@ -123,6 +123,9 @@ typedef struct hostile_options {
     const certificate *identity; /* serve TLS with this certificate; copied */
     /* ask for a client certificate; any or none is accepted */
     const char *client_ca;
+    /* over TLS, choose HTTP/2 (ALPN); a script of hostile_on_accept then sends
+     * the frames, and ends with HOSTILE_FREEZE */
+    bool http2;
     /* in bytes; 0: so small that a peer that does not read is noticed soon, and
      * that large bodies take time */
     int send_buffer;
