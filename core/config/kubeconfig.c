@@ -108,8 +108,7 @@ static void append_names(const kubeconfig *self, const char *list, kl__buf *out)
         const kl_value *item;
 
         while ((item = kl_value_next(items, &iter, NULL)) != NULL) {
-            const char *name =
-                kl_value_string(kl_value_get(item, "name"), NULL);
+            const char *name = kl__entry_text(kl_value_get(item, "name"));
 
             if (name != NULL) {
                 kl__buf_printf(out, "%s%s", out->length > before ? ", " : "",
@@ -156,11 +155,12 @@ static kl_code find_current_context(const kubeconfig *self, const char **name,
         const kl_value *value =
             doc != NULL ? kl_value_get(kl_doc_root(doc), "current-context")
                         : NULL;
-        const char *text = kl_value_string(value, NULL);
+        const char *text = kl__entry_text(value);
 
         if (kl_value_type(value) != KL_NULL && text == NULL) {
             return kl_error_set(err, KL_ECONFIG,
-                                "%s: current-context: must be text (quote it)",
+                                "%s: current-context: must be text (quote it), "
+                                "without NUL characters",
                                 self->files[i].path);
         }
         *name = text != NULL && *text != '\0' ? text : NULL;
@@ -177,7 +177,7 @@ static kl_code read_extension(const kl__entry *cluster, char **json,
 
     while (code == KL_OK &&
            (item = kl_value_next(extensions, &iter, NULL)) != NULL) {
-        const char *name = kl_value_string(kl_value_get(item, "name"), NULL);
+        const char *name = kl__entry_text(kl_value_get(item, "name"));
 
         if (kl__streq(name, "client.authentication.k8s.io/exec") &&
             *json == NULL) {

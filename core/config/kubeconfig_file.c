@@ -166,6 +166,14 @@ kl_code kl__entry_error(const kl__entry *entry, const char *field,
                         message);
 }
 
+const char *kl__entry_text(const kl_value *value)
+{
+    size_t length;
+    const char *text = kl_value_string(value, &length);
+
+    return text != NULL && strlen(text) == length ? text : NULL;
+}
+
 /* Finds the list in the file. KL_ECONFIG: it is not a list. */
 static kl_code find_list(const kl__kubeconfig_file *file, const char *list,
                          const kl_value **items, kl_error *err)
@@ -207,8 +215,7 @@ kl_code kl__entry_find(const kl__kubeconfig_file *file, const char *list,
     }
     for (size_t i = 0; (item = kl_value_next(items, &iter, NULL)) != NULL;
          i++) {
-        const char *item_name =
-            kl_value_string(kl_value_get(item, "name"), NULL);
+        const char *item_name = kl__entry_text(kl_value_get(item, "name"));
 
         if (!kl__streq(item_name, name)) {
             continue;

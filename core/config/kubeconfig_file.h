@@ -86,4 +86,7 @@ kl_code kl__entry_array(const kl__entry *entry, const char *field,
  * caller. NULL when out of memory. */
 char *kl__kubeconfig_path(const kl__kubeconfig_file *file, const char *path);
 
+/* A text; NULL: it is none, or has a NUL character. Borrowed. */
+const char *kl__entry_text(const kl_value *value);
+
 #endif

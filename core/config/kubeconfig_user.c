@@ -66,18 +66,12 @@ static kl_code read_certificate(const kl__entry *user, kl__settings *settings,
     return code;
 }
 
-/* The item's text; NULL if it is not a string. */
-static const char *text_of(const kl_value *item)
-{
-    return kl_value_type(item) == KL_STRING ? kl_value_string(item, NULL)
-                                            : NULL;
-}
-
 static kl_code fail_item(const kl__entry *entry, const char *field,
                          kl_error *err)
 {
     return kl__entry_error(entry, field, err,
-                           "must hold text only (quote numbers)");
+                           "must hold text only (quote numbers), without NUL "
+                           "characters");
 }
 
 /* Allocates an array for `count` texts and a NULL at the end. */
@@ -115,10 +109,10 @@ static kl_code read_args(const kl__entry *entry, kl__exec *exec, kl_error *err)
         return no_memory_for_user(err);
     }
     for (size_t i = 1; (item = kl_value_next(list, &iter, NULL)) != NULL; i++) {
-        if (text_of(item) == NULL) {
+        if (kl__entry_text(item) == NULL) {
             return fail_item(entry, "args", err);
         }
-        exec->args[i] = kl__strdup(text_of(item));
+        exec->args[i] = kl__strdup(kl__entry_text(item));
         if (exec->args[i] == NULL) {
             return no_memory_for_user(err);
         }
@@ -141,20 +135,21 @@ static kl_code read_env(const kl__entry *entry, kl__exec *exec, kl_error *err)
         return no_memory_for_user(err);
     }
     for (size_t i = 0; (item = kl_value_next(list, &iter, NULL)) != NULL; i++) {
-        const char *name = text_of(kl_value_get(item, "name"));
+        const char *name = kl__entry_text(kl_value_get(item, "name"));
         const kl_value *value = kl_value_get(item, "value");
 
         if (name == NULL || *name == '\0' || strchr(name, '=') != NULL) {
             return kl__entry_error(entry, "env", err,
                                    "must hold maps with a name and a value");
         }
-        if (kl_value_type(value) != KL_NULL && text_of(value) == NULL) {
+        if (kl_value_type(value) != KL_NULL && kl__entry_text(value) == NULL) {
             return kl__entry_error(entry, "env", err,
                                    "the value of %s must be text (quote it)",
                                    name);
         }
         exec->env[i] = kl__strprintf(
-            "%s=%s", name, text_of(value) != NULL ? text_of(value) : "");
+            "%s=%s", name,
+            kl__entry_text(value) != NULL ? kl__entry_text(value) : "");
         if (exec->env[i] == NULL) {
             return no_memory_for_user(err);
         }
@@ -253,7 +248,7 @@ static kl_code refuse_provider(const kl__entry *user, kl_error *err)
     if (code != KL_OK || !entry.found) {
         return code;
     }
-    name = text_of(kl_value_get(entry.value, "name"));
+    name = kl__entry_text(kl_value_get(entry.value, "name"));
     if (kl__streq(name, "gcp")) {
         remedy = "install gke-gcloud-auth-plugin and run gcloud container "
                  "clusters get-credentials again";
@@ -268,15 +263,16 @@ static kl_code refuse_provider(const kl__entry *user, kl_error *err)
 
 /* Appends the name of the header for an extra field. Bytes that must not stand
  * in a header's name are percent-encoded. */
-static void append_header_name(kl__buf *out, const char *key)
+static void append_header_name(kl__buf *out, const char *key, size_t length)
 {
     static const char marks[] = "!#$&'*+-.^_`|~";
 
     kl__buf_puts(out, "Impersonate-Extra-");
-    for (; *key != '\0'; key++) {
-        bool is_token =
-            (*key >= 'a' && *key <= 'z') || (*key >= 'A' && *key <= 'Z') ||
-            (*key >= '0' && *key <= '9') || strchr(marks, *key) != NULL;
+    for (; length > 0; key++, length--) {
+        bool is_token = (*key >= 'a' && *key <= 'z') ||
+                        (*key >= 'A' && *key <= 'Z') ||
+                        (*key >= '0' && *key <= '9') ||
+                        memchr(marks, *key, sizeof(marks) - 1) != NULL;
 
         if (is_token) {
             kl__buf_putc(out, *key);
@@ -295,10 +291,10 @@ static kl_code add_headers(const kl__entry *user, const char *field,
     const kl_value *item;
 
     while ((item = kl_value_next(list, &iter, NULL)) != NULL) {
-        kl_code code =
-            text_of(item) != NULL
-                ? kl__settings_impersonate(settings, header, text_of(item), err)
-                : fail_item(user, field, err);
+        kl_code code = kl__entry_text(item) != NULL
+                           ? kl__settings_impersonate(settings, header,
+                                                      kl__entry_text(item), err)
+                           : fail_item(user, field, err);
 
         if (code != KL_OK) {
             return code;
@@ -319,11 +315,14 @@ static kl_code read_extra(const kl__entry *user, kl__settings *settings,
     while (code == KL_OK &&
            (list = kl_value_next(extra.value, &iter, &key)) != NULL) {
         kl__buf header = {0};
+        const char *name;
+        size_t length;
 
         if (kl_value_type(list) != KL_ARRAY) {
             return fail_item(user, "as-user-extra", err);
         }
-        append_header_name(&header, kl_value_string(key, NULL));
+        name = kl_value_string(key, &length);
+        append_header_name(&header, name, length);
         code = header.failed ? no_memory_for_user(err)
                              : add_headers(user, "as-user-extra", header.bytes,
                                            list, settings, err);

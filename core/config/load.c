@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/url.h"
 #include "config/in_cluster.h"
 #include "config/kubeconfig.h"
 
@@ -79,7 +80,10 @@ static kl_code find_settings(const kl_config_options *options,
     kl_code code;
 
     if (options->server != NULL && !explicit) {
-        settings->source = kl__strprintf("server %s", options->server);
+        char shown[256];
+
+        kl__url_show(shown, sizeof(shown), options->server);
+        settings->source = kl__strprintf("server %s", shown);
         return settings->source != NULL ? KL_OK : no_memory_for_config(err);
     }
     code = read_kubeconfig(options, settings, &usable, why, err);

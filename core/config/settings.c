@@ -7,6 +7,7 @@
 #include "base/namespace.h"
 #include "base/str.h"
 #include "config/proxy.h"
+#include "http/url.h"
 
 #include <string.h>
 #include <strings.h>
@@ -51,7 +52,7 @@ void kl__pem_clear(kl__pem *pem)
 void kl__settings_deinit(kl__settings *settings)
 {
     kl__free(settings->source);
-    kl__free(settings->server);
+    kl__secret_free(&settings->server); /* may hold a password */
     kl__free(settings->name_space);
     kl__free(settings->tls_server_name);
     kl__secret_free(&settings->proxy_url); /* may hold a password */
@@ -218,6 +219,7 @@ static kl_code check_user(const kl__settings *settings, kl_error *err)
 static kl_code finish_server(kl__settings *settings, kl_error *err)
 {
     char *server = settings->server;
+    char shown[256];
     char *host, *end;
 
     if (strstr(server, "://") == NULL) {
@@ -230,6 +232,7 @@ static kl_code finish_server(kl__settings *settings, kl_error *err)
         settings->server = server;
     }
     host = strstr(server, "://") + 3;
+    kl__url_show(shown, sizeof(shown), server);
     if ((strncasecmp(server, "https://", 8) != 0 &&
          strncasecmp(server, "http://", 7) != 0) ||
         *host == '\0' || *host == '/' || *host == ':' || *host == '?' ||
@@ -237,7 +240,7 @@ static kl_code finish_server(kl__settings *settings, kl_error *err)
         return kl_error_set(err, KL_ECONFIG,
                             "%s: server \"%s\" is no URL of the form "
                             "https://host:port",
-                            settings->source, server);
+                            settings->source, shown);
     }
     server[strcspn(server, "?#")] = '\0';
     end = server + strlen(server);

@@ -210,6 +210,7 @@ static void set_tls(kl__curl_stream *stream, CURLcode *status)
         stream->tls != NULL ? kl__tls_get(stream->tls) : &defaults;
     CURL *easy = stream->easy;
 
+    /* OpenSSL of some systems would still speak TLS 1.0. */
     SET(easy, status, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(easy, status, CURLOPT_SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
     SET(easy, status, CURLOPT_SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
@@ -294,6 +295,7 @@ static void set_connection(kl__curl_stream *stream, const kl__request *request,
     SET(easy, status, CURLOPT_PROXY,
         request->proxy_url != NULL ? request->proxy_url : "");
     SET(easy, status, CURLOPT_NOPROXY, "");
+    SET(easy, status, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(easy, status, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(easy, status, CURLOPT_CONNECT_TO, stream->connect_to);
 }

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "http/url.h"
 
 #include <string.h>
 #include <strings.h>
@@ -56,9 +57,12 @@ static kl_code parse_url(CURLU *url, const kl__request *request, kl_error *err)
         return fail_no_memory(err);
     }
     if (status != CURLUE_OK) {
+        char shown[256];
+
+        kl__url_show(shown, sizeof(shown), request->base_url);
         return kl_error_set(err, KL_ECONFIG,
                             "'%s' is no server URL: write https://host:port",
-                            request->base_url);
+                            shown);
     }
     return KL_OK;
 }

@@ -4,6 +4,7 @@
 #include "http/url.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Without isalnum(), which depends on the host's locale. */
@@ -78,4 +79,17 @@ size_t kl__url_decode(char *text)
     }
     *out = '\0';
     return (size_t)(out - text);
+}
+
+void kl__url_show(char *out, size_t size, const char *url)
+{
+    const char *slashes = strstr(url, "://");
+    const char *host = slashes != NULL ? slashes + 3 : url;
+    const char *at = strrchr(host, '@'); /* a password may have an "@" too */
+
+    if (at == NULL) {
+        snprintf(out, size, "%s", url);
+    } else {
+        snprintf(out, size, "%.*s***%s", (int)(host - url), url, at);
+    }
 }

@@ -20,4 +20,8 @@ void kl__url_query(kl__buf *out, const char *name, const char *value);
 /* Decodes %XX in place ('+' stays as it is); returns the new length. */
 KL__FOR_SIM size_t kl__url_decode(char *text);
 
+/* Writes a URL for a message: with "***" for a user and password in it, cut to
+ * `size`. Works on what is no URL too. */
+void kl__url_show(char *out, size_t size, const char *url);
+
 #endif

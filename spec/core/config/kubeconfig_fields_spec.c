@@ -205,6 +205,64 @@ static void a_client_key_without_a_certificate_is_ignored(void **state)
     kl_config_unref(config);
 }
 
+static void a_nul_in_a_text_is_an_error(void **state)
+{
+    const char *https = "{server: \"https://s\"}";
+
+    (void)state;
+    assert_entry_error(https, "{as: a, as-groups: [\"dev\\0ops\"]}",
+                       "without NUL characters");
+    assert_entry_error(https, "{as: a, as-user-extra: {x: [\"a\\0b\"]}}",
+                       "without NUL characters");
+    assert_entry_error(https,
+                       "{exec: {command: x, args: [\"a\\0b\"], apiVersion: "
+                       "client.authentication.k8s.io/v1, interactiveMode: "
+                       "Never}}",
+                       "without NUL characters");
+    assert_entry_error(https, "{as: \"a\\0b\"}", "holds a NUL character");
+    assert_config_error(&(kl_config_options){.kubeconfig = temp_write(
+                                                 "config", "current-context: "
+                                                           "\"x\\0y\"\n")},
+                        "without NUL characters");
+}
+
+static void a_name_with_a_nul_is_another_name(void **state)
+{
+    (void)state;
+    assert_config_error(
+        &(kl_config_options){
+            .kubeconfig = temp_write(
+                "config", "current-context: x\n"
+                          "clusters: [{name: c, cluster: {server: s}}]\n"
+                          "contexts: [{name: \"x\\0y\", context: {cluster: "
+                          "c}}]\n")},
+        "x");
+}
+
+static void a_nul_in_the_name_of_an_extra_value_is_encoded(void **state)
+{
+    kl_config *config = config_load(&(kl_config_options){
+        .kubeconfig =
+            kubeconfig_write("{server: \"https://s\"}",
+                             "{as: a, as-user-extra: {\"a\\0b\": [v]}}")});
+
+    (void)state;
+    assert_string_equal(config->settings.impersonation[1].name,
+                        "Impersonate-Extra-a%00b");
+    kl_config_unref(config);
+}
+
+static void a_password_in_a_servers_url_is_not_shown(void **state)
+{
+    kl_error err = {0};
+
+    (void)state;
+    assert_null(kl_config_load(
+        &(kl_config_options){.server = "ftp://joe:secret@host"}, &err));
+    assert_non_null(strstr(err.message, "ftp://***@host"));
+    assert_null(strstr(err.message, "secret"));
+}
+
 static void impersonation_becomes_headers(void **state)
 {
     static const char *const expected[][2] = {
@@ -243,6 +301,10 @@ int main(void)
         SPEC(a_file_that_is_not_a_kubeconfig_is_an_error),
         SPEC(an_unreadable_file_is_an_error_with_a_remedy),
         SPEC(a_client_key_without_a_certificate_is_ignored),
+        SPEC(a_nul_in_a_text_is_an_error),
+        SPEC(a_name_with_a_nul_is_another_name),
+        SPEC(a_nul_in_the_name_of_an_extra_value_is_encoded),
+        SPEC(a_password_in_a_servers_url_is_not_shown),
         SPEC(impersonation_becomes_headers),
     };
 

@@ -35,6 +35,25 @@ static void queries_begin_with_a_question_mark(void **state)
     kl__buf_deinit(&out);
 }
 
+static void a_password_in_a_url_is_not_shown(void **state)
+{
+    static const char *const rows[][2] = {
+        {"https://host:6443", "https://host:6443"},
+        {"https://joe:secret@host:6443/x", "https://***@host:6443/x"},
+        {"https://joe:a@b/c@host", "https://***@host"},
+        {"joe:secret@host", "***@host"},
+        {"", ""}};
+    char shown[40];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        kl__url_show(shown, sizeof(shown), rows[i][0]);
+        assert_string_equal(shown, rows[i][1]);
+    }
+    kl__url_show(shown, 12, rows[1][0]);
+    assert_string_equal(shown, "https://***");
+}
+
 static void every_byte_survives_the_round_trip(void **state)
 {
     char text[256];
@@ -74,6 +93,7 @@ int main(void)
     const struct CMUnitTest specs[] = {
         cmocka_unit_test(all_but_unreserved_bytes_are_percent_encoded),
         cmocka_unit_test(queries_begin_with_a_question_mark),
+        cmocka_unit_test(a_password_in_a_url_is_not_shown),
         cmocka_unit_test(every_byte_survives_the_round_trip),
         cmocka_unit_test(an_incomplete_escape_stays_as_it_is),
         cmocka_unit_test(an_escaped_nul_counts_in_the_length),
