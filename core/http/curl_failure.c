@@ -4,6 +4,7 @@
  */
 #include "http/curl_loop.h"
 
+#include "base/mem.h"
 #include "base/remedy.h"
 
 #include <errno.h>
@@ -254,6 +255,24 @@ static void explain_answer(const kl__curl_stream *stream, CURLcode status,
     }
 }
 
+/* True if libcurl has given up on a header line: it takes 100 KB, or 1 MB, and
+ * calls the end of that "out of memory" (7.88) or "too large" (8.6). Memory is
+ * left, as it could grow that line. */
+static bool has_endless_line(const kl__curl_stream *stream)
+{
+    enum { MOST_LINE = 1024 * 1024 };
+    curl_off_t first_us = 0;
+    void *room;
+
+    curl_easy_getinfo(stream->easy, CURLINFO_STARTTRANSFER_TIME_T, &first_us);
+    if (stream->head.complete || stream->attempts == 0 || first_us == 0) {
+        return false;
+    }
+    room = kl__malloc(MOST_LINE);
+    kl__free(room);
+    return room != NULL;
+}
+
 void kl__curl_explain(kl__curl_stream *stream, CURLcode status,
                       kl_error *failure)
 {
@@ -266,6 +285,11 @@ void kl__curl_explain(kl__curl_stream *stream, CURLcode status,
                      "%s closed the connection before its answer's headers "
                      "were complete%s",
                      stream->origin, tls_remedy(stream));
+    } else if (status == CURLE_OUT_OF_MEMORY && has_endless_line(stream)) {
+        kl_error_set(failure, KL_ETOO_LARGE,
+                     "%s sent a header line of more than 100 KB: is it an API "
+                     "server?",
+                     stream->origin);
     } else if (status == CURLE_OUT_OF_MEMORY || status == CURLE_WRITE_ERROR) {
         kl_error_set(failure, KL_ENOMEM, "out of memory for the answer of %s",
                      stream->origin);

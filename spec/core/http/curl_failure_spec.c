@@ -83,6 +83,36 @@ static void a_server_that_does_not_speak_http_is_a_parse_error(void **state)
     assert_non_null(strstr(err.message, "127.0.0.1:"));
 }
 
+static void a_header_line_without_end_is_too_large(void **state)
+{
+    enum { LINE = 2 * 1024 * 1024 };
+    fixture *f = *state;
+    kl_error err;
+
+    hostile_on(f->server, "",
+               STEPS(HOSTILE_TEXT("HTTP/1.1 200 OK\r\nX-Long: "),
+                     HOSTILE_FLOOD("0123456789abcdef", LINE)));
+    assert_int_equal(failure_of(f, &err), KL_ETOO_LARGE);
+    assert_non_null(strstr(err.message, "header line"));
+    assert_non_null(strstr(err.message, "127.0.0.1:"));
+}
+
+static void a_password_in_the_url_is_not_in_messages(void **state)
+{
+    static const char *const urls[] = {
+        "ftp://joe:secret@127.0.0.1", "https://joe:secret@127.0.0.1:port",
+        "https://joe:sec ret@127.0.0.1", "https://joe:secret@127.0.0.1:1"};
+    fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        kl_error err = {0};
+
+        assert_int_not_equal(
+            read_to_end(get(f->transport, urls[i], "/"), NULL, &err), KL_OK);
+        assert_null(strstr(err.message, "sec"));
+    }
+}
+
 static void a_damaged_chunk_is_a_parse_error(void **state)
 {
     fixture *f = *state;
@@ -260,6 +290,8 @@ int main(void)
         SPEC(a_name_that_does_not_resolve_is_named),
         SPEC(an_invalid_url_is_reported_by_the_stream),
         SPEC(a_server_that_does_not_speak_http_is_a_parse_error),
+        SPEC(a_header_line_without_end_is_too_large),
+        SPEC(a_password_in_the_url_is_not_in_messages),
         SPEC(a_damaged_chunk_is_a_parse_error),
         SPEC(a_body_that_breaks_off_is_not_a_clean_end),
         SPEC(bytes_before_a_break_are_read_first),
