@@ -318,6 +318,19 @@ bool kl__client_refused(kl_client *client, uint64_t generation)
     return kl__config_rejected(client->config, generation);
 }
 
+kl_code kl__client_check_redirect(const kl__response *response, kl_error *err)
+{
+    if (response->status < 300 || response->status >= 400 ||
+        response->location[0] == '\0') {
+        return KL_OK;
+    }
+    return kl_error_set(err, KL_EPARSE,
+                        "the server answered with HTTP status %d, a redirect "
+                        "to %s, which is not followed: is its address right, "
+                        "or is there a proxy or login page in between?",
+                        response->status, response->location);
+}
+
 void kl__client_warn(kl_client *client, const kl__response *response)
 {
     kl__warnings_note(client->warnings, response->warnings);

@@ -42,6 +42,10 @@ kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
  * try may succeed. Thread-safe. */
 bool kl__client_refused(kl_client *client, uint64_t generation);
 
+/* KL_EPARSE for a redirect, which is not followed: a credential must not go to
+ * another server. The message names its Location. `err` is not NULL. */
+kl_code kl__client_check_redirect(const kl__response *response, kl_error *err);
+
 /* Logs the Warning headers of an answer. Thread-safe. */
 void kl__client_warn(kl_client *client, const kl__response *response);
 

@@ -49,6 +49,9 @@ static kl_code read_answer(const char *target, const kl__response *response,
         return kl__status_error(response->status, body->bytes, body->length,
                                 response->retry_after_ms, err);
     }
+    if (kl__client_check_redirect(response, err) != KL_OK) {
+        return KL_EPARSE;
+    }
     if (response->status != 200) {
         return kl_error_set(err, KL_EPARSE,
                             "%s answered with HTTP status %d: is the server's "

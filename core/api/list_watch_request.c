@@ -128,6 +128,9 @@ static kl_code set_not_understood(kl__stream *stream,
     kl__buf body = {0};
     char excerpt[EXCERPT];
 
+    if (kl__client_check_redirect(response, err) != KL_OK) {
+        return KL_EPARSE;
+    }
     read_error_body(stream, EXCERPT_BODY, cancel, &body);
     kl__text_excerpt(excerpt, sizeof(excerpt),
                      body.bytes != NULL ? body.bytes : "", body.length);

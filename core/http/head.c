@@ -101,6 +101,8 @@ static void take_field(kl__head *head, const char *name, const char *value)
     } else if (strcasecmp(name, "content-type") == 0) {
         snprintf(response->content_type, sizeof(response->content_type), "%s",
                  value);
+    } else if (strcasecmp(name, "location") == 0) {
+        snprintf(response->location, sizeof(response->location), "%s", value);
     } else if (strcasecmp(name, "content-encoding") == 0) {
         head->encoding = parse_encoding(value);
     } else if (strcasecmp(name, "warning") == 0) {

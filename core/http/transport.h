@@ -47,6 +47,7 @@ typedef struct kl__response {
     int status;
     long retry_after_ms;    /* from Retry-After (seconds or a date); -1: none */
     char content_type[128]; /* "" if none */
+    char location[256];     /* of a redirect, cut if it is long; "" if none */
     char warnings[1024];    /* texts of the Warning headers, one a line */
     bool http2;
 } kl__response;

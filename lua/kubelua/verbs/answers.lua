@@ -44,6 +44,13 @@ end
 
 -- A success has a status of 2xx and JSON. A proxy's login page, or a redirect, is not one.
 local function refuse_strange(reply, what)
+    local location = reply.headers.location
+    if location and reply.status >= 300 and reply.status < 400 then
+        return nil, what .. ": the server answered with HTTP status " .. reply.status
+            .. ", a redirect to " .. location:sub(1, 255):gsub("%c", " ") .. ", which is not "
+            .. "followed: is its address right, or is there a proxy or login page in between?",
+            "parse"
+    end
     local shown = excerpt(reply.body)
     return nil, what .. ": the server answered with HTTP status " .. reply.status .. " and "
         .. (shown == "" and "no body" or "\"" .. shown .. "\"")

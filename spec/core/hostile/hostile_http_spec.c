@@ -145,6 +145,16 @@ static void html_with_200_is_reported_as_a_page_of_a_proxy(void **state)
     kube_reason(*state, "<html>");
 }
 
+static void a_redirect_is_not_followed_and_names_its_location(void **state)
+{
+    is_told_and_survived(
+        *state,
+        STEPS(HOSTILE_ANSWER_WITH(302, "Location: https://login.test/x?y=1\r\n",
+                                  "")),
+        "parse");
+    kube_reason(*state, "a redirect to https://login.test/x?y=1,");
+}
+
 static void html_with_200_and_no_type_is_reported_too(void **state)
 {
     is_told_and_survived(
@@ -411,6 +421,7 @@ int main(void)
         KUBE_CASE(an_invalid_retry_after_is_ignored_and_a_huge_one_bounded),
         KUBE_CASE(overload_of_a_watch_is_no_reason_to_list),
         KUBE_CASE(html_with_200_is_reported_as_a_page_of_a_proxy),
+        KUBE_CASE(a_redirect_is_not_followed_and_names_its_location),
         KUBE_CASE(html_with_200_and_no_type_is_reported_too),
         KUBE_CASE(html_with_502_is_reported_by_its_title),
         KUBE_CASE(json_of_another_type_is_refused),
