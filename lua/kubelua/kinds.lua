@@ -42,7 +42,7 @@ end
 local function ask_server(port, known)
     local flight = { landed = false }
     known.flight = flight
-    local ok, all, message, code = pcall(discovery.read, port.send)
+    local ok, all, message, code = pcall(discovery.read, port.send, port.till)
     known.flight = nil
     flight.landed = true
     scheduler.poller:wake()
@@ -60,10 +60,13 @@ end
 local function fetch_catalogue(port, known)
     while known.flight do
         local flight = known.flight
-        local _, is_ended = loop.wait("a verb", nil, function() return flight.landed end)
+        local left = port.till and math.max(0, port.till - core.now())
+        local is_landed, is_ended = loop.wait("a verb", left, function() return flight.landed end)
         if is_ended then
             return nil, loop.CANCELED, "canceled"
-        elseif flight.message then
+        elseif not is_landed then
+            return nil, "discovery: it was not complete in time", "timeout"
+        elseif flight.message and flight.code ~= "timeout" then -- the time of that call only
             return nil, flight.message, flight.code
         end
     end

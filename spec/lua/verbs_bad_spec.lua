@@ -1,5 +1,6 @@
 -- Verbs with wrong arguments, and with servers that answer nonsense: each returns a clear message.
 local Sim = require "kubelua.sim"
+local core = require "kubelua.core"
 
 local cluster, client
 
@@ -54,6 +55,25 @@ describe("a verb returns what is wrong", function()
             client:patch("cm", "a", {}, { subresource = "status" }))
     end)
 
+    it("with a subresource that is no single name, without a request", function()
+        assert(client:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" } })
+        cluster:clear_requests()
+        for _, name in ipairs { "..", ".", "", "status/..", "a%2e", "status\0", "a\nb" } do
+            local given = { subresource = name }
+            expect_failure("cannot be a subresource", "invalid_argument",
+                client:get("cm", "a", given))
+            expect_failure("cannot be a subresource", "invalid_argument",
+                client:patch("cm", "a", {}, given))
+            expect_failure("cannot be a subresource", "invalid_argument",
+                client:update({ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" } },
+                    given))
+            expect_failure("cannot be a subresource", "invalid_argument",
+                client:apply({ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" } },
+                    given))
+        end
+        assert.same({}, cluster:requests())
+    end)
+
     it("with a text", function()
         expect_failure("line 2", "parse", client:create("a: ["))
         expect_failure("the text has none", "invalid_argument", client:create(""))
@@ -101,6 +121,30 @@ describe("a verb returns what is wrong", function()
             answer(302, "")
             expect_failure("HTTP status 302 and no body", "parse", client:get("cm", "a"))
             expect_failure("HTTP status 302", "unknown", create())
+        end)
+
+        -- In pages of which each names the next one.
+        local function answer_pages(count, token)
+            for i = 1, count do
+                cluster:fail { resource = "configmaps", verb = "list", status = 200,
+                    content_type = "application/json",
+                    body = '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{'
+                        .. '"resourceVersion":"1","continue":"' .. token(i) .. '"},"items":[]}' }
+            end
+        end
+
+        it("a list whose continue token repeats", function()
+            answer_pages(5, function() return "again" end)
+            expect_failure("its list never ends", "parse", client:list("cm"))
+        end)
+
+        it("a list that has always another page: its timeout is that of the call", function()
+            answer_pages(5000, function(i) return "page" .. i end)
+            local began = core.now()
+            expect_failure("within 0.3 s", "timeout", client:list("cm", { timeout = 0.3 }))
+            assert.is_true(core.now() - began < 5)
+            expect_failure("within 0.2 s", "timeout", client:delete_all("cm",
+                { namespace = "*", timeout = 0.2 }))
         end)
 
         it("a table", function()

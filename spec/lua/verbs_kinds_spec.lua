@@ -34,6 +34,7 @@ local NAMES = { "pods", "po", "Pod", "pod", "v1/Pod", "v1/pods", "svc", "service
     "foos.example.com", "foos.example", "foos.v1beta1.example.com", "example.com/v1/Foo",
     "example.com/v1beta1/Foo", "example.com/foos", "services.example.org", "Service.example.org",
     "example.org/v1/Service", "crd", "netpol", "leases.coordination.k8s.io", "pods.v1",
+    "services.v1.", "Service.v1.",
     "podz", "foos.example.net", "", "a/b/c/d", "pods/log", "v1/Podd", "apps/v1/Pod" }
 
 local cluster, client
@@ -88,6 +89,7 @@ describe("a name means for a verb", function()
         assert.same(expected, found)
         assert.equal("/apis/example.com/v1/foos", found["foos.example"])
         assert.equal("unknown_kind", found.podz)
+        assert.equal("/api/v1/services", found["services.v1."])
     end)
 
     it("the same if the server has only the old form of discovery", function()

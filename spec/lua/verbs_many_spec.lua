@@ -68,13 +68,21 @@ describe("client:wait", function()
         assert.is_true(client:wait(first, "deleted", 5))
     end)
 
+    it("waits for a name with the signs of a selector", function()
+        for _, name in ipairs { "a=b", "a,b", "a\\b", "a==b,c" } do
+            assert(cluster:apply { apiVersion = "rbac.authorization.k8s.io/v1",
+                kind = "ClusterRole", metadata = { name = name } })
+            assert.equal(name, assert(client:wait("clusterroles", name, nil, 10)).name)
+        end
+    end)
+
     it("names the object's state when it times out", function()
         assert(cluster:apply(pod("a")))
         expect_failure('status.phase is "Pending", not "Running"', "timeout",
             client:wait("pods", "a", { status = { phase = "Running" } }, 0.05))
         expect_failure("the object does not exist", "timeout",
             client:wait("pods", "none", nil, 0.05))
-        expect_failure('do you mean "pods"', "unknown_kind", client:wait("podz", "a", nil, 0.05))
+        expect_failure('do you mean "pods"', "unknown_kind", client:wait("podz", "a", nil, 0.9))
     end)
 
     it("waits for a kind that is defined later", function()

@@ -5,6 +5,7 @@ local options = require "kubelua.options"
 ---@class kubelua.Catalogue
 ---@field kinds kubelua.Kind[]
 ---@field unreachable string[] groups and versions about which the server knew nothing
+---@field till number? while it is filled: the time of core.now at which that ends
 ---@field found table<string, kubelua.Kind> by name, of earlier calls
 local Catalogue = {}
 Catalogue.__index = Catalogue
@@ -51,7 +52,7 @@ local function list_readings(name)
         return { { word = name } }
     end
     local as_group = { word = first, group = rest, prefix = true }
-    local middle, last = rest:match("^([^.]+)%.(.+)$")
+    local middle, last = rest:match("^([^.]+)%.(.*)$") -- last == "": the core group
     if middle then
         return { { word = first, version = middle, group = last }, as_group }
     end

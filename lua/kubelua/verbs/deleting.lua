@@ -46,6 +46,7 @@ function deleting.delete(port, resource, ...)
     local named, taken = targets.arguments("delete", resource, ...)
     local given = options.optional("delete", (select(taken + 1, ...)), DELETE)
     local body = build_body("delete", given)
+    port = ports.bounded(port, given.timeout)
     local target, message, code = targets.find(port, "delete", named)
     if not target then
         return nil, message, code
@@ -66,7 +67,7 @@ end
 ---@field propagation? "Foreground"|"Background"|"Orphan" what happens to the objects that they own
 ---@field grace? integer seconds; 0: at once
 ---@field dry_run? boolean the server checks it, and deletes nothing
----@field timeout? number seconds of each request; default: 30
+---@field timeout? number seconds of the whole call; default: 30
 local DELETE_ALL = { namespace = "string", labels = "string", fields = "string",
     propagation = "string", grace = "number", dry_run = "boolean", timeout = "number" }
 
@@ -110,6 +111,7 @@ function deleting.delete_all(port, resource, given)
         misuse("delete_all: name the namespace, as { namespace = \"web\" }; \"*\" is all of them")
     end
     local body = core.encode(build_body("delete_all", given))
+    port = ports.bounded(port, given.timeout)
     local target, message, code = targets.collection(port, "delete_all", resource, given.namespace)
     if not target then
         return nil, message, code
@@ -153,6 +155,7 @@ function deleting.evict(port, pod, given)
     local named = targets.arguments("evict", is_key and "pods" or pod, is_key and pod or nil)
     given = options.optional("evict", given, EVICT)
     local delete_options = build_body("evict", given)
+    port = ports.bounded(port, given.timeout)
     local target, message, code = targets.find(port, "evict", named)
     if not target then
         return nil, message, code

@@ -2,6 +2,7 @@
 -- form; older ones need a request for each group and version.
 local answers = require "kubelua.verbs.answers"
 local Catalogue = require "kubelua.verbs.catalogue"
+local core = require "kubelua.core"
 
 local discovery = {}
 
@@ -158,6 +159,9 @@ local function add_root(self, send, root)
             for _, served in each_item(group, "versions") do
                 add_aggregated(self, name, served)
             end
+            if self.till and core.now() > self.till then
+                return nil, "discovery: it was not complete in time", "timeout"
+            end
         end
         return true
     elseif answer.kind == "APIVersions" then
@@ -171,9 +175,11 @@ end
 
 ---Asks a server for all kinds that it serves.
 ---@param send fun(call: table): table?, string?, string?
+---@param till number? a time of core.now
 ---@return kubelua.Catalogue?, string?, string?
-function discovery.read(send)
+function discovery.read(send, till)
     local self = Catalogue.new()
+    self.till = till
     local refused, message, code = 0, nil, nil
     -- A server may have only one of the roots, and a user may be allowed to read only one.
     for _, root in ipairs { "/api", "/apis" } do

@@ -1,7 +1,9 @@
 -- client:logs: reads the log of a container, line by line as it arrives.
+local core = require "kubelua.core"
 local kinds = require "kubelua.kinds"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local ports = require "kubelua.verbs.ports"
 local requests = require "kubelua.requests"
 local targets = require "kubelua.verbs.targets"
 
@@ -126,6 +128,7 @@ function logs.open(client, port, pod, given)
     local named = targets.arguments("logs", is_key and "pods" or pod, is_key and pod or nil)
     given = options.optional("logs", given, LOGS)
     check_options(given)
+    port = ports.bounded(port, given.timeout)
     local target, message, code = targets.find(port, "logs", named)
     if not target then
         return nil, message, code
@@ -137,7 +140,8 @@ function logs.open(client, port, pod, given)
     local stream
     stream, message, code = requests.stream(client, {
         method = "GET", path = kinds.path(target.kind, target.namespace, target.name, "log"),
-        headers = { Accept = "application/json, */*" }, timeout = given.timeout,
+        headers = { Accept = "application/json, */*" },
+        timeout = port.till and math.max(0, port.till - core.now()) or given.timeout,
         query = {
             container = given.container, follow = given.follow, previous = given.previous,
             timestamps = given.timestamps, tailLines = given.tail,

@@ -107,6 +107,7 @@ function patching.patch(port, resource, ...)
     local given = options.optional("patch", (select(taken + 2, ...)), PATCH)
     local kind = given.type or "merge"
     options.choice("patch", "type", kind, PATCH_TYPES)
+    port = ports.bounded(port, given.timeout)
     local patch, message, code = read_patch((select(taken + 1, ...)))
     if not patch then
         return nil, message, code
@@ -136,6 +137,7 @@ function patching.scale(port, resource, ...)
         misuse("scale: how many replicas? A whole number from 0 expected, not %s",
             type(replicas) == "number" and ("%g"):format(replicas) or "a " .. type(replicas))
     end
+    port = ports.bounded(port, given.timeout)
     local target, message, code = targets.find(port, "scale", named)
     if not target then
         return nil, message, code

@@ -7,6 +7,7 @@ local failures = require "kubelua.failures"
 local kinds = require "kubelua.kinds"
 local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
+local targets = require "kubelua.verbs.targets"
 
 local ports = {}
 
@@ -15,6 +16,7 @@ local ports = {}
 ---@field namespace string the default namespace of keys
 ---@field is_closed fun(): boolean? of a client
 ---@field client kubelua.Client? nil: a simulated cluster; its writes are not reported to a scope
+---@field till number? a time of core.now: the call that has this port ends then
 ---@field young number? seconds in which discovery is not asked again; default: 1
 ---@field kinds kubelua.Kinds? what is known about the server's kinds; kinds.lua fills it
 
@@ -44,6 +46,35 @@ function ports.of(client)
     return state.port
 end
 
+-- Seconds: the limit of a call that names none.
+local LIMIT = 30
+
+---A port for one call of a verb: all its requests, those of discovery and of further pages too, fit
+---into its time.
+---@param port kubelua.Port
+---@param seconds number? default: 30; below 0: the port itself
+---@return kubelua.Port
+function ports.bounded(port, seconds)
+    seconds = seconds or LIMIT
+    if not port.client or seconds < 0 or seconds ~= seconds then
+        return port
+    end
+    local till, is_begun = core.now() + seconds, false
+    return setmetatable({
+        till = till,
+        send = function(call)
+            local left = till - core.now()
+            if left <= 0 and is_begun then
+                return nil, ("%s: it was not complete within %g s"):format(call.what or "discovery",
+                    seconds), "timeout"
+            end
+            is_begun = true
+            call.timeout = math.max(0, math.min(call.timeout or left, left))
+            return port.send(call)
+        end,
+    }, { __index = port, __newindex = port })
+end
+
 -- The message if discovery names a kind, but its path is not served.
 local function refuse_path(call, kind)
     if call.subresource then
@@ -58,6 +89,10 @@ end
 -- older server may have another version, or a custom resource definition may be gone.
 local function send_call(port, call, target)
     local kind = target.kind
+    if call.subresource and not targets.is_name(call.subresource) then
+        return nil, ("%q cannot be a subresource, which is one name such as \"status\""):format(
+            call.subresource), "invalid_argument"
+    end
     call.path = kinds.path(kind, target.namespace, target.name, call.subresource)
     local reply, message, code, retry_after = port.send(call)
     if not reply or not answers.is_unserved(reply) then

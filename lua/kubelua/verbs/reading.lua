@@ -18,7 +18,7 @@ local GET = { subresource = "string", managed_fields = "boolean", timeout = "num
 ---@field labels? string a selector, as kubectl's -l
 ---@field fields? string a selector, as kubectl's --field-selector
 ---@field page_size? integer objects in one page; default: 500
----@field timeout? number seconds of each request; default: 30
+---@field timeout? number seconds of the whole call, with all pages; default: 30
 local LIST = { namespace = "string", labels = "string", fields = "string", page_size = "number",
     timeout = "number" }
 
@@ -31,6 +31,7 @@ local PAGE = 500
 function reading.get(port, resource, ...)
     local named, taken = targets.arguments("get", resource, ...)
     local given = options.optional("get", (select(taken + 1, ...)), GET)
+    port = ports.bounded(port, given.timeout)
     local target, message, code = targets.find(port, "get", named)
     if not target then
         return nil, message, code
@@ -91,6 +92,10 @@ local function read_pages(port, target, given, limit)
             unreadable = unreadable or {}
             append(unreadable, rest)
         end
+        if message ~= "" and message == query.continue then
+            return nil, "list " .. target.kind.plural .. ": the server gives the continue token of "
+                .. "this page again, so its list never ends", "parse"
+        end
         query.continue = message ~= "" and message or nil
     until not query.continue
     return objects, unreadable
@@ -106,6 +111,7 @@ function reading.list(port, resource, filter)
     if limit < 1 or limit % 1 ~= 0 then
         misuse("list: 'page_size' is a whole number from 1")
     end
+    port = ports.bounded(port, filter.timeout)
     local target, message, code = targets.collection(port, "list", resource, filter.namespace)
     if not target then
         return nil, message, code

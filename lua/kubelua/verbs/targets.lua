@@ -13,7 +13,9 @@ local targets = {}
 ---@field name string?
 ---@field uid string? the UID of the object that was given
 
--- True if the name can be a segment of a path. No kind allows other names.
+---True if the name can be a segment of a path. No kind allows other names.
+---@param name string
+---@return boolean
 local function is_name(name)
     return name ~= "" and name ~= "." and name ~= ".." and not name:find("[/%%%c]")
 end
@@ -155,6 +157,8 @@ function targets.collection(port, call, resource, namespace)
     end
     return { kind = found, asked = resource, namespace = namespace }
 end
+
+targets.is_name = is_name
 
 ---The name of a target in messages: "pods web/shop-1".
 ---@param target kubelua.Target

@@ -4,11 +4,18 @@ local conditions = require "kubelua.verbs.conditions"
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
+local ports = require "kubelua.verbs.ports"
 local targets = require "kubelua.verbs.targets"
 
 local waiting = {}
 
 local DEFAULT, PAUSE = 30, 1 -- seconds
+
+-- A value in a field selector: kinds of RBAC have names with "=", "," or a backslash
+-- (k8s.io/apimachinery, fields.EscapeValue).
+local function escape_value(text)
+    return (text:gsub("[\\,=]", "\\%0"))
+end
 
 -- Finds the target. If the server does not know the kind yet, tries again until the time is over.
 local function find_target(port, named, till)
@@ -81,7 +88,7 @@ function waiting.wait(client, port, resource, ...)
     end
     seconds = seconds or DEFAULT
     local till = core.now() + seconds
-    local target, message, code = find_target(port, named, till)
+    local target, message, code = find_target(ports.bounded(port, seconds), named, till)
     if not target then
         return nil, message, code
     elseif port.is_closed() then
@@ -89,7 +96,7 @@ function waiting.wait(client, port, resource, ...)
     end
     local informer
     informer, message, code = client:informer { target.asked, namespace = target.namespace,
-        fields = "metadata.name=" .. target.name }
+        fields = "metadata.name=" .. escape_value(target.name) }
     if not informer then
         return nil, message, code
     end

@@ -96,6 +96,7 @@ local TRIES = 8 -- attempts with generated names, as in kube-apiserver
 ---@return kubelua.Object|true|nil, string?, string?, number? true: a Binding was carried out
 function writing.create(port, object, given)
     given = options.optional("create", given, CREATE)
+    port = ports.bounded(port, given.timeout)
     local document, target, is_generated = read_document(port, "create", object)
     if not document then
         return nil, target, is_generated
@@ -120,6 +121,7 @@ end
 ---@return kubelua.Object?, string?, string?, number?
 function writing.update(port, object, given)
     given = options.optional("update", given, UPDATE)
+    port = ports.bounded(port, given.timeout)
     local document, target, code = read_document(port, "update", object)
     if not document then
         return nil, target, code
@@ -137,6 +139,7 @@ end
 ---@return kubelua.Object?, string?, string?, number?
 function writing.apply(port, object, given)
     given = options.optional("apply", given, APPLY)
+    port = ports.bounded(port, given.timeout)
     local document, target, code = read_document(port, "apply", object)
     if not document then
         return nil, target, code

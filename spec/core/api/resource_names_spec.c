@@ -123,6 +123,7 @@ static void the_beginning_of_a_group_is_enough(void **state)
 static void a_version_stands_before_the_group(void **state)
 {
     leads_to(*state, "deployments.v1.apps", "apps/v1/deployments");
+    leads_to(*state, "pods.v1.", "/v1/pods");
     leads_to(*state, "Deployment.v1beta1.apps", "apps/v1beta1/deployments");
     leads_to(*state, "events.v1.events.k8s.io", "events.k8s.io/v1/events");
     leads_to(*state, "pods.v1.", "/v1/pods");
