@@ -249,7 +249,7 @@ static void a_success_whose_body_breaks_off_says_that_it_is_done(void **state)
 
     hostile_on_accept(self->server,
                       STEPS(SETTINGS, HOSTILE_AWAIT("mark"), HEAD_201,
-                            HALF_A_BODY, HOSTILE_RESET));
+                            HALF_A_BODY, HOSTILE_CLOSE));
     assert_int_equal(send_write(self, "POST"), 0);
     assert_int_equal(self->err.code, KL_EUNKNOWN);
     assert_int_equal(self->err.http_status, 201);
