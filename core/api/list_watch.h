@@ -27,7 +27,8 @@ typedef struct kl__list_params {
 } kl__list_params;
 
 typedef struct kl__watch_params {
-    const char *resource_version; /* NULL or "" only with send_initial_events */
+    const char *resource_version; /* NULL or "": all objects come first, as
+                                     ADDED events */
     bool send_initial_events;     /* a streaming list; NotOlderThan is added */
     int timeout_seconds;
     bool fresh_connection;

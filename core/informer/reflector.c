@@ -239,6 +239,7 @@ kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
     strcpy(self->version, version);
     strcpy(self->listed, version);
     kl__reflector_trust_version(self);
+    self->was_listed = true;
     self->newest = false;
     self->in_pages = false;
     return KL_STATE_WATCHING;

@@ -103,11 +103,6 @@ static kl_code end_page(listing *list, kl__item *item, kl_error *err)
     kl__free(list->token);
     list->token = token;
     list->renewed = false;
-    if (token == NULL && list->version[0] == '\0') {
-        return kl_error_set(err, KL_EPARSE,
-                            "the server's list has no resourceVersion: it "
-                            "cannot be watched");
-    }
     return KL_OK;
 }
 

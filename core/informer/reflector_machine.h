@@ -44,7 +44,9 @@ typedef struct kl__attempt {
     kl__outcome result;
     kl_error err;  /* why it failed */
     bool progress; /* it brought something new */
-    bool gathers;  /* the queue gathers: items come without a wait */
+    /* It began without a version: first come all objects, in no order. */
+    bool is_unordered;
+    bool gathers; /* the queue gathers: items come without a wait */
 } kl__attempt;
 
 struct kl__reflector {
@@ -56,13 +58,14 @@ struct kl__reflector {
     char listed[KL__VERSION_SIZE];  /* of the last list or bookmark */
     bool newest; /* the next list asks for the newest state, not for one that is
                     not older than `version` */
-    bool in_pages;  /* the next relist uses pages, as the last one was too slow
-                       to answer */
-    bool streaming; /* the stream of a streaming list goes on as the watch */
-    bool fresh;     /* the next watch opens a new connection */
-    bool is_opaque; /* the versions of this resource have no order: they are
-                       sent back to the server, but only versions of lists and
-                       bookmarks are compared */
+    bool was_listed; /* the cache has a list, and no watch began since */
+    bool in_pages;   /* the next relist uses pages, as the last one was too slow
+                        to answer */
+    bool streaming;  /* the stream of a streaming list goes on as the watch */
+    bool fresh;      /* the next watch opens a new connection */
+    bool is_opaque;  /* the versions of this resource have no order: they are
+                        sent back to the server, but only versions of lists and
+                        bookmarks are compared */
     /* On the clock: a second event below `version` before this time shows that
      * the versions have no order. */
     int64_t backward_until;

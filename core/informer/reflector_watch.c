@@ -98,7 +98,7 @@ static kl__outcome handle_event(kl__reflector *self, kl__attempt *now,
 {
     kl_code code;
 
-    if (is_backward(self, item->version)) {
+    if (!now->is_unordered && is_backward(self, item->version)) {
         kl_error_set(err, KL_EPARSE,
                      "resourceVersion went back from %s to %s within a watch",
                      self->version, item->version);
@@ -116,7 +116,9 @@ static kl__outcome handle_event(kl__reflector *self, kl__attempt *now,
             return KL__WATCH_BROKE;
         }
     }
-    if (item->version[0] != '\0') {
+    if (item->version[0] != '\0' &&
+        !(now->is_unordered &&
+          kl__version_is_older(item->version, self->version))) {
         advance_version(self, now, item->version);
     }
     return KL__WATCH_GOES_ON;
@@ -383,6 +385,14 @@ kl_informer_state kl__reflector_watch(kl__reflector *self)
                        .began = kl__reflector_now(self),
                        .err = {.retry_after_ms = -1}};
 
+    /* A list without a version can be watched from no version only, which says
+     * nothing of what was deleted before: so each such watch needs a list of
+     * its own (docs/KUBERNETES.md#list-without-version). */
+    if (self->version[0] == '\0' && !self->was_listed) {
+        return kl__reflector_relist(self);
+    }
+    self->was_listed = false;
+    now.is_unordered = self->version[0] == '\0';
     if (!self->streaming) {
         now.err.code = begin_watch(self, &now);
         if (now.err.code != KL_OK) {

@@ -315,11 +315,19 @@ static void a_list_that_falls_silent_is_given_up(void **state)
     assert_in_range(reflector_world_delay(world, 2), 30800, 31599);
 }
 
-static void a_list_without_a_resource_version_is_an_error(void **state)
+/* OpenShift's ProjectList. The events of what was listed are in no order. */
+static void a_list_without_a_resource_version_is_watched_from_none(void **state)
 {
-    expect(state, "a@1 =; a@1 =10",
-           "resolve; list limit=500; list limit=500; watch rv=10",
-           "!parse [a@1]=10");
+    expect(state, "a@1 b@2 =; +b@2 +a@1 ~a@3 $; ok",
+           "resolve; list limit=500; watch; watch rv=3",
+           "[a@1 b@2]= +b@2 +a@1 ~a@3");
+}
+
+static void a_watch_from_no_version_that_ends_so_leads_to_a_list(void **state)
+{
+    expect(state, "a@1 =; $; b@2 =; ok",
+           "resolve; list limit=500; watch; list limit=500; watch",
+           "[a@1]= [b@2]=");
 }
 
 static void a_repeated_continue_token_is_an_error(void **state)
@@ -414,7 +422,8 @@ int main(void)
         WORLD_TEST(each_change_of_reason_is_reported),
         WORLD_TEST(retry_after_is_honoured),
         WORLD_TEST(a_list_that_falls_silent_is_given_up),
-        WORLD_TEST(a_list_without_a_resource_version_is_an_error),
+        WORLD_TEST(a_list_without_a_resource_version_is_watched_from_none),
+        WORLD_TEST(a_watch_from_no_version_that_ends_so_leads_to_a_list),
         WORLD_TEST(a_repeated_continue_token_is_an_error),
         WORLD_TEST(an_object_that_comes_twice_counts_once),
         WORLD_TEST(unchanged_objects_are_shared_with_the_cache),
