@@ -15,6 +15,7 @@ file(GLOB KUBELUA_RARE_SOURCES CONFIGURE_DEPENDS core/config/*.c
      core/http/curl_library.c core/http/tls.c core/http/url.c
      core/shared/change*.c core/shared/file.c core/shared/owner*.c
      core/shared/routes*.c core/shared/weights.c core/shared/address.c
+     core/shared/budget.c core/shared/keeping.c
      core/base/remedy.c core/base/watchdog.c core/api/builtin_names.c
      core/api/client.c core/api/list_watch.c core/api/list_watch_request.c
      core/http/curl_setup.c core/informer/informer.c

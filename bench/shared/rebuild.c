@@ -23,7 +23,7 @@ kl_code kl__routes_put_service(kl__routes *routes, kl_object *service,
                                kl_error *err);
 kl_code kl__routes_put_slice(kl__routes *routes, kl_object *slice,
                              kl_error *err);
-kl_code kl__put_routes(kl__routes *routes, kl_shared *map, bool clear_empty,
+kl_code kl__put_routes(kl__routes *routes, kl_shared *map, void *keeping,
                        kl_error *err);
 
 enum { SERVICES = 10000, ROUNDS = 41, WARMING = 4, STATES = 2 };
@@ -157,7 +157,7 @@ static void bench_weights(void)
         double begun = read_clock();
 
         kl__routes_put_service(routes, service, NULL);
-        if (kl__put_routes(routes, map, false, NULL) != KL_OK) {
+        if (kl__put_routes(routes, map, NULL, NULL) != KL_OK) {
             end_with("cannot put");
         }
         rounds[i] = read_clock() - begun;
@@ -179,7 +179,7 @@ static void run_round(kl__routes *routes, kl_shared *map, times *to, int at)
     double begun = read_clock(), has_put, ended;
     kl_error err;
 
-    if (kl__put_routes(routes, map, false, &err) != KL_OK) {
+    if (kl__put_routes(routes, map, NULL, &err) != KL_OK) {
         end_with(err.message);
     }
     has_put = read_clock();

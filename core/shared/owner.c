@@ -48,7 +48,7 @@ typedef struct kl__owner {
     size_t namespace_count;
     char *labels; /* of Services; NULL: all */
     kl__route_policy policy;
-    bool clear_empty;
+    int keep_ms;
     int publish_ms;
 
     pid_t pid;             /* the process of the thread */
@@ -133,7 +133,8 @@ static kl__feed *open_feed(kl__owner *self, kl_error *err)
     kl__feed_scope scope = {.namespaces = self->namespaces,
                             .count = self->namespace_count,
                             .labels = self->labels,
-                            .policy = self->policy};
+                            .policy = self->policy,
+                            .keep_ms = self->keep_ms};
 
     if (self->has_old &&
         kl__shared_renew(self->map, KL__SERVICES_TABLE, err) != KL_OK) {
@@ -200,12 +201,13 @@ static kl_code put_feed(kl__owner *self, kl_error *err)
     kl_code code;
 
     if (self->feed == NULL || !kl__feed_has_synced(self->feed) ||
-        (self->has_put_all && !kl__feed_changed(self->feed))) {
+        (self->has_put_all && !kl__feed_changed(self->feed) &&
+         now_ms() < kl__feed_next_change(self->feed))) {
         return KL_OK;
     }
     self->has_more = true;
     do { /* the first lists are put at once, then some large Services a time */
-        code = kl__feed_put(self->feed, self->map, self->clear_empty, err);
+        code = kl__feed_put(self->feed, self->map, err);
     } while (code == KL_OK && !self->has_put_all &&
              kl__feed_changed(self->feed));
     if (code == KL_OK && !self->has_put_all && self->namespace_count > 0) {
@@ -279,11 +281,15 @@ static void tell_heard(kl__owner *self)
 static int64_t next_wait(const kl__owner *self)
 {
     int64_t now = now_ms(), at = now + TICK_MS;
+    bool has_put_all = self->feed != NULL && self->has_put_all;
+    int64_t change_at =
+        has_put_all ? kl__feed_next_change(self->feed) : INT64_MAX;
     bool has_changes = self->has_more || atomic_load(&self->wants_publish) ||
-                       (self->feed != NULL && self->has_put_all &&
-                        kl__feed_changed(self->feed));
+                       now >= change_at ||
+                       (has_put_all && kl__feed_changed(self->feed));
 
-    if (has_changes && self->publish_at < at) {
+    at = change_at < at ? change_at : at;
+    if (has_changes && self->publish_at < TICK_MS + now) {
         at = self->publish_at;
     }
     if (self->feed == NULL && self->retry_at < at) {
@@ -402,7 +408,7 @@ static kl__owner *new_owner(kl_shared *map, kl_client *client,
     self->map = map;
     self->client = client != NULL ? kl_client_ref(client) : NULL;
     self->policy.external_names = options->external_names;
-    self->clear_empty = options->clear_empty;
+    self->keep_ms = options->keep_ms;
     self->publish_ms =
         options->publish_ms > 0 ? options->publish_ms : PUBLISH_MS;
     self->pid = getpid();

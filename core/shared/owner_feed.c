@@ -9,6 +9,7 @@
 #include "kubelua/informer.h"
 #include "shared/owner_put.h"
 #include "shared/routes.h"
+#include "shared/writer.h"
 
 #include <string.h>
 
@@ -25,6 +26,7 @@ typedef struct source {
 struct kl__feed {
     kl_event_queue *queue;
     kl__routes *routes;
+    kl__keeping *keeping; /* NULL: nothing is kept */
     source *sources;
     size_t count;
 };
@@ -82,7 +84,10 @@ kl__feed *kl__feed_open(kl_client *client, const kl__feed_scope *scope,
     }
     feed->queue = queue;
     feed->routes = kl__routes_new(&scope->policy, err);
-    if (feed->routes == NULL ||
+    if (feed->routes != NULL && scope->keep_ms > 0) {
+        feed->keeping = kl__keeping_new(feed->routes, scope->keep_ms, err);
+    }
+    if (feed->routes == NULL || (scope->keep_ms > 0 && feed->keeping == NULL) ||
         open_sources(feed, client, scope, err) != KL_OK) {
         kl__feed_close(feed);
         return NULL;
@@ -99,6 +104,7 @@ void kl__feed_close(kl__feed *feed)
         kl_registration_remove(feed->sources[i].registration);
         kl_informer_close(feed->sources[i].informer);
     }
+    kl__keeping_free(feed->keeping);
     kl__routes_free(feed->routes);
     kl__free(feed->sources);
     kl__free(feed);
@@ -215,8 +221,20 @@ bool kl__feed_changed(const kl__feed *feed)
     return kl__routes_changed(feed->routes);
 }
 
-kl_code kl__feed_put(kl__feed *feed, kl_shared *map, bool clear_empty,
-                     kl_error *err)
+int64_t kl__feed_next_change(const kl__feed *feed)
 {
-    return kl__put_routes(feed->routes, map, clear_empty, err);
+    return feed->keeping != NULL ? kl__keeping_next(feed->keeping) : INT64_MAX;
+}
+
+kl_code kl__feed_put(kl__feed *feed, kl_shared *map, kl_error *err)
+{
+    kl_code code;
+
+    if (feed->keeping != NULL) {
+        kl__keeping_expire(feed->keeping, kl__clock_now(kl__clock_real()));
+    }
+    code = kl__put_routes(feed->routes, map, feed->keeping, err);
+    kl__shared_tell_kept(
+        map, feed->keeping != NULL ? kl__keeping_count(feed->keeping) : 0);
+    return code;
 }

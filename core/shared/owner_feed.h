@@ -20,6 +20,7 @@ typedef struct kl__feed_scope {
     size_t count;
     const char *labels; /* of Services; NULL: all */
     kl__route_policy policy;
+    int keep_ms; /* how long the endpoints of an empty Service stay; 0: not */
 } kl__feed_scope;
 
 /* Only the owner's thread uses it. */
@@ -61,8 +62,11 @@ bool kl__feed_changed(const kl__feed *feed);
  * which this process owns; does not publish. KL_ENOMEM: the missing changes
  * come at the next call.
  */
-kl_code kl__feed_put(kl__feed *feed, kl_shared *map, bool clear_empty,
-                     kl_error *err);
+kl_code kl__feed_put(kl__feed *feed, kl_shared *map, kl_error *err);
+
+/* When kl__feed_changed becomes true without an event, by the real clock;
+ * INT64_MAX: never. */
+int64_t kl__feed_next_change(const kl__feed *feed);
 
 /* The table of Services. */
 #define KL__SERVICES_TABLE "services"

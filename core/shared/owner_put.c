@@ -13,7 +13,7 @@
 
 typedef struct putting {
     kl_shared *map;
-    bool clear_empty;
+    kl__keeping *keeping;   /* NULL: nothing is kept */
     kl_endpoint *endpoints; /* memory for one route */
     size_t capacity;
 } putting;
@@ -84,55 +84,6 @@ static kl__ranking *rank_route(putting *self, const kl__route *route,
     return kl__ranking_new(self->endpoints, route->count, err);
 }
 
-/* Puts the published entry again, as after a takeover an entry that is not put
- * again is removed. KL_ENOT_FOUND: there is nothing to keep. */
-static kl_code put_again(putting *self, kl_shared_key *key, kl_error *err)
-{
-    kl_pick *picks = NULL;
-    uint32_t count = 0, room = 0;
-    kl_shared_result result;
-    bool has_usable = false;
-    kl_code code;
-
-    while ((result = kl_shared_endpoints(self->map, key, picks, room,
-                                         &count)) == KL_SHARED_TOO_SMALL) {
-        kl__free(picks);
-        room = count;
-        picks = kl__malloc(room * sizeof(*picks));
-        if (picks == NULL) {
-            return kl_error_set(err, KL_ENOMEM, "out of memory for endpoints");
-        }
-    }
-    if (result != KL_SHARED_OK || !reserve_endpoints(self, count)) {
-        kl__free(picks);
-        return result == KL_SHARED_OK
-                   ? kl_error_set(err, KL_ENOMEM, "out of memory for endpoints")
-                   : KL_ENOT_FOUND;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const kl_pick *from = &picks[i];
-
-        has_usable =
-            has_usable ||
-            (from->weight > 0 &&
-             (from->flags & (KL_ENDPOINT_READY | KL_ENDPOINT_SERVING)) != 0);
-        self->endpoints[i] = (kl_endpoint){
-            .host = from->host,
-            .zone = text_or_null(from->zone),
-            .node = text_or_null(from->node),
-            .pod = text_or_null(from->pod),
-            .port = from->port,
-            .weight = from->weight,
-            .flags = from->flags,
-        };
-    }
-    code = has_usable ? kl_shared_put_endpoints(self->map, key, self->endpoints,
-                                                count, err)
-                      : KL_ENOT_FOUND;
-    kl__free(picks);
-    return code;
-}
-
 /* A failure other than KL_ENOMEM and KL_ECLOSED would repeat, so it must not
  * keep other Services from being put: the name is left out. */
 static kl_code judge_failure(putting *self, const kl_shared_key *key,
@@ -148,17 +99,28 @@ static kl_code judge_failure(putting *self, const kl_shared_key *key,
     return kl__shared_refuse(self->map, key, why.message, err);
 }
 
+/* True for a Service that has lost its endpoints, but is there. */
+static bool may_keep(const kl__route *route)
+{
+    return route->usable == 0 && !route->is_external && !route->is_gone &&
+           !route->is_too_large;
+}
+
 /* Puts or removes one name of a route. The first name that needs the ranking
  * makes it. */
-static kl_code put_name(putting *self, const kl__route *route, const char *name,
+static kl_code put_name(putting *self, const kl__route *route, size_t index,
                         kl__ranking **ranking, kl_error *err)
 {
+    const char *name = route->names[index];
     kl_shared_key key;
     kl_code code = KL_ENOT_FOUND;
 
     if (!kl_shared_key_init(self->map, KL__SERVICES_TABLE, name, strlen(name),
                             &key)) {
         return KL_OK; /* longer than any name in Kubernetes */
+    }
+    if (self->keeping != NULL && !may_keep(route)) {
+        kl__keeping_forget(self->keeping, name);
     }
     if (route->is_gone) {
         return kl_shared_remove(self->map, &key, err);
@@ -167,8 +129,12 @@ static kl_code put_name(putting *self, const kl__route *route, const char *name,
         return kl__shared_refuse(self->map, &key,
                                  "has too many ports and endpoints", err);
     }
-    if (route->usable == 0 && !self->clear_empty && !route->is_external) {
-        code = put_again(self, &key, err);
+    if (self->keeping != NULL && may_keep(route)) {
+        code = kl__keeping_put(
+            self->keeping,
+            &(kl__route_name){
+                .map = self->map, .key = &key, .route = route, .index = index},
+            err);
     }
     if (code != KL_ENOT_FOUND) {
         return code;
@@ -188,16 +154,16 @@ static kl_code put_route(void *context, const kl__route *route, kl_error *err)
     kl_code code = KL_OK;
 
     for (size_t i = 0; i < route->name_count && code == KL_OK; i++) {
-        code = put_name(context, route, route->names[i], &ranking, err);
+        code = put_name(context, route, i, &ranking, err);
     }
     kl__free(ranking);
     return code;
 }
 
-kl_code kl__put_routes(kl__routes *routes, kl_shared *map, bool clear_empty,
+kl_code kl__put_routes(kl__routes *routes, kl_shared *map, kl__keeping *keeping,
                        kl_error *err)
 {
-    putting self = {.map = map, .clear_empty = clear_empty};
+    putting self = {.map = map, .keeping = keeping};
     kl_error own;
     kl_code code =
         kl__routes_flush(routes, put_route, &self, err != NULL ? err : &own);

@@ -248,6 +248,7 @@ void kl_shared_get_status(const kl_shared *map, kl_shared_status *status)
         .owner_pid = (uint32_t)kl__word_load(&head->owner_pid),
         .synced = kl_shared_synced(map),
         .left_out = kl__word_load(&head->left_out),
+        .kept = kl__word_load(&head->kept),
     };
     use = kl__word_load(&map->slots[(status->generation % KL__SHARED_SLOTS) *
                                         (size_t)map->slot_words +

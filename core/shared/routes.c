@@ -37,6 +37,8 @@ struct kl__routes {
     uint64_t stamps;  /* versions of Services that were read */
     kl__merge merge;
     kl__route_policy policy;
+    kl__address_fn watch; /* NULL: none */
+    void *watcher;
 };
 
 kl__routes *kl__routes_new(const kl__route_policy *policy, kl_error *err)
@@ -268,6 +270,44 @@ static void drop_node(kl__routes *routes, kl__slice_node *node)
     free_node(node);
 }
 
+static void tell_addresses(const kl__slice_node *node, kl__address_fn fn,
+                           void *context)
+{
+    const kl__route_slice *slice = node->slice;
+
+    for (size_t i = 0; i < slice->endpoint_count; i++) {
+        fn(context, node->routed->key,
+           slice->texts + slice->endpoints[i].address,
+           slice->texts + slice->endpoints[i].pod);
+    }
+}
+
+void kl__routes_each_address(const kl__routes *routes, kl__address_fn fn,
+                             void *context)
+{
+    size_t cursor = 0;
+    const kl__map_slot *slot;
+
+    while ((slot = kl__map_next(&routes->slices, &cursor)) != NULL) {
+        tell_addresses(slot->value, fn, context);
+    }
+}
+
+void kl__routes_watch(kl__routes *routes, kl__address_fn fn, void *context)
+{
+    routes->watch = fn;
+    routes->watcher = context;
+}
+
+void kl__routes_touch(kl__routes *routes, const char *service)
+{
+    kl__routed *routed = kl__map_get(&routes->services, service);
+
+    if (routed != NULL) {
+        mark_changed(routes, routed);
+    }
+}
+
 /* Adds a node for a slice, and its Service if that is missing: both or neither.
  */
 static kl_code place_slice(kl__routes *routes, const char *key,
@@ -300,6 +340,9 @@ static kl_code place_slice(kl__routes *routes, const char *key,
     node->slice = read;
     node->weighed = 0;
     mark_changed(routes, routed);
+    if (routes->watch != NULL) {
+        tell_addresses(node, routes->watch, routes->watcher);
+    }
     return KL_OK;
 }
 
@@ -443,7 +486,8 @@ static kl_code tell_port(const kl__naming *naming, const kl__route_port *port,
 {
     const kl__routed *routed = naming->routed;
     kl__merge *merge = &naming->routes->merge;
-    kl__route route = {.names = (const char *const *)*names,
+    kl__route route = {.service = routed->key,
+                       .names = (const char *const *)*names,
                        .name_count = count_names(routed->service, port)};
 
     if (!kl__merge_port(merge, routed->service, port, &routed->slices)) {

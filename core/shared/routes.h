@@ -58,6 +58,7 @@ enum {
 /* All names of a port ("web/shop:http", "web/shop:80"), and its endpoints now.
  */
 typedef struct kl__route {
+    const char *service; /* the Service's key, "web/shop" */
     const char *const *names;
     size_t name_count;
     const kl__endpoint *endpoints; /* sorted by host, then port */
@@ -104,6 +105,19 @@ kl_code kl__routes_put_slice(kl__routes *routes, kl_object *slice,
                              kl_error *err);
 /* Removes an EndpointSlice by its key, if it is there. */
 void kl__routes_remove_slice(kl__routes *routes, const char *key);
+
+/* Told of an address in a slice of a Service; pod "": unknown. */
+typedef void (*kl__address_fn)(void *context, const char *service,
+                               const char *host, const char *pod);
+
+/* Calls `fn` for each address of every slice; and, after kl__routes_watch, for
+ * each address of a slice that is put, until `fn` is NULL. */
+void kl__routes_each_address(const kl__routes *routes, kl__address_fn fn,
+                             void *context);
+void kl__routes_watch(kl__routes *routes, kl__address_fn fn, void *context);
+
+/* Counts a Service as changed, if it is there. */
+void kl__routes_touch(kl__routes *routes, const char *service);
 
 /* True if there are changes for kl__routes_flush. */
 bool kl__routes_changed(const kl__routes *routes);

@@ -176,6 +176,11 @@ void kl__shared_heard(kl_shared *map, int64_t at_ms)
     kl__word_store(&map->head->heard_ms, (uint64_t)(at_ms > 0 ? at_ms : 1));
 }
 
+void kl__shared_tell_kept(kl_shared *map, size_t count)
+{
+    kl__word_store(&map->head->kept, count);
+}
+
 void kl__shared_set_synced(kl_shared *map)
 {
     atomic_store_explicit(&map->head->synced, 1, memory_order_release);

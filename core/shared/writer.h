@@ -37,6 +37,8 @@ kl_code kl__shared_renew(kl_shared *map, const char *table, kl_error *err);
 
 /* Stores when the owner last heard from the server, on the monotonic clock. */
 void kl__shared_heard(kl_shared *map, int64_t at_ms);
+/* Stores the number of endpoints that are kept (keeping.h). */
+void kl__shared_tell_kept(kl_shared *map, size_t count);
 /* Notes in the map that the first complete list is published. */
 void kl__shared_set_synced(kl_shared *map);
 

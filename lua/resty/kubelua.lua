@@ -27,15 +27,19 @@ core.own_source((debug.getinfo(1, "S").source:gsub("%.lua$", "")))
 ---@field services? resty.kubelua.ServicesOptions|false which Services are watched; false: none
 ---@field tables? string[] the tables of kube.owner's scripts that count for readiness
 ---@field external_names? boolean serve DNS names of ExternalName Services and FQDN slices
----@field empty? "keep"|"clear" when the last endpoint of a service goes: keep it (default), or not
+---@field empty? "keep"|"clear" when the last usable endpoint of a service goes: none (default), or
+---the last ones for a time, which is dangerous
+---@field keep? number seconds of that time; default with `empty = "keep"`: 30
 ---@field size? integer bytes of the shared map; default: 32 MB
 ---@field name? string of the map; another name makes another instance; default: "default"
 ---@field path? string a file for the map, if the processes are not forked from one another
 ---@field zone? string the zone of this nginx, for picks that name no zone
 ---@field node? string the node of this nginx, for picks that name no node
 local INIT_TYPES = { connect = "table", services = "table|boolean", tables = "table",
-    empty = "string", external_names = "boolean",
+    empty = "string", keep = "number", external_names = "boolean",
     size = "number", name = "string", path = "string", zone = "string", node = "string" }
+
+local KEEP, KEEP_MOST = 30, 86400 -- seconds
 
 ---@class resty.kubelua.ServicesOptions
 ---@field namespace? string|string[] the namespaces of the Services; default: "*", all
@@ -102,6 +106,15 @@ local function check_services(wanted)
     end
 end
 
+local function check_keep(options)
+    local keep = options.keep
+    if keep and not (keep > 0 and keep <= KEEP_MOST) then
+        misuse("kube.init: 'keep' is above 0, and at most %d seconds", KEEP_MOST)
+    elseif keep and options.empty == "clear" then
+        misuse("kube.init: 'empty' is \"clear\", so there is nothing to 'keep'")
+    end
+end
+
 local instances = {} -- by the names of their maps
 
 -- The map of that name, and its instance; both are new if there is none.
@@ -119,6 +132,7 @@ end
 local function init(options)
     options = options_of.optional("kube.init", options, INIT_TYPES)
     options_of.choice("kube.init", "empty", options.empty, { keep = true, clear = true })
+    check_keep(options)
     check_services(options.services)
     for _, name in ipairs(options.tables or {}) do
         writes.check_table("kube.init: tables", name)
@@ -130,6 +144,7 @@ local function init(options)
     for name, value in pairs(options) do
         taken[name] = value
     end
+    taken.keep = options.keep or (options.empty == "keep" and KEEP or nil)
     taken.connect, taken.guess = connection.resolve(options.connect)
     local map, instance = find_instance(maps.name_of(taken))
     local ok, message, code = map:open(taken)

@@ -182,8 +182,8 @@ describe("resty.kubelua in nginx", function()
         assert.equal(1, one:count("the balancer took it: true nil"))
     end)
 
-    it("keeps the last endpoints of a service that an update empties", function()
-        start { workers = 1 }
+    it("keeps the last endpoints of an empty service with empty = \"keep\"", function()
+        start({ workers = 1 }, 'empty = "keep", keep = 600')
         assert(sim:apply(slice()))
         assert(sim:apply { apiVersion = "v1", kind = "ConfigMap", data = { text = "later" },
             metadata = { name = "later", namespace = "default" } })
@@ -191,8 +191,8 @@ describe("resty.kubelua in nginx", function()
         assert.match("^10%.0%.0%.[12] 8080$", get("/pick"))
     end)
 
-    it("empties a service if empty is \"clear\"", function()
-        start({ workers = 1 }, 'empty = "clear"')
+    it("empties a service that an update empties", function()
+        start { workers = 1 }
         assert(sim:apply(slice()))
         eventually(function() return get("/pick") == "nil empty" end, "it is empty", 10)
     end)

@@ -85,6 +85,7 @@ describe("lookup", function()
         assert.match("^needs 9%d+ bytes, more than its share", status.left_out[1].why)
         assert.is_true(status.used < status.room and status.room < status.size)
         assert.is_truthy(kube.metrics():find("kubelua_left_out 1\n", 1, true))
+        assert.is_truthy(kube.metrics():find("kubelua_kept_endpoints 0\n", 1, true))
         assert.equal("", kube.lookup("large", "small"))
         assert.is_nil(kube.lookup("large", "c"))
         world.write({ "remove", "large", "a" }, { "remove", "large", "b" })
@@ -143,6 +144,8 @@ describe("the module", function()
         local kube = require "resty.kubelua"
         assert.error_matches(function() kube.init { emtpy = "keep" } end, "do you mean 'empty'")
         assert.error_matches(function() kube.init { empty = "kept" } end, 'do you mean "keep"')
+        assert.error_matches(function() kube.init { keep = 0 } end, "above 0")
+        assert.error_matches(function() kube.init { empty = "clear", keep = 5 } end, "nothing to")
         assert.error_matches(function() kube.init { services = { name_space = "a" } } end,
             "do you mean 'namespace'")
         local ok, message, code = kube.init { name = "small", size = 1000 }

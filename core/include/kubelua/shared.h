@@ -186,7 +186,9 @@ enum {
     KL_ENDPOINT_READY = 1,
     KL_ENDPOINT_SERVING = 2,
     KL_ENDPOINT_TERMINATING = 4,
-    KL_ENDPOINT_DNS = 8 /* the host is a name that has to be resolved */
+    KL_ENDPOINT_DNS = 8,  /* the host is a name that has to be resolved */
+    KL_ENDPOINT_KEPT = 16 /* the Service has no usable endpoint now, and this
+                             one is kept for a time: see kl_serve_options */
 };
 
 /* Why an endpoint was picked: among all, for its zone, or for its node. */
@@ -252,6 +254,7 @@ typedef struct kl_shared_status {
                             do not fit: the entry "left_out" of the table
                             "kubelua" has a line for each of the first ones,
                             "TABLE\tKEY\tWHY\n" */
+    uint64_t kept;       /* endpoints with KL_ENDPOINT_KEPT, once a port */
 } kl_shared_status;
 
 /* Fills `to` with the state of the map. */

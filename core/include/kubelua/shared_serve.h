@@ -48,11 +48,13 @@ typedef struct kl_serve_options {
     const char *const *namespaces; /* of the Services; NULL: all namespaces */
     size_t namespace_count;
     bool no_services; /* the map holds only what kl_shared_put puts there */
-    /* False: a Service whose last usable (ready or serving) endpoint is gone
-     * keeps its last endpoints in the map until it has a usable one again or is
-     * deleted, as an empty list is more often an accident than intended. True:
-     * its list becomes empty at once. */
-    bool clear_empty;
+    /* 0: a Service that loses its last usable (ready or serving) endpoint is
+     * empty at once, as with kube-proxy. Else its last endpoints stay for so
+     * many milliseconds, with the flag KL_ENDPOINT_KEPT, until it has a usable
+     * one again or is deleted; an address is dropped as soon as an
+     * EndpointSlice of another Service has it, unless for the same pod. A new
+     * owner clears what the former one has kept. */
+    int keep_ms;
     /* The shortest time between two publishes; a change after a longer pause is
      * published at once. 0: 2 ms. The time is also at least four times as long
      * as the last publish took, up to 25 ms. */

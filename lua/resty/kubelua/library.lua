@@ -73,6 +73,7 @@ typedef struct kl_shared_status {
     uint32_t owner_pid;
     uint32_t synced;
     uint64_t left_out;
+    uint64_t kept;
 } kl_shared_status;
 
 int getpid(void);
@@ -107,7 +108,7 @@ typedef struct kl_serve_options {
     const char *const *namespaces;
     size_t namespace_count;
     bool no_services;
-    bool clear_empty;
+    int keep_ms;
     int publish_ms;
     const char *labels;
     bool external_names;

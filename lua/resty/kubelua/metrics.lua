@@ -39,6 +39,8 @@ local FAMILIES = {
     { "room_bytes", "gauge", "Bytes that a state can have", function(s) return s.room end },
     { "full_total", "counter", "States of which something was left out, as it found no room",
         function(s) return s.full end },
+    { "kept_endpoints", "gauge", "Endpoints of empty services that are kept for a time",
+        function(s) return s.kept end },
     { "left_out", "gauge", "Services and values that are not published: see kube.status()",
         function(s) return s.left_out end },
     { "owner_informers", "gauge", "Informers of kube.owner's scripts in this worker",

@@ -26,6 +26,7 @@ local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "s
 ---@field dns boolean the host is a name to resolve: the Service has the type ExternalName
 ---@field weight integer
 ---@field family "IPv4"|"IPv6"|"FQDN"
+---@field kept true? the service has no usable endpoint: this one is kept for a time
 ---@field zone string? the zone that it is for; several with commas between them
 ---@field node string? the node where it is
 ---@field pod string? the name of its pod
@@ -52,7 +53,7 @@ local FEW = 64 -- endpoints; copying a longer list at each change does not pay
 local CHECKS = 64 -- how many option tables of a service are checked
 local OK, EXCLUDED, TOO_SMALL = 0, 4, 5 -- kl_shared_result
 local BRACKET = 91 -- "["
-local READY, SERVING, TERMINATING, DNS = 1, 2, 4, 8
+local READY, SERVING, TERMINATING, DNS, KEPT = 1, 2, 4, 8, 16
 
 -- Shared by all picks: a worker's Lua runs on one thread, and a pick never waits.
 local few = ffi.new("kl_pick[?]", FEW)
@@ -221,6 +222,7 @@ local function describe_endpoint(pick)
         host = host, port = pick.port, weight = pick.weight, family = family_of(pick, host),
         ready = has_flag(flags, READY), serving = has_flag(flags, SERVING),
         terminating = has_flag(flags, TERMINATING), dns = has_flag(flags, DNS),
+        kept = has_flag(flags, KEPT) or nil,
         zone = text_or_nil(pick.zone), node = text_or_nil(pick.node), pod = text_or_nil(pick.pod),
     }
 end

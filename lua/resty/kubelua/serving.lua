@@ -55,7 +55,7 @@ local function join_owners(map, client)
     options.no_services = services == false
     options.labels = services and services.labels or nil
     options.external_names = map.options.external_names or false
-    options.clear_empty = map.options.empty == "clear"
+    options.keep_ms = (map.options.keep or 0) * 1000
     local code = library.kl_shared_serve(map.pointer, client and core.client_pointer(client),
         options, problem)
     return maps.result(code, problem)

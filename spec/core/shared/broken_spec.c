@@ -95,7 +95,7 @@ static void another_layout_is_refused_with_the_remedy(void **state)
     kl_shared_close(open_file(NULL));
     patch_file(offsetof(kl__shared_head, layout), &layout, sizeof(layout));
     patch_file(offsetof(kl__shared_head, made_by), "9.9\n", 5);
-    assert_refused("layout 5, made by KubeLua 9.9?");
+    assert_refused("layout 6, made by KubeLua 9.9?");
     assert_null(open_file(&err));
     assert_non_null(strstr(err.message, "remove it, and start again"));
 }

@@ -347,7 +347,7 @@ static void load(world *self, const char *name_space, int ports, int endpoints)
 static kl_code put_all(world *self)
 {
     while (kl__routes_changed(self->routes)) {
-        assert_int_equal(kl__put_routes(self->routes, self->map, true, NULL),
+        assert_int_equal(kl__put_routes(self->routes, self->map, NULL, NULL),
                          KL_OK);
     }
     return kl_shared_publish(self->map, NULL);

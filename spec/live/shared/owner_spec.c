@@ -168,11 +168,24 @@ static void an_unchanged_route_is_not_published_again(void **state)
     assert_int_equal(status_of(self).generation, generation + 1);
 }
 
-static void a_list_that_becomes_empty_is_kept_by_default(void **state)
+static void a_list_that_becomes_empty_is_empty_by_default(void **state)
 {
     world *self = *state;
 
     serve(self, NULL);
+    owner_await(self->map, "shop", "10.0.0.1 10.0.0.2");
+    owner_slice(self->sim, "shop-a", "shop", "!10.0.0.1");
+    owner_await(self->map, "shop", "!10.0.0.1");
+    owner_delete_slice(self->sim, "shop-a");
+    owner_await(self->map, "shop", "");
+    assert_int_equal(status_of(self).kept, 0);
+}
+
+static void a_list_that_becomes_empty_is_kept_on_request(void **state)
+{
+    world *self = *state;
+
+    serve(self, &(kl_serve_options){.keep_ms = 1000 * OWNER_PATIENCE_MS});
     owner_await(self->map, "shop", "10.0.0.1 10.0.0.2");
     owner_slice(self->sim, "shop-a", "shop", "!10.0.0.1 !10.0.0.2");
     owner_delete_slice(self->sim, "shop-a");
@@ -186,29 +199,32 @@ static void a_list_that_becomes_empty_is_kept_by_default(void **state)
     owner_await(self->map, "shop", "unknown");
 }
 
-static void a_list_that_becomes_empty_is_cleared_on_request(void **state)
+static void what_is_kept_is_kept_for_a_time(void **state)
 {
     world *self = *state;
 
-    serve(self, &(kl_serve_options){.clear_empty = true});
+    serve(self, &(kl_serve_options){.keep_ms = 700});
     owner_await(self->map, "shop", "10.0.0.1 10.0.0.2");
-    owner_slice(self->sim, "shop-a", "shop", "!10.0.0.1");
-    owner_await(self->map, "shop", "!10.0.0.1");
     owner_delete_slice(self->sim, "shop-a");
+    owner_service(self->sim, "later");
+    owner_await(self->map, "later", "");
     owner_await(self->map, "shop", "");
+    assert_int_equal(status_of(self).kept, 0);
 }
 
 /* Changes while there is no owner: deleted Services are removed once the new
- * owner has synced; the endpoints of a Service whose list became empty are
- * kept, as always. */
+ * owner has synced; it keeps the endpoints of a Service whose list became
+ * empty.
+ */
 static void a_new_owner_publishes_once_it_has_synced(void **state)
 {
+    const kl_serve_options keeping = {.keep_ms = 1000 * OWNER_PATIENCE_MS};
     world *self = *state;
     uint64_t generation;
 
     owner_service(self->sim, "gone");
     owner_slice(self->sim, "gone-a", "gone", "10.0.1.1");
-    serve(self, NULL);
+    serve(self, &keeping);
     owner_await(self->map, "gone", "10.0.1.1");
     owner_await_claim(is_synced, self->map, "synced");
     kl_shared_leave(self->map);
@@ -218,7 +234,7 @@ static void a_new_owner_publishes_once_it_has_synced(void **state)
     owner_delete_service(self->sim, "gone");
     owner_slice(self->sim, "shop-a", "shop", "");
     kl_sim_freeze(self->sim, true);
-    serve(self, NULL);
+    serve(self, &keeping);
     owner_await_claim(is_owner, self->map, "the owner");
     assert_string_equal(owner_text(self->map, "gone"), "10.0.1.1");
     assert_int_equal(status_of(self).generation, generation);
@@ -575,8 +591,9 @@ int main(void)
         SPEC(changes_of_the_cluster_are_published),
         SPEC(an_unchanged_route_is_not_published_again),
         SPEC(external_names_are_served_on_request_only),
-        SPEC(a_list_that_becomes_empty_is_kept_by_default),
-        SPEC(a_list_that_becomes_empty_is_cleared_on_request),
+        SPEC(a_list_that_becomes_empty_is_empty_by_default),
+        SPEC(a_list_that_becomes_empty_is_kept_on_request),
+        SPEC(what_is_kept_is_kept_for_a_time),
         SPEC(a_new_owner_publishes_once_it_has_synced),
         SPEC(a_list_that_fails_half_way_replaces_nothing),
         SPEC(readers_go_on_while_the_server_is_away),
