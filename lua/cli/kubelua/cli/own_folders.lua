@@ -36,7 +36,7 @@ return function(path, cpath)
         end
         -- In Lua 5.4, the lists of files do not begin with a new line.
         error("module '" .. name .. "' not found:"
-            .. (missed .. "\n" .. missed_too):gsub("\n?\t?(no file)", "\n\t%1"), 0)
+            .. (missed .. "\n" .. missed_too):gsub("[\n\t]*(no file)", "\n\t%1"), 0)
     end
     table.insert(package.searchers or package.loaders, 2, search) -- after package.preload
     local all, all_c = package.path, package.cpath
