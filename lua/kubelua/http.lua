@@ -94,12 +94,22 @@ local function send(url, given, call)
     return reply, message, code
 end
 
+-- The answer of a test. It may take time on the test's clock.
+local function ask_test(cluster, clock, url, call)
+    scheduler.current("kubelua.http")
+    local began = clock:now()
+    local reply, message, code = cluster:answer_http(url, call)
+    if clock:now() - began > call.timeout then
+        return nil, string.format("no answer within %g s", call.timeout), "timeout"
+    end
+    return reply, message, code
+end
+
 -- Under a test, its cluster answers.
 local function exchange(url, given, call)
-    local cluster = scheduler.clock_here().cluster
-    if cluster then
-        scheduler.current("kubelua.http")
-        return cluster:answer_http(url, call)
+    local clock = scheduler.clock_here()
+    if clock.cluster then
+        return ask_test(clock.cluster, clock, url, call)
     end
     return send(url, given, call)
 end
