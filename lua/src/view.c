@@ -201,7 +201,8 @@ static int view_eq(lua_State *L)
     return 1;
 }
 
-/* Upvalue 1: the account; upvalue 2: the texts; upvalue 3: the visits. */
+/* Upvalue 1: the account; upvalue 2: the texts; upvalue 3: the visits; upvalue
+ * 4: the large map. */
 static int whole_gc(lua_State *L)
 {
     whole *self = lua_touserdata(L, 1);
@@ -209,6 +210,7 @@ static int whole_gc(lua_State *L)
 
     texts_release(lua_touserdata(L, lua_upvalueindex(2)), self);
     visits_release(lua_touserdata(L, lua_upvalueindex(3)), self);
+    large_release(L, lua_touserdata(L, lua_upvalueindex(4)), self);
     self->object = NULL;
     account_release(lua_touserdata(L, lua_upvalueindex(1)), self);
     if (object != NULL && self->view.at.value != NULL) {
@@ -315,7 +317,8 @@ void bind_view(lua_State *L)
     push_account(L);
     push_open_texts(L);
     push_visits(L);
-    lua_pushcclosure(L, whole_gc, 3);
+    push_large(L);
+    lua_pushcclosure(L, whole_gc, 4);
     lua_setfield(L, -2, "__gc");
     lua_pop(L, 2);
 }

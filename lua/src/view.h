@@ -166,6 +166,22 @@ void visits_release(visits *self, const whole *owner);
 /* The element of the view at `number`, from 0; NOWHERE if it is no array. */
 place find_element(lua_State *L, view *self, size_t number);
 
+/* view_large.c */
+
+typedef struct large large;
+
+/* Pushes what is remembered of the large map that was read last, a userdata;
+ * the first call makes it. */
+large *push_large(lua_State *L);
+/* Forgets a map of a whole, in its __gc. */
+void large_release(lua_State *L, large *self, const whole *owner);
+/* True for an object of a tree with so many members that an index pays. */
+bool is_large(const kl_value *map);
+/* Its member whose name is at the index `name` (absolute), or NULL. `self` is a
+ * view of the same whole. */
+const kl_value *find_in_large(lua_State *L, const view *self,
+                              const kl_value *map, int name);
+
 /* view_index.c: single fields. Functions that scripts call often are made by
  * push_reader, and have these upvalues. */
 enum {

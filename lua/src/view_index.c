@@ -146,7 +146,11 @@ static place find_member(lua_State *L, view *self)
     }
     name = lua_tolstring(L, 2, &length);
     if (reads_tree(self)) {
-        return (place){kl_value_get_n(opened(L, self), name, length), NOWHERE};
+        const kl_value *value = opened(L, self);
+
+        return (place){is_large(value) ? find_in_large(L, self, value, 2)
+                                       : kl_value_get_n(value, name, length),
+                       NOWHERE};
     }
     return find_member_in_text(L, self, name, length);
 }
