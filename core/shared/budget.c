@@ -53,7 +53,8 @@ typedef struct sharing {
 
 static bool is_service(const char *name)
 {
-    return strcmp(name, KL__SERVICES_TABLE) == 0;
+    return strcmp(name, KL__SERVICES_TABLE) == 0 ||
+           strcmp(name, KL__SPECS_TABLE) == 0;
 }
 
 size_t kl__budget_group_length(const kl__change *entry)

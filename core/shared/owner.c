@@ -137,7 +137,8 @@ static kl__feed *open_feed(kl__owner *self, kl_error *err)
                             .keep_ms = self->keep_ms};
 
     if (self->has_old &&
-        kl__shared_renew(self->map, KL__SERVICES_TABLE, err) != KL_OK) {
+        (kl__shared_renew(self->map, KL__SERVICES_TABLE, err) != KL_OK ||
+         kl__shared_renew(self->map, KL__SPECS_TABLE, err) != KL_OK)) {
         return NULL;
     }
     self->has_old = false;
@@ -212,6 +213,9 @@ static kl_code put_feed(kl__owner *self, kl_error *err)
              kl__feed_changed(self->feed));
     if (code == KL_OK && !self->has_put_all && self->namespace_count > 0) {
         code = kl_shared_complete(self->map, KL__SERVICES_TABLE, err);
+        code = code == KL_OK
+                   ? kl_shared_complete(self->map, KL__SPECS_TABLE, err)
+                   : code;
     }
     self->has_put_all = self->has_put_all || code == KL_OK;
     return code;

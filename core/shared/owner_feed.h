@@ -71,4 +71,7 @@ int64_t kl__feed_next_change(const kl__feed *feed);
 /* The table of Services. */
 #define KL__SERVICES_TABLE "services"
 
+/* The table of what is not usual in the specs of Services, by their keys. */
+#define KL__SPECS_TABLE "specs"
+
 #endif

@@ -5,6 +5,7 @@
 #include "shared/owner_put.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "kubelua/log.h"
 #include "shared/owner_feed.h"
 #include "shared/writer.h"
@@ -148,11 +149,36 @@ static kl_code put_name(putting *self, const kl__route *route, size_t index,
     return judge_failure(self, &key, name, code, err);
 }
 
+static kl_code put_spec(putting *self, const kl__route *route, kl_error *err)
+{
+    kl_shared_key key;
+    kl_code code;
+    char *value;
+
+    if (!kl_shared_key_init(self->map, KL__SPECS_TABLE, route->service,
+                            strlen(route->service), &key)) {
+        return KL_OK;
+    }
+    if (route->spec == NULL) {
+        return kl_shared_remove(self->map, &key, err);
+    }
+    value = kl__strprintf("j%s", route->spec); /* as kube.lookup reads it */
+    if (value == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a spec");
+    }
+    code = kl_shared_put(self->map, &key, value, strlen(value), err);
+    kl__free(value);
+    return judge_failure(self, &key, route->service, code, err);
+}
+
 static kl_code put_route(void *context, const kl__route *route, kl_error *err)
 {
     kl__ranking *ranking = NULL;
     kl_code code = KL_OK;
 
+    if (route->is_spec) {
+        return put_spec(context, route, err);
+    }
     for (size_t i = 0; i < route->name_count && code == KL_OK; i++) {
         code = put_name(context, route, i, &ranking, err);
     }

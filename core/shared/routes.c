@@ -26,6 +26,7 @@ typedef struct kl__routed {
     bool is_named;     /* `names` are those of `service`, port by port */
     bool is_large;     /* it is in the list of large ones, if in one */
     bool is_too_large; /* it was at the last flush */
+    bool has_spec;     /* a spec was told */
 } kl__routed;
 
 struct kl__routes {
@@ -556,6 +557,27 @@ static kl_code tell_gone(kl__naming *naming, kl_error *err)
     return code;
 }
 
+/* Tells what is not usual in the spec, or that nothing is any more. */
+static kl_code tell_spec(const kl__naming *naming, kl_error *err)
+{
+    kl__routed *routed = naming->routed;
+    const char *spec = routed->service != NULL && !naming->is_too_large
+                           ? routed->service->spec
+                           : NULL;
+    kl_code code;
+
+    if (spec == NULL && !routed->has_spec) {
+        return KL_OK;
+    }
+    routed->has_spec = true; /* until it was told that there is none */
+    code = naming->fn(
+        naming->context,
+        &(kl__route){.service = routed->key, .is_spec = true, .spec = spec},
+        err);
+    routed->has_spec = code != KL_OK || spec != NULL;
+    return code;
+}
+
 /* Takes the new names. After a failure `fn` may have got some of the new names,
  * while old ones are not removed yet. So both are kept, and the next flush
  * removes those that are gone. */
@@ -610,6 +632,7 @@ static kl_code flush_routed(kl__naming *naming, kl_error *err)
         return kl_error_set(err, KL_ENOMEM, "out of memory for a route");
     }
     code = tell_ports(naming, err);
+    code = code == KL_OK ? tell_spec(naming, err) : code;
     if (code == KL_OK) {
         code = tell_gone(naming, err);
     }

@@ -59,6 +59,9 @@ enum {
  */
 typedef struct kl__route {
     const char *service; /* the Service's key, "web/shop" */
+    bool is_spec;        /* no route: `spec` has changed */
+    const char *spec;    /* the members of its spec that are not usual and that
+                            a proxy may honour, as JSON; NULL: none */
     const char *const *names;
     size_t name_count;
     const kl__endpoint *endpoints; /* sorted by host, then port */

@@ -47,6 +47,7 @@ typedef struct kl__route_service {
     bool is_external;                  /* type ExternalName: it has no slices */
     kl__text_at external_name;         /* 0: it is not served */
     const char *fault;                 /* why not; NULL: it is; static */
+    char *spec; /* what is not usual in it, as JSON; NULL: nothing */
     bool publish_not_ready; /* each endpoint counts as ready (KEP-1672) */
 } kl__route_service;
 

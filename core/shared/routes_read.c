@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "json/quote.h"
 #include "kubelua/shared.h"
 #include "shared/address.h"
 
@@ -408,6 +409,81 @@ static void read_external_name(const kl_value *spec, kl__buf *texts,
     }
 }
 
+/* Appends ,"NAME":"TEXT" unless the text is the usual one or absent. */
+static void add_unusual(kl__buf *json, const char *name, const char *text,
+                        const char *usual)
+{
+    if (text[0] != '\0' && strcmp(text, usual) != 0) {
+        kl__buf_printf(json, ",\"%s\":", name);
+        kl__quote(json, text, strlen(text));
+    }
+}
+
+/* Appends the ports that have an appProtocol, or are not TCP. */
+static void add_ports(kl__buf *json, const kl_value *ports)
+{
+    kl_value_iter iter = {0};
+    const kl_value *port;
+    const char *comma = ",\"ports\":[";
+
+    while (kl_value_type(ports) == KL_ARRAY &&
+           (port = kl_value_next(ports, &iter, NULL)) != NULL) {
+        const char *protocol = kl__member_text(port, "protocol");
+        const char *application = kl__member_text(port, "appProtocol");
+
+        if (application[0] == '\0' &&
+            (protocol[0] == '\0' || strcmp(protocol, "TCP") == 0)) {
+            continue;
+        }
+        kl__buf_printf(json, "%s{\"port\":%lld", comma,
+                       (long long)kl_value_integer(kl_value_get(port, "port")));
+        add_unusual(json, "name", kl__member_text(port, "name"), "");
+        add_unusual(json, "protocol", protocol, "TCP");
+        add_unusual(json, "appProtocol", application, "");
+        kl__buf_puts(json, "}");
+        comma = ",";
+    }
+    kl__buf_puts(json, comma[1] == '\0' ? "]" : "");
+}
+
+/* Reads what is not usual in a spec, and that a proxy may honour. False: out of
+ * memory. */
+static bool read_spec(kl__route_service *service, const kl_value *spec)
+{
+    static const char *const usual[][2] = {{"sessionAffinity", "None"},
+                                           {"internalTrafficPolicy", "Cluster"},
+                                           {"trafficDistribution", ""}};
+    int64_t timeout = kl_value_integer(kl_value_get(
+        kl_value_get(kl_value_get(spec, "sessionAffinityConfig"), "clientIP"),
+        "timeoutSeconds"));
+    kl__buf json = {0};
+    bool fits = true;
+
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+        add_unusual(&json, usual[i][0], kl__member_text(spec, usual[i][0]),
+                    usual[i][1]);
+    }
+    if (timeout > 0) {
+        kl__buf_printf(&json, ",\"sessionAffinityTimeout\":%lld",
+                       (long long)timeout);
+    }
+    if (service->publish_not_ready) {
+        kl__buf_puts(&json, ",\"publishNotReadyAddresses\":true");
+    }
+    add_ports(&json, kl_value_get(spec, "ports"));
+    if (json.length > 0) {
+        kl__buf_puts(&json, "}");
+        kl__buf_putc(&json, '\0');
+        service->spec = kl__buf_take(&json, NULL);
+        fits = service->spec != NULL;
+        if (fits) {
+            service->spec[0] = '{'; /* for the first comma */
+        }
+    }
+    kl__buf_deinit(&json);
+    return fits;
+}
+
 static bool read_service(kl__route_service *service, const kl_value *root,
                          const kl__route_policy *policy)
 {
@@ -425,7 +501,8 @@ static bool read_service(kl__route_service *service, const kl_value *root,
                                 &service->ports, &service->port_count) &&
            kl__weights_read(&service->weights,
                             kl__annotation(root, KL__WEIGHTS_ANNOTATION));
-    fits = take_texts(&texts, &service->texts) && fits && find_owners(service);
+    fits = take_texts(&texts, &service->texts) && fits &&
+           find_owners(service) && read_spec(service, spec);
     kl__buf_deinit(&texts);
     return fits;
 }
@@ -460,5 +537,6 @@ void kl__route_service_free(kl__route_service *service)
     kl__free(service->texts);
     kl__free(service->ports);
     kl__weights_deinit(&service->weights);
+    kl__free(service->spec);
     kl__free(service);
 }

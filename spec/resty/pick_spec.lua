@@ -233,6 +233,22 @@ describe("pick", function()
             tally(20, { exclude = "10.0.0.2" }))
     end)
 
+    it("has the spec of its Service, which picks do not honour", function()
+        endpoints("10.0.0.1")
+        local usual = { sessionAffinity = "None", internalTrafficPolicy = "Cluster",
+            publishNotReadyAddresses = false, protocol = "TCP" }
+        assert.same(usual, service:spec())
+        world.write({ "put", "specs", "web/shop", 'j{"sessionAffinity":"ClientIP",'
+            .. '"sessionAffinityTimeout":600,"internalTrafficPolicy":"Local","ports":[{"port":81,'
+            .. '"name":"http","appProtocol":"kubernetes.io/h2c"}]}' })
+        assert.same({ sessionAffinity = "ClientIP", sessionAffinityTimeout = 600,
+            internalTrafficPolicy = "Local", publishNotReadyAddresses = false, protocol = "TCP",
+            appProtocol = "kubernetes.io/h2c" }, service:spec())
+        world.write({ "remove", "specs", "web/shop" })
+        assert.same(usual, service:spec())
+        assert.same({ nil, "unknown" }, { kube.service("web/none:http"):spec() })
+    end)
+
     it("begins at another endpoint in each process", function()
         endpoints("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6")
         local script = string.format("package.path, package.cpath = %q, %q "

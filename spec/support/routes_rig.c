@@ -57,6 +57,10 @@ kl_code route_print(void *context, const kl__route *route, kl_error *err)
     kl__buf *out = context;
 
     (void)err;
+    if (route->is_spec) {
+        kl__buf_printf(out, "%s: %s\n", route->service,
+                       route->spec != NULL ? route->spec : "usual");
+    }
     for (size_t k = 0; k < route->name_count; k++) {
         kl__buf_printf(out,
                        route->is_gone ? "%s gone\n" : "%s =", route->names[k]);

@@ -4,6 +4,7 @@
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
 local options_of = require "kubelua.options"
+local tables = require "resty.kubelua.tables"
 
 local band = require("bit").band
 local byte = string.byte
@@ -52,6 +53,7 @@ local services = {}
 local FEW = 64 -- endpoints; copying a longer list at each change does not pay
 local CHECKS = 64 -- how many option tables of a service are checked
 local OK, EXCLUDED, TOO_SMALL = 0, 4, 5 -- kl_shared_result
+local SPECS = "specs" -- the table of the core's owner
 local BRACKET = 91 -- "["
 local READY, SERVING, TERMINATING, DNS, KEPT = 1, 2, 4, 8, 16
 
@@ -243,6 +245,47 @@ local function read_endpoints(self)
         list[i] = describe_endpoint(many[i - 1])
     end
     return list
+end
+
+---@class resty.kubelua.Spec what a Service says of how it is to be reached
+---@field sessionAffinity string "None" or "ClientIP"
+---@field sessionAffinityTimeout integer? seconds
+---@field internalTrafficPolicy string "Cluster" or "Local"
+---@field trafficDistribution string?
+---@field publishNotReadyAddresses boolean
+---@field protocol string of this port: "TCP", "UDP" or "SCTP"
+---@field appProtocol string? of this port
+
+-- The port that a name of a service means, in the list of those that are not usual.
+local function find_port(ports, name)
+    for _, port in ipairs(ports or {}) do
+        if not name or name == port.name or tonumber(name) == port.port then
+            return port
+        end
+    end
+    return {}
+end
+
+---What the Service says of how it is to be reached. docs/NGINX.md says what of it a pick honours. A
+---new table.
+---@return resty.kubelua.Spec? spec nil: the service is not in the map; see `why`
+---@return string? why "unknown" (there is no such service) or "not_synced"
+function Service:spec()
+    local result = library.kl_shared_pick(self.map.pointer, self.key, nil, found)
+    local why = ffi_string(library.kl_shared_result_name(result))
+    if result ~= OK and why ~= "empty" then
+        return nil, why
+    end
+    local said = tables.lookup(self.map, SPECS, self.name:match("^[^:]+")) or {}
+    local port = find_port(said.ports, self.name:match(":(.+)$"))
+    return {
+        sessionAffinity = said.sessionAffinity or "None",
+        sessionAffinityTimeout = said.sessionAffinityTimeout,
+        internalTrafficPolicy = said.internalTrafficPolicy or "Cluster",
+        trafficDistribution = said.trafficDistribution,
+        publishNotReadyAddresses = said.publishNotReadyAddresses or false,
+        protocol = port.protocol or "TCP", appProtocol = port.appProtocol,
+    }
 end
 
 ---All endpoints: first the ready ones, then others that serve, then the rest. The list is new; the

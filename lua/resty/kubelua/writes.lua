@@ -16,7 +16,8 @@ local dirty = {} -- the maps with puts that are not published, a set
 local problem = ffi.new("kl_error")
 
 -- Scripts do not write these tables.
-local OWN = { [readiness.SERVICES] = true, [readiness.TABLE] = true, [report.TABLE] = true }
+local OWN = { [readiness.SERVICES] = true, [readiness.TABLE] = true, [report.TABLE] = true,
+    specs = true }
 
 ---Raises if a script cannot have a table of that name.
 ---@param call string

@@ -85,7 +85,8 @@ static void conditions_are_read_as_their_documentation_says(void **state)
         {SLICE, IN("a", "3", AS("10.0.0.2", ENDING)),
          SHOP_IS("10.0.0.2:8080+ none")},
         {SERVICE, SHOP(ONE_PORT ",'publishNotReadyAddresses':true"),
-         SHOP_IS("10.0.0.2:8080~")},
+         SHOP_IS("10.0.0.2:8080~") "web/shop: "
+                                   "{\"publishNotReadyAddresses\":true}\n"},
         {SLICE, IN("a", "4", "{'addresses':[]},{}"), SHOP_IS("none")},
         {0},
     };

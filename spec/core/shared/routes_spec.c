@@ -67,7 +67,9 @@ static void a_number_of_two_protocols_means_the_tcp_port(void **state)
          SHOP("'ports':[{'name':'dns','port':53,'protocol':'UDP'},"
               "{'name':'dns-tcp','port':53}]"),
          "web/shop:dns = 10.0.0.1:53\nweb/shop:dns-tcp = 10.0.0.1:5353\n"
-         "web/shop:53 = 10.0.0.1:5353\n"},
+         "web/shop:53 = 10.0.0.1:5353\n"
+         "web/shop: {\"ports\":[{\"port\":53,\"name\":\"dns\",\"protocol\":"
+         "\"UDP\"}]}\n"},
         {0},
     };
 
@@ -244,6 +246,41 @@ static void members_of_a_wrong_type_are_absent(void **state)
     route_rows_run(rows);
 }
 
+static void what_is_unusual_in_a_spec_is_told(void **state)
+{
+    static const route_row rows[] = {
+        {SERVICE,
+         SHOP("'sessionAffinity':'None','clusterIP':'None',"
+              "'internalTrafficPolicy':'Cluster'"),
+         "web/shop = none\n"},
+        {SERVICE,
+         SHOP("'sessionAffinity':'ClientIP','sessionAffinityConfig':{"
+              "'clientIP':{'timeoutSeconds':600}},'internalTrafficPolicy':"
+              "'Local','ports':[{'name':'a','port':80},{'name':'g','port':81,"
+              "'appProtocol':'kubernetes.io/h2c'},{'port':53,'protocol':"
+              "'UDP'}]"),
+         "web/shop:a = none\nweb/shop:80 = none\nweb/shop:g = none\n"
+         "web/shop:81 = none\nweb/shop:53 = none\n"
+         "web/shop: {\"sessionAffinity\":\"ClientIP\","
+         "\"internalTrafficPolicy\":\"Local\",\"sessionAffinityTimeout\":"
+         "600,\"ports\":[{\"port\":81,\"name\":\"g\",\"appProtocol\":"
+         "\"kubernetes.io/h2c\"},{\"port\":53,\"protocol\":\"UDP\"}]}\n"
+         "web/shop gone\n"},
+        {SERVICE, SHOP("'clusterIP':'None'"),
+         "web/shop = none\nweb/shop: usual\nweb/shop:a gone\n"
+         "web/shop:80 gone\nweb/shop:g gone\nweb/shop:81 gone\n"
+         "web/shop:53 gone\n"},
+        {SERVICE, SHOP("'publishNotReadyAddresses':true"),
+         "web/shop = none\n"
+         "web/shop: {\"publishNotReadyAddresses\":true}\n"},
+        {NO_SERVICE, "web/shop", "web/shop: usual\nweb/shop gone\n"},
+        {0},
+    };
+
+    (void)state;
+    route_rows_run(rows);
+}
+
 typedef struct stopper {
     kl__buf *told;
     int left;
@@ -306,6 +343,7 @@ int main(void)
         cmocka_unit_test(a_headless_service_without_ports_has_its_name_alone),
         cmocka_unit_test(a_slice_that_changes_its_service_leaves_the_former),
         cmocka_unit_test(members_of_a_wrong_type_are_absent),
+        cmocka_unit_test(what_is_unusual_in_a_spec_is_told),
         cmocka_unit_test(a_flush_that_stops_forgets_no_name),
     };
 
