@@ -84,6 +84,16 @@ local kubelua = {
 
 registrations.defaults = kubelua -- it holds the backlog, which scripts may set
 
+---Tells that a host runs other things on this thread: outside of tasks, every call that would block
+---raises from now on. kubelua.host(false) takes it back.
+---@param yes boolean
+function kubelua.host(yes)
+    if type(yes) ~= "boolean" then
+        misuse("kubelua.host: true or false")
+    end
+    scheduler.is_hosted = yes
+end
+
 ---Unix time in seconds, with a fraction: the machine's, or that of a simulated cluster whose clock
 ---a test moves.
 ---@return number

@@ -26,6 +26,7 @@ end
 function loop.step(seconds)
     refuse_nesting("kubelua.step")
     if seconds and seconds ~= 0 then
+        scheduler.refuse_host("kubelua.step with a time")
         nginx.refuse_wait("kubelua.step with a time")
     end
     return scheduler.round(loop.deadline_of(seconds, "kubelua.step") or core.now())
@@ -78,6 +79,7 @@ end
 ---@field seconds? number default: for ever
 ---@field grace? number seconds that runs of controllers have after SIGINT or SIGTERM, before they
 ---are cancelled (25)
+
 local RUN = { seconds = "number", grace = "number" }
 
 -- The seconds, and the grace.
@@ -105,6 +107,7 @@ function loop.run(given)
     if leave then -- a script under test: the test dispatches
         return leave()
     end
+    scheduler.refuse_host("kubelua.run")
     local deadline = math.min(loop.deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
     local is_told, problem = deadline < math.huge, nil
     local signal = run_rounds(deadline, function()

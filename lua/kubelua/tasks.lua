@@ -19,6 +19,7 @@ local tasks = {
     ready = ready,
     running = false, -- true inside a round
     failures = 0, -- errors of spawned functions
+    is_hosted = false, -- kubelua.host(true): nothing may block outside of tasks
     -- The coroutines in which the main part of a script under test runs, as outside of tasks, each
     -- with the function that leaves it: kubelua.run then returns to the test.
     mains = setmetatable({}, { __mode = "k" }),
@@ -155,6 +156,23 @@ function Task:cancel()
     end
 end
 
+local ADVICE = "call it inside kubelua.spawn(function() ... end), and let the host call "
+    .. "kubelua.step(0) whenever kubelua.fd() is readable"
+
+---Raises outside of tasks if the call would block a host: in a coroutine that is not the main one
+---(its host runs others meanwhile), or anywhere once kubelua.host(true) was called.
+---@param name string of the call, for the message
+function tasks.refuse_host(name)
+    local co, is_main = coroutine.running() -- LuaJIT: nil in the main coroutine
+    if nginx.is_inside then
+        return -- it has guards of its own
+    elseif tasks.is_hosted then
+        misuse("%s would block the host (kubelua.host); %s", name, ADVICE)
+    elseif co and not is_main and not tasks.mains[co] then
+        misuse("%s inside a coroutine of your own would block every other one; %s", name, ADVICE)
+    end
+end
+
 ---Returns the task that runs; nil outside of tasks. Every call that may wait begins with this. It
 ---raises where waiting is impossible: inside a coroutine that a handler made (the loop would run
 ---inside of itself), inside a function that C called (it cannot yield), and outside of tasks where
@@ -175,6 +193,7 @@ function tasks.current(name)
         misuse(name .. " inside a function that the loop itself calls, which cannot wait; use "
             .. "kubelua.spawn")
     elseif not current then
+        tasks.refuse_host(name)
         nginx.refuse_wait(name)
     end
     return current

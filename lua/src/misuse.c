@@ -39,8 +39,7 @@ static int push_script_line(lua_State *L)
     lua_Debug frame;
 
     for (int level = 0; lua_getstack(L, level, &frame); level++) {
-        lua_getinfo(L, "Sl", &frame);
-        if (frame.currentline > 0 && !is_own(L, frame.source)) {
+        if (lua_getinfo(L, "Sl", &frame) != 0 && frame.currentline > 0 && !is_own(L, frame.source)) {
             lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
             return level;
         }

@@ -389,12 +389,14 @@ static int activity_new(lua_State *L)
 /* core.where(f): where a function is defined, "shop.lua:12" */
 static int push_definition_place(lua_State *L)
 {
-    lua_Debug info;
+    lua_Debug info = {0};
 
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_pushvalue(L, 1);
-    lua_getinfo(L, ">S", &info);
-    if (*info.what == 'C') {
+    /* Tarantool 2.6 answers 0, and fills nothing. */
+    if (lua_getinfo(L, ">S", &info) == 0 || info.what == NULL) {
+        lua_pushliteral(L, "?");
+    } else if (*info.what == 'C') {
         lua_pushliteral(L, "[C]");
     } else {
         lua_pushfstring(L, "%s:%d", info.short_src, info.linedefined);
