@@ -41,6 +41,7 @@ end
 ---@field proxy_url? string an HTTP(S) or SOCKS5 proxy
 ---@field namespace? string what client:namespace() returns
 ---@field sim? kubelua.Sim a simulated cluster
+
 local TYPES = {
     kubeconfig = "string", context = "string", server = "string", token = "string",
     token_file = "string", ca_file = "string", ca_data = "string", insecure = "boolean",

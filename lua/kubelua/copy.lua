@@ -6,6 +6,7 @@ local options = require "kubelua.options"
 ---@class kubelua.TableOptions
 ---@field nulls? boolean false: members and elements that are null are left out; default: they are
 ---kubelua.null
+
 local TYPES = { nulls = "boolean" }
 
 local ARRAY = getmetatable(core.array({}))

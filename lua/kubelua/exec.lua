@@ -15,6 +15,7 @@ local sources = require "kubelua.sources"
 ---SIGKILL
 ---@field env? table<string, string|false> added to this process's environment; false removes one
 ---@field cwd? string the folder in which it runs
+
 local TYPES = { stdin = "string", timeout = "number", grace = "number", env = "table",
     cwd = "string" }
 

@@ -22,6 +22,7 @@ local urls = require "kubelua.url"
 ---@field cert_file? string a client certificate
 ---@field key_file? string the key of the client certificate
 ---@field proxy_url? string default: that of HTTPS_PROXY, HTTP_PROXY and NO_PROXY
+
 local TYPES = {
     method = "string", headers = "table", query = "table", body = "string|table|userdata",
     timeout = "number", ca_file = "string", ca_data = "string", insecure = "boolean",

@@ -24,6 +24,7 @@ local options = require "kubelua.options"
 ---@field compress? boolean keep objects compressed while nothing reads them; default: true
 ---@field page_size? integer objects in a page of a list that is not streamed; default: 500
 ---@field idle_timeout? number seconds without a message, then the watch is reopened; below 0: never
+
 local TYPES = {
     namespace = "string|table", labels = "string", fields = "string", indexes = "table",
     resync = "number", managed_fields = "boolean", metadata = "boolean",

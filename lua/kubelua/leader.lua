@@ -17,6 +17,7 @@ local scheduler = require "kubelua.scheduler"
 ---@field lease? number seconds without a renewal after which others take the Lease; default: 15
 ---@field renew? number seconds without a renewal after which this process stops; default: 10
 ---@field retry? number seconds between renewals, and between attempts; default: 2
+
 local TYPES = { name = "string", namespace = "string", identity = "string", lease = "number",
     renew = "number", retry = "number" }
 

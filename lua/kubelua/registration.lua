@@ -34,6 +34,7 @@ end
 ---@field coalesce? boolean false: no changes are merged; a slow handler then holds the watch back
 ---@field backlog? integer how many events may wait before changes are merged
 ---@field name? string used in messages; default: the resource
+
 local TYPES = {
     add = "function", update = "function", delete = "function", synced = "function",
     error = "function", resync = "number", coalesce = "boolean", backlog = "number",

@@ -15,6 +15,7 @@ local scheduler = require "kubelua.scheduler"
 ---@field headers? table<string, string>
 ---@field body? string|table|kubelua.Object a table or a view is sent as JSON
 ---@field timeout? number seconds of the whole call, retries included; default: 30
+
 local TYPES = {
     method = "string", path = "string", query = "table", headers = "table",
     body = "string|table|userdata", timeout = "number",

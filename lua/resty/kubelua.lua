@@ -35,6 +35,7 @@ core.own_source((debug.getinfo(1, "S").source:gsub("%.lua$", "")))
 ---@field path? string a file for the map, if the processes are not forked from one another
 ---@field zone? string the zone of this nginx, for picks that name no zone
 ---@field node? string the node of this nginx, for picks that name no node
+
 local INIT_TYPES = { connect = "table", services = "table|boolean", tables = "table",
     empty = "string", keep = "number", external_names = "boolean",
     size = "number", name = "string", path = "string", zone = "string", node = "string" }
@@ -44,10 +45,12 @@ local KEEP, KEEP_MOST = 30, 86400 -- seconds
 ---@class resty.kubelua.ServicesOptions
 ---@field namespace? string|string[] the namespaces of the Services; default: "*", all
 ---@field labels? string a label selector: only Services that match are there; default: all
+
 local SERVICES_TYPES = { namespace = "string|table", labels = "string" }
 
 ---@class resty.kubelua.InitWorkerOptions
 ---@field wait? number seconds to wait at most until the cluster is known; default 0
+
 local INIT_WORKER_TYPES = { wait = "number" }
 
 ---What kube.init returns: these calls for the cluster of that kube.init. The module itself is the

@@ -39,7 +39,8 @@ static int push_script_line(lua_State *L)
     lua_Debug frame;
 
     for (int level = 0; lua_getstack(L, level, &frame); level++) {
-        if (lua_getinfo(L, "Sl", &frame) != 0 && frame.currentline > 0 && !is_own(L, frame.source)) {
+        if (lua_getinfo(L, "Sl", &frame) != 0 && frame.currentline > 0 &&
+            !is_own(L, frame.source)) {
             lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
             return level;
         }

@@ -79,7 +79,8 @@ describe("a host that hides its LuaJIT", function()
         if not has_jit then
             return pending("of LuaJIT")
         end
-        assert.matches("works\nstatus 0", process_of("_G.jit = nil\nrequire 'kubelua'\nprint('works')"))
+        assert.matches("works\nstatus 0",
+            process_of("_G.jit = nil\nrequire 'kubelua'\nprint('works')"))
     end)
 
     it("is told what to use, without a command line", function()

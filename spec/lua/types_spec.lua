@@ -66,6 +66,33 @@ describe("the types for editors", function()
             '"([%w_]+)"'), (class_of("lua/kubelua/informer.lua", "kubelua.Filter")))
     end)
 
+    -- A class belongs to the local that stands directly below it: a checker would take the fields
+    -- of that table for fields of the class.
+    it("keep a class of options apart from the table below it", function()
+        local pipe = io.popen("find lua -name '*.lua'")
+        local count = 0
+        for path in pipe:lines() do
+            for line, below in read(path):gmatch("(%-%-%-[^\n]*\n)(local [A-Z_]+ = {)") do
+                assert(line:find("@type", 1, true), path .. ": a blank line before " .. below)
+            end
+            count = count + 1
+        end
+        pipe:close()
+        assert.is_true(count > 50)
+    end)
+
+    it("have one type for kubelua.sim, with and without the simulator", function()
+        local text = read("lua/sim/kubelua/sim.lua")
+        local returned = 0
+        for name in text:gmatch("\n *return (%w+)\n") do
+            if name == "missing" or name == "sims" then
+                assert.matches("%-%-%-@%w+ kubelua.SimModule\n *local " .. name .. " = {", text)
+                returned = returned + 1
+            end
+        end
+        assert.equal(2, returned)
+    end)
+
     it("have every call on values", function()
         local text = read("lua/kubelua/values.lua")
         for name in pairs(require "kubelua.values") do

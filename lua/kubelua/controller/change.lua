@@ -9,6 +9,7 @@ local verbs = require "kubelua.verbs"
 
 ---@class kubelua.RunPatchOptions: kubelua.PatchOptions
 ---@field lock? boolean "conflict" if the object has changed since it was read
+
 local PATCH = { type = "string", subresource = "string", manager = "string", force = "boolean",
     dry_run = "boolean", timeout = "number", lock = "boolean" }
 
@@ -18,6 +19,7 @@ local PATCH = { type = "string", subresource = "string", manager = "string", for
 ---@field lock? boolean "conflict" if the object has changed since it was read
 ---@field dry_run? boolean the server checks it, and deletes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local DELETE = { propagation = "string", grace = "number", lock = "boolean", dry_run = "boolean",
     timeout = "number" }
 

@@ -14,6 +14,7 @@ local verbs = require "kubelua.verbs"
 ---@field manager? string default: the controller's name
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of each request; default: 30
+
 local STATUS = { manager = "string", dry_run = "boolean", timeout = "number" }
 
 -- How often a write is tried while others write the object at the same time.

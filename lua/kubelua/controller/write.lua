@@ -23,11 +23,13 @@ local verbs = require "kubelua.verbs"
 ---@field manager? string default: the controller's name
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local CREATE = { owner = "boolean", adopt = "boolean", manager = "string", dry_run = "boolean",
     timeout = "number" }
 
 ---@class kubelua.RunApplyOptions: kubelua.RunCreateOptions
 ---@field force? boolean take fields that others own; default: true
+
 local APPLY = { owner = "boolean", adopt = "boolean", manager = "string", dry_run = "boolean",
     timeout = "number", force = "boolean" }
 

@@ -16,6 +16,7 @@ local deleting = {}
 ---@field resource_version? string only at this version
 ---@field dry_run? boolean the server checks it, and deletes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local DELETE = { propagation = "string", grace = "number", uid = "string",
     resource_version = "string", dry_run = "boolean", timeout = "number" }
 
@@ -68,6 +69,7 @@ end
 ---@field grace? integer seconds; 0: at once
 ---@field dry_run? boolean the server checks it, and deletes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local DELETE_ALL = { namespace = "string", labels = "string", fields = "string",
     propagation = "string", grace = "number", dry_run = "boolean", timeout = "number" }
 
@@ -142,6 +144,7 @@ end
 ---@field uid? string only the pod with this UID
 ---@field dry_run? boolean the server checks it, and evicts nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local EVICT = { grace = "number", uid = "string", dry_run = "boolean", timeout = "number" }
 
 ---Sent once only: a 429 (a PodDisruptionBudget does not allow it now) is the answer, and not

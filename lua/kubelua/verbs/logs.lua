@@ -18,6 +18,7 @@ local logs = {}
 ---@field previous? boolean of the container before its last restart
 ---@field timestamps? boolean begin each line with its time
 ---@field timeout? number seconds until the log begins; default: 30
+
 local LOGS = { container = "string", follow = "boolean", tail = "number", since = "number",
     previous = "boolean", timestamps = "boolean", timeout = "number" }
 

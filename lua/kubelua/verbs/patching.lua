@@ -16,6 +16,7 @@ local patching = {}
 ---@field force? boolean in an apply: take fields that others own
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local PATCH = { type = "string", subresource = "string", manager = "string", force = "boolean",
     dry_run = "boolean", timeout = "number" }
 
@@ -29,6 +30,7 @@ local PATCH_TYPES = {
 ---@class kubelua.ScaleOptions
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local SCALE = { dry_run = "boolean", timeout = "number" }
 
 -- Reads a patch: a table, a view, or a text of JSON or YAML. A patch replaces whole lists, so a

@@ -11,6 +11,7 @@ local reading = {}
 ---@field subresource? string "status", "scale"
 ---@field managed_fields? boolean keep metadata.managedFields; default: false
 ---@field timeout? number seconds of the whole call; default: 30
+
 local GET = { subresource = "string", managed_fields = "boolean", timeout = "number" }
 
 ---@class kubelua.ListOptions
@@ -19,6 +20,7 @@ local GET = { subresource = "string", managed_fields = "boolean", timeout = "num
 ---@field fields? string a selector, as kubectl's --field-selector
 ---@field page_size? integer objects in one page; default: 500
 ---@field timeout? number seconds of the whole call, with all pages; default: 30
+
 local LIST = { namespace = "string", labels = "string", fields = "string", page_size = "number",
     timeout = "number" }
 

@@ -14,6 +14,7 @@ local writing = {}
 ---@field manager? string the field manager; default: "kubelua"
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local CREATE = { manager = "string", dry_run = "boolean", timeout = "number" }
 
 ---@class kubelua.UpdateOptions
@@ -21,6 +22,7 @@ local CREATE = { manager = "string", dry_run = "boolean", timeout = "number" }
 ---@field manager? string the field manager; default: "kubelua"
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local UPDATE = { subresource = "string", manager = "string", dry_run = "boolean",
     timeout = "number" }
 
@@ -30,6 +32,7 @@ local UPDATE = { subresource = "string", manager = "string", dry_run = "boolean"
 ---@field subresource? string "status"
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
+
 local APPLY = { manager = "string", force = "boolean", subresource = "string",
     dry_run = "boolean", timeout = "number" }
 

@@ -15,6 +15,7 @@ local ffi_string = ffi.string
 ---@field exclude? string|string[] hosts, or "host:port", that have failed; any number
 ---@field zone? string prefer endpoints for this zone; default: that of kube.init
 ---@field node? string prefer endpoints for this node, then for the zone; default: that of kube.init
+
 local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "string",
     node = "string" }
 

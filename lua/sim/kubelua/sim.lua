@@ -10,9 +10,11 @@ if not has_simcore then
         why = "KubeLua was built without the simulated API server: install libmicrohttpd and "
             .. "GnuTLS, and build with -DKUBELUA_SIM=ON"
     end
-    return { new = function()
+    ---@type kubelua.SimModule
+    local missing = { new = function()
         return nil, why, "io"
     end }
+    return missing
 end
 
 local core = require "kubelua.core"
@@ -114,6 +116,8 @@ end
 ---@field no_streaming_list boolean? refuse streaming lists, as before Kubernetes 1.27
 ---@field no_controllers boolean? only an API server, without garbage collection
 
+---What require "kubelua.sim" returns.
+---@class kubelua.SimModule
 local sims = {}
 
 ---Starts a cluster. It has the namespaces of a new cluster.

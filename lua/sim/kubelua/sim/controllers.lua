@@ -15,6 +15,7 @@ local controllers = {}
 ---@field job_seconds number? how long a pod runs that is not restarted; default: 2
 ---@field now (fun(): number)? Unix time, for timestamps
 ---@field clock (fun(): number)? a clock in seconds, to measure these times
+
 local DEFAULTS = { nodes = 2, start_seconds = 0.5, stop_seconds = 0.5, job_seconds = 2,
     now = os.time, clock = core.now }
 
