@@ -40,7 +40,7 @@ for file in "$@"; do
     esac
     # Every function has its landing pad. The linker marks the file only if the
     # C library's start files have the mark (that of Debian 12 has none).
-    [ "$(objdump -d "$file" | grep -c "$pad")" -ge 100 ] ||
+    [ "$(objdump -d "$file" | grep -c "$pad")" -ge 20 ] ||
         missing "functions have no $pad (CET, BTI)"
     if readelf -nW "$begin" 2>/dev/null | grep -q "$marks"; then
         echo "$notes" | grep -q "$marks" || missing "it is not marked $marks"
