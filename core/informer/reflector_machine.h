@@ -44,7 +44,8 @@ typedef struct kl__attempt {
     kl__outcome result;
     kl_error err;  /* why it failed */
     bool progress; /* it brought something new */
-    /* It began without a version: first come all objects, in no order. */
+    /* It began without a version, and all objects come first, as ADDED events
+     * in no order: so far, no other event has come. */
     bool is_unordered;
     bool gathers; /* the queue gathers: items come without a wait */
 } kl__attempt;

@@ -92,13 +92,16 @@ static bool is_backward(kl__reflector *self, const char *version)
 }
 
 /* Handles an event about an object. The version moves only after the event is
- * queued, and never to "". */
+ * queued, and never to "". In a watch from no version it moves only when all
+ * objects have come, which any event but ADDED shows: until then a change may
+ * be missing that is older than the events that have come. */
 static kl__outcome handle_event(kl__reflector *self, kl__attempt *now,
                                 kl__item *item, kl_error *err)
 {
     kl_code code;
 
-    if (!now->is_unordered && is_backward(self, item->version)) {
+    now->is_unordered = now->is_unordered && item->type == KL__ITEM_ADDED;
+    if (is_backward(self, item->version)) {
         kl_error_set(err, KL_EPARSE,
                      "resourceVersion went back from %s to %s within a watch",
                      self->version, item->version);
@@ -116,9 +119,7 @@ static kl__outcome handle_event(kl__reflector *self, kl__attempt *now,
             return KL__WATCH_BROKE;
         }
     }
-    if (item->version[0] != '\0' &&
-        !(now->is_unordered &&
-          kl__version_is_older(item->version, self->version))) {
+    if (item->version[0] != '\0' && !now->is_unordered) {
         advance_version(self, now, item->version);
     }
     return KL__WATCH_GOES_ON;
@@ -142,6 +143,7 @@ static kl__outcome handle_bookmark(kl__reflector *self, kl__attempt *now,
         return KL__WATCH_BROKE;
     }
     strcpy(self->listed, item->version);
+    now->is_unordered = false;
     advance_version(self, now, item->version);
     return KL__WATCH_GOES_ON;
 }

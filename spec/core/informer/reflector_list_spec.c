@@ -323,6 +323,16 @@ static void a_list_without_a_resource_version_is_watched_from_none(void **state)
            "[a@1 b@2]= +b@2 +a@1 ~a@3");
 }
 
+/* a was changed to a@8 between the list and the watch, and the watch ended
+ * before it told that. */
+static void a_watch_from_none_is_not_resumed_before_all_has_come(void **state)
+{
+    expect(state, "a@1 b@2 =; +b@9 $; a@8 b@9 =; +b@9 +a@8 ^10 $; ok",
+           "resolve; list limit=500; watch; list limit=500; watch; "
+           "watch rv=10",
+           "[a@1 b@2]= +b@9 [a@8 b@9]= +b@9 +a@8 ^10");
+}
+
 static void a_watch_from_no_version_that_ends_so_leads_to_a_list(void **state)
 {
     expect(state, "a@1 =; $; b@2 =; ok",
@@ -423,6 +433,7 @@ int main(void)
         WORLD_TEST(retry_after_is_honoured),
         WORLD_TEST(a_list_that_falls_silent_is_given_up),
         WORLD_TEST(a_list_without_a_resource_version_is_watched_from_none),
+        WORLD_TEST(a_watch_from_none_is_not_resumed_before_all_has_come),
         WORLD_TEST(a_watch_from_no_version_that_ends_so_leads_to_a_list),
         WORLD_TEST(a_repeated_continue_token_is_an_error),
         WORLD_TEST(an_object_that_comes_twice_counts_once),
