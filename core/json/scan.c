@@ -120,7 +120,10 @@ static kl_code check_bounds(kl__scan *scan, const kl__frame *frame)
     }
     if (frame->type == KL__FRAME_MORE) {
         held = scan->rest.length;
-        held += scan->is_keeping ? scan->bytes.length - scan->kept : 0;
+        if (scan->is_keeping) {
+            /* An event's object has its own bound: see note_failure. */
+            held += scan->bytes.length - scan->kept - scan->object.length;
+        }
     }
     if ((held > KL__MAX_FRAME || scan->failure == KL_ETOO_LARGE) &&
         frame->type == KL__FRAME_MORE && kl__scan_drop(scan)) {

@@ -183,12 +183,13 @@ bool kl__scan_drop(kl__scan *scan)
 static void note_failure(kl__scan *scan)
 {
     size_t from = object_begin(scan);
+    bool is_large = scan->at - from > KL__MAX_FRAME;
 
     if (scan->failure != KL_ETOO_LARGE) {
-        if (!scan->skip.is_too_deep) {
+        if (!is_large && !scan->skip.is_too_deep) {
             return;
         }
-        scan->failure = KL_EPARSE;
+        scan->failure = is_large ? KL_ETOO_LARGE : KL_EPARSE;
         scan->remains = (kl__remains){0};
     }
     kl__remains_feed(&scan->remains, scan->bytes.bytes + from, scan->at - from);

@@ -449,6 +449,43 @@ static void an_event_that_is_too_large_is_passed_by(void **state)
     kl__scan_free(scan);
 }
 
+static const char hundred_bytes[] =
+    "01234567890123456789012345678901234567890123456789"
+    "01234567890123456789012345678901234567890123456789";
+
+/* The bytes that make them too large may come together with their end. */
+static void a_large_end_that_comes_at_once_is_passed_by_too(void **state)
+{
+    kl__scan *scan = kl__scan_new(KL__SCAN_LIST);
+    kl__frame frame;
+
+    (void)state;
+    feed_text(scan, "{\"items\":[{");
+    feed_text(scan, identity);
+    feed_text(scan, ",\"a\":\"");
+    feed_many(scan, 'x', (size_t)KL__MAX_FRAME - 100);
+    feed_text(scan, hundred_bytes);
+    feed_text(scan, "\"},{}]}");
+    next_fails_for(scan, KL_ETOO_LARGE, "it takes more than 64 MB");
+    next_is_readable(scan);
+    next_is_readable(scan);
+    kl__scan_free(scan);
+
+    scan = kl__scan_new(KL__SCAN_WATCH);
+    feed_text(scan, "{\"type\":\"MODIFIED\",\"object\":{");
+    feed_text(scan, identity);
+    feed_text(scan, ",\"a\":\"");
+    feed_many(scan, 'x', (size_t)KL__MAX_FRAME - 100);
+    feed_text(scan, hundred_bytes);
+    feed_text(scan, "\"}");
+    assert_int_equal(kl__scan_next(scan, &frame, NULL), KL_OK);
+    assert_int_equal(frame.type, KL__FRAME_MORE);
+    feed_text(scan, "}{\"type\":\"ADDED\",\"object\":{}}");
+    next_fails_for(scan, KL_ETOO_LARGE, "it takes more than 64 MB");
+    next_is_readable(scan);
+    kl__scan_free(scan);
+}
+
 static void a_member_of_a_list_that_is_too_large_breaks_the_stream(void **state)
 {
     enum { CHUNK = 1024 * 1024 };
@@ -608,6 +645,7 @@ int main(void)
         cmocka_unit_test(a_member_of_a_list_that_is_too_deep_breaks_the_stream),
         cmocka_unit_test(an_item_that_is_too_large_is_passed_by),
         cmocka_unit_test(an_event_that_is_too_large_is_passed_by),
+        cmocka_unit_test(a_large_end_that_comes_at_once_is_passed_by_too),
         cmocka_unit_test(
             a_member_of_a_list_that_is_too_large_breaks_the_stream),
         cmocka_unit_test(an_excerpt_shows_the_begin_of_the_stream),
