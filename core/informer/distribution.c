@@ -318,7 +318,6 @@ static bool send_error_locked(kl__processor *processor, const kl_error *error)
 {
     bool is_wanted = false;
 
-    processor->error_due_ms = -1;
     for (kl_registration *each = first_locked(processor); each != NULL;
          each = next_locked(processor, each)) {
         if (!each->wants_errors) {

@@ -4,6 +4,7 @@
  */
 #include "informer/processor.h"
 
+#include "failing_alloc.h"
 #include "pods.h"
 #include "processor_rig.h"
 
@@ -145,6 +146,47 @@ static void errors_keep_their_place_among_the_events(void **state)
     rig_end(&rig);
 }
 
+static kl__unreadable *unreadable_pod(void)
+{
+    kl__remains remains = {.name = "b", .name_space = "web"};
+    kl_error why = reason(KL_EPARSE, "not JSON");
+    kl__unreadable *made = kl__unreadable_new(&remains, "Pod", &why);
+
+    assert_non_null(made);
+    return made;
+}
+
+/* The handler was to be told again of the object when there is memory. */
+static void an_error_does_not_hide_an_unreadable_object(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+    kl__delta delta = {.type = KL__DELTA_UNREADABLE};
+    kl__delta_batch batch = {.items = &delta, .count = 1, .capacity = 1};
+    kl_code code = KL_ENOMEM;
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    assert_string_equal(rig_pull(handler), "i+a@1 synced");
+    failing_alloc_install();
+    delta.unreadable = unreadable_pod();
+    for (long i = 1; code == KL_ENOMEM; i++) {
+        failing_alloc_fail_at(i, 1);
+        code = kl__processor_apply(rig.processor, &batch);
+    }
+    failing_alloc_fail_at(0, 0);
+    assert_int_equal(code, KL_OK);
+    assert_string_equal(rig_pull(handler), "");
+    break_off(&rig, KL_EUNAVAILABLE, "no answer");
+    kl__clock_advance(rig.clock, 60000);
+    assert_int_equal(kl__processor_resync(rig.processor), KL_OK);
+    assert_string_equal(rig_pull(handler),
+                        "error:no answer "
+                        "error:Pod web/b cannot be read: not JSON");
+    rig_end(&rig);
+    failing_alloc_uninstall();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +197,7 @@ int main(void)
         cmocka_unit_test(a_queued_error_is_not_delivered_early),
         cmocka_unit_test(an_error_without_a_handler_is_logged_once),
         cmocka_unit_test(errors_keep_their_place_among_the_events),
+        cmocka_unit_test(an_error_does_not_hide_an_unreadable_object),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
