@@ -149,6 +149,16 @@ describe("client:delete_all", function()
         assert.equal("db/b web/b", left())
     end)
 
+    it("deletes in a namespace of which no object can be read, too", function()
+        cluster:fail { resource = "configmaps", verb = "list", status = 200,
+            content_type = "application/json",
+            body = '{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},'
+                .. '"items":[{"metadata":{"name":"a","namespace":"web"},"data":{"k":"\\ud800"}},'
+                .. '{"metadata":{"name":"a","namespace":"db"}}]}' }
+        assert.equal(2, #client:delete_all("cm", { namespace = "*", labels = "app=old" }))
+        assert.equal("db/b web/b", left())
+    end)
+
     it("requires a namespace", function()
         local ok, message = pcall(client.delete_all, client, "cm", { labels = "app=old" })
         assert.is_false(ok)

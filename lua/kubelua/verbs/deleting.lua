@@ -85,17 +85,23 @@ end
 
 -- The namespaces that have objects to delete, sorted.
 local function list_namespaces(port, target, given)
-    local objects, message, code, retry_after = reading.list(port, target.asked, {
+    local objects, unreadable, code, retry_after = reading.list(port, target.asked, {
         labels = given.labels, fields = given.fields, timeout = given.timeout })
     if not objects then
-        return nil, message, code, retry_after
+        return nil, unreadable, code, retry_after
     end
     local namespaces, seen = {}, {}
-    for _, object in ipairs(objects) do
-        if not seen[object.namespace] then
-            seen[object.namespace] = true
-            namespaces[#namespaces + 1] = object.namespace
+    local function add_namespace(name)
+        if not seen[name] then
+            seen[name] = true
+            namespaces[#namespaces + 1] = name
         end
+    end
+    for _, object in ipairs(objects) do
+        add_namespace(object.namespace)
+    end
+    for _, each in ipairs(unreadable or {}) do
+        add_namespace(each.key:match "^[^/]*")
     end
     table.sort(namespaces)
     return namespaces
