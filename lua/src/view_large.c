@@ -1,24 +1,33 @@
 /*
  * view_large.c - finds members of large maps by name. A tree has no index of
  * names: a script that reads each key of a map of 50,000 keys would pass by a
- * billion of them. So the map that was read last has a Lua table of its values,
- * whose hashes have a seed of the interpreter. See view.h.
+ * billion of them. So the maps that were read last have a Lua table of their
+ * values each, whose hashes have a seed of the interpreter. There are several,
+ * as scripts compare maps: an update's old object with the new one. See view.h.
  */
 #include "view.h"
 
 enum {
     LARGE = 1000, /* a search in fewer members is about as short */
-    ASKED = 8     /* searches before an index pays */
+    ASKED = 8,    /* searches before an index pays */
+    KEPT = 4      /* maps */
 };
 
-struct large {
+typedef struct kept_map {
     const whole *owner;
     const kl_value *map; /* NULL: none */
     int asked;
-    bool is_indexed; /* the registry has its table, under `index_key` */
+    bool is_indexed;  /* the registry has its table, under its index_keys */
+    uint64_t read_at; /* in searches */
+} kept_map;
+
+struct large {
+    kept_map maps[KEPT];
+    uint64_t searches;
 };
 
-static const char index_key = 0;
+/* Their addresses are the keys of the tables. */
+static const char index_keys[KEPT] = {0};
 
 large *push_large(lua_State *L)
 {
@@ -27,23 +36,51 @@ large *push_large(lua_State *L)
     return push_kept(L, &address, sizeof(large));
 }
 
-static void forget_map(lua_State *L, large *self)
+static void push_index_key(lua_State *L, int i)
 {
-    *self = (large){.map = NULL};
-    lua_pushlightuserdata(L, (void *)(uintptr_t)&index_key);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&index_keys[i]);
+}
+
+static void forget_map(lua_State *L, large *self, int i)
+{
+    self->maps[i] = (kept_map){.map = NULL};
+    push_index_key(L, i);
     lua_pushnil(L);
     lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
 void large_release(lua_State *L, large *self, const whole *owner)
 {
-    if (self->map != NULL && self->owner == owner) {
-        forget_map(L, self);
+    for (int i = 0; i < KEPT; i++) {
+        if (self->maps[i].map != NULL && self->maps[i].owner == owner) {
+            forget_map(L, self, i);
+        }
     }
 }
 
+/* The slot of a map, which may take that of the map that was not read for the
+ * longest time. */
+static int keep_map(lua_State *L, large *self, const whole *owner,
+                    const kl_value *map)
+{
+    int oldest = 0;
+
+    for (int i = 0; i < KEPT; i++) {
+        if (self->maps[i].map == map) {
+            return i;
+        }
+        if (self->maps[i].read_at < self->maps[oldest].read_at) {
+            oldest = i;
+        }
+    }
+    forget_map(L, self, oldest);
+    self->maps[oldest].owner = owner;
+    self->maps[oldest].map = map;
+    return oldest;
+}
+
 /* Pushes a table of the map's values, as light userdata. If a name occurs
- * twice, the last member counts. */
+ * twice, the first member counts, as in a search. */
 static void push_index(lua_State *L, const kl_value *map)
 {
     kl_value_iter iter = {0};
@@ -55,9 +92,38 @@ static void push_index(lua_State *L, const kl_value *map)
         const char *name = kl_value_string(key, &length);
 
         lua_pushlstring(L, name, length);
-        lua_pushlightuserdata(L, (void *)(uintptr_t)value);
-        lua_rawset(L, -3);
+        lua_pushvalue(L, -1);
+        lua_rawget(L, -3);
+        /* index, name, known */
+        if (lua_isnil(L, -1)) {
+            lua_pop(L, 1);
+            lua_pushlightuserdata(L, (void *)(uintptr_t)value);
+            lua_rawset(L, -3);
+        } else {
+            lua_pop(L, 2);
+        }
     }
+}
+
+/* Pushes the table of a slot, which it makes if necessary. */
+static void open_index(lua_State *L, large *self, int slot)
+{
+    kept_map *at = &self->maps[slot];
+    const kl_value *map = at->map;
+
+    if (at->is_indexed) {
+        push_index_key(L, slot);
+        lua_rawget(L, LUA_REGISTRYINDEX);
+        return;
+    }
+    push_index(L, map);
+    if (at->map != map) {
+        return; /* a finalizer has read other maps meanwhile */
+    }
+    push_index_key(L, slot);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    at->is_indexed = true; /* last: lua_rawset may run out of memory */
 }
 
 bool is_large(const kl_value *map)
@@ -72,27 +138,15 @@ const kl_value *find_in_large(lua_State *L, const view *self,
     const kl_value *found;
     size_t length;
     const char *text = lua_tolstring(L, name, &length);
+    int slot = keep_map(L, kept, self->whole, map);
+    kept_map *at = &kept->maps[slot];
 
     lua_pop(L, 1);
-    if (kept->map != map) {
-        forget_map(L, kept);
-        kept->owner = self->whole;
-        kept->map = map;
-    }
-    if (!kept->is_indexed && ++kept->asked <= ASKED) {
+    at->read_at = ++kept->searches;
+    if (!at->is_indexed && ++at->asked <= ASKED) {
         return kl_value_get_n(map, text, length);
     }
-    lua_pushlightuserdata(L, (void *)(uintptr_t)&index_key);
-    if (kept->is_indexed) {
-        lua_rawget(L, LUA_REGISTRYINDEX);
-    } else {
-        push_index(L, map);
-        /* key, index: a finalizer may have read another map meanwhile */
-        kept->is_indexed = kept->map == map;
-        lua_pushvalue(L, -1);
-        lua_insert(L, -3);
-        lua_rawset(L, LUA_REGISTRYINDEX);
-    }
+    open_index(L, kept, slot);
     /* index */
     lua_pushvalue(L, name);
     lua_rawget(L, -2);

@@ -48,4 +48,27 @@ describe("a map of 50,000 keys", function()
         collectgarbage()
         read_all(b, 3000, "b")
     end)
+
+    it("is compared with another one", function()
+        local old, new = config_map(20000, "v").data, config_map(20000, "v").data
+        local began = os.clock()
+        for i = 1, 20000 do
+            local key = ("key-%05d"):format(i)
+            assert(old[key] == new[key])
+        end
+        assert.is_true(os.clock() - began < 1)
+    end)
+
+    it("has one value for a name that is there twice", function()
+        local members = {}
+        for i = 1, 2000 do
+            members[i] = ('"key-%d":%d'):format(i, i)
+        end
+        local data = assert(core.object('{"kind":"X","apiVersion":"v1","metadata":{"name":"a"},'
+            .. '"data":{"key-1":0,' .. table.concat(members, ",") .. "}}")).data
+        for _ = 1, 1000 do
+            assert.equal(0, data["key-1"])
+            assert.equal(2000, data["key-2000"])
+        end
+    end)
 end)
