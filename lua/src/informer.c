@@ -397,9 +397,9 @@ static void set_seconds(lua_State *L, const char *name, int64_t ms)
     lua_setfield(L, -2, name);
 }
 
-/* Sets the field `unreadable` of the table on top of the stack. */
-static void set_unreadable(lua_State *L, const kl_informer *informer,
-                           size_t count)
+/* Pushes the array of what cannot be read; its field `count` counts all. */
+static void push_unreadable_now(lua_State *L, const kl_informer *informer,
+                                size_t count)
 {
     kl_unreadable_list *list = push_unreadable_guard(L);
     kl_error err;
@@ -410,9 +410,7 @@ static void set_unreadable(lua_State *L, const kl_informer *informer,
     lua_createtable(L, (int)list->count, 1);
     push_unreadable(L, list);
     set_count(L, "count", count);
-    /* status, list, unreadable */
-    lua_setfield(L, -3, "unreadable");
-    lua_pop(L, 1);
+    lua_remove(L, -2); /* the guard, which frees the list */
 }
 
 /* informer:status(): a table of its state and counters; times are seconds. */
@@ -440,7 +438,8 @@ static int informer_status(lua_State *L)
     set_count(L, "failures", status.failures);
     set_count(L, "objects", status.objects);
     set_count(L, "queued", status.queued);
-    set_unreadable(L, informer, status.unreadable);
+    push_unreadable_now(L, informer, status.unreadable);
+    lua_setfield(L, -2, "unreadable");
     if (status.error.code != KL_OK) {
         lua_pushstring(L, status.error.message);
         lua_setfield(L, -2, "error");
