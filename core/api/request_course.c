@@ -164,17 +164,10 @@ static kl_code take_head(kl_request *request, kl_error *err)
  * over HTTP/2, a server that refuses a large body after some MB resets the
  * stream, and libcurl 7.88 loses the body of every fourth such answer.
  */
-static bool has_refusal(kl_request *request)
+static bool has_refusal(const kl_request *request)
 {
-    kl_error ignored;
-
-    if (request->has_result || request->streams) {
-        return false;
-    }
-    if (!request->has_head && take_head(request, &ignored) != KL_OK) {
-        return false;
-    }
-    return request->response.status >= 400;
+    return !request->has_result && !request->streams && request->has_head &&
+           request->response.status >= 400;
 }
 
 /* Repeats the request or completes it with the failure. */
