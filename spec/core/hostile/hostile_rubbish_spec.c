@@ -34,8 +34,6 @@ a_body_that_is_no_list_is_reported_once_and_empties_nothing(void **state)
         "\"resourceVersion\":\"20\"},\"items\":[null]}",
         "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{"
         "\"resourceVersion\":\"20\"},\"items\":[\"a\"]}",
-        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{},"
-        "\"items\":[]}",
         "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"
         "\"resourceVersion\":\"20\"},\"items\":[]}",
         "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[]}",

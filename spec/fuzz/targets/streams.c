@@ -33,6 +33,14 @@ static void log_item(outcome *out, const kl__item *item)
     kl__buf_printf(&out->log, "%d %s %s %d\n", (int)item->type, item->version,
                    item->continue_token != NULL ? item->continue_token : "-",
                    item->initial_events_end);
+    if (item->unreadable != NULL) {
+        FUZZ_EXPECT(item->object == NULL);
+        FUZZ_EXPECT(*kl__item_key(item) != '\0');
+        kl__buf_puts(&out->log, kl__item_key(item));
+        kl__buf_putc(&out->log, '\n');
+        out->items++;
+        return;
+    }
     if (item->object == NULL) {
         FUZZ_EXPECT(item->type == KL__ITEM_PAGE ||
                     item->type == KL__ITEM_BOOKMARK ||
