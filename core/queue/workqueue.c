@@ -337,6 +337,22 @@ kl_code kl_queue_wait(kl_queue *queue, int64_t timeout_ms)
     return code;
 }
 
+kl_code kl_queue_take(kl_queue *queue, kl_queue_item *item, int64_t timeout_ms)
+{
+    int64_t deadline_ms = kl__clock_after(queue->clock, timeout_ms);
+    kl_code code = kl_queue_wait(queue, timeout_ms);
+
+    while (code == KL_OK && !kl_queue_next(queue, item)) {
+        /* another worker was faster */
+        int64_t left_ms =
+            deadline_ms < 0 ? -1 : deadline_ms - kl__clock_now(queue->clock);
+
+        code =
+            kl_queue_wait(queue, deadline_ms >= 0 && left_ms < 0 ? 0 : left_ms);
+    }
+    return code;
+}
+
 static void enter_phase(kl_queue *queue, kl__keys_phase phase)
 {
     int64_t now_ms;

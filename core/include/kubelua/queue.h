@@ -17,8 +17,8 @@
  * - Memory grows with the number of keys, not of events. The queue copies keys.
  * - The queue has no thread. All calls but kl_queue_free are thread-safe. An
  *   event loop calls kl_queue_next until it returns false, then sleeps for
- *   kl_queue_due_in ms or until `wake` is called; a worker thread may block in
- *   kl_queue_wait instead.
+ *   kl_queue_due_in ms or until `wake` is called; a worker thread blocks in
+ *   kl_queue_take instead.
  * - In the child of a fork() calls fail with KL_EFORKED or do nothing.
  */
 #ifndef KUBELUA_QUEUE_H
@@ -122,6 +122,14 @@ typedef struct kl_queue_item {
  * order of their times. Does not block.
  */
 KL_API bool kl_queue_next(kl_queue *queue, kl_queue_item *item);
+
+/*
+ * The same for a worker thread: blocks until it has handed out a key (KL_OK),
+ * as kl_queue_wait and kl_queue_next in turn would. KL_ETIMEOUT, KL_ECLOSED and
+ * KL_EFORKED as kl_queue_wait: then no key was handed out.
+ */
+KL_API kl_code kl_queue_take(kl_queue *queue, kl_queue_item *item,
+                             int64_t timeout_ms);
 
 /* The result of a run. */
 typedef enum kl_queue_result {

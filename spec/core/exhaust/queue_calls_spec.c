@@ -104,6 +104,7 @@ static kl_code work(void *world_, kl_error *err)
         kl_queue_done(queue, item.key, KL_RESULT_PACED, -1, NULL);
     }
     assert_int_equal(kl_queue_wait(queue, 0), KL_ETIMEOUT);
+    assert_int_equal(kl_queue_take(queue, &item, 0), KL_ETIMEOUT);
     kl_queue_drain(queue);
     kl_queue_shut_down(queue);
     assert_true(kl_queue_is_finished(queue));
@@ -134,6 +135,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_queue_forget, work, begin_full),
     NEVER_ALLOCATES_AFTER(kl_queue_due_in, work, begin_full),
     NEVER_ALLOCATES_AFTER(kl_queue_wait, work, begin_full),
+    NEVER_ALLOCATES_AFTER(kl_queue_take, work, begin_full),
     NEVER_ALLOCATES_AFTER(kl_queue_drain, work, begin_full),
     NEVER_ALLOCATES_AFTER(kl_queue_shut_down, work, begin_full),
     NEVER_ALLOCATES_AFTER(kl_queue_is_finished, work, begin_full),

@@ -252,6 +252,54 @@ static void a_wait_ends_when_a_timer_is_due(void **state)
     kl_queue_free(self.queue);
 }
 
+/* Takes keys until the queue is shut down. */
+static void *take_until_the_end(void *arg)
+{
+    kl_queue *queue = arg;
+    kl_queue_item item;
+    size_t taken = 0;
+
+    while (kl_queue_take(queue, &item, -1) == KL_OK) {
+        assert_int_equal(
+            kl_queue_done(queue, item.key, KL_RESULT_DONE, -1, NULL), KL_OK);
+        taken++;
+    }
+    return (void *)taken;
+}
+
+/* Two workers block; each key wakes both, and one of them finds none. */
+static void a_take_blocks_until_it_has_a_key(void **state)
+{
+    enum { ADDED = 200 };
+    kl_queue *queue = kl_queue_new(NULL, NULL);
+    kl_queue_item item;
+    pthread_t workers[2];
+    size_t taken = 0;
+    void *each;
+
+    (void)state;
+    assert_int_equal(kl_queue_take(queue, &item, 0), KL_ETIMEOUT);
+    assert_int_equal(kl_queue_take(queue, &item, 2), KL_ETIMEOUT);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            pthread_create(&workers[i], NULL, take_until_the_end, queue), 0);
+    }
+    for (int i = 0; i < ADDED; i++) {
+        char key[16];
+
+        snprintf(key, sizeof(key), "web/k%d", i);
+        assert_int_equal(kl_queue_add(queue, key, KL_LANE_FRONT, NULL), KL_OK);
+    }
+    kl_queue_drain(queue);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(workers[i], &each), 0);
+        taken += (size_t)each;
+    }
+    assert_int_equal(taken, ADDED);
+    assert_int_equal(kl_queue_take(queue, &item, -1), KL_ECLOSED);
+    kl_queue_free(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_sleeping_loop_is_woken_for_each_key),
         cmocka_unit_test(a_wait_ends_at_a_key_an_advance_or_a_shutdown),
         cmocka_unit_test(a_wait_ends_when_a_timer_is_due),
+        cmocka_unit_test(a_take_blocks_until_it_has_a_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
