@@ -102,13 +102,25 @@ bool kl__thread_is_self(const kl__thread *thread);
 /* What the calling thread is used for. Kept in thread-local storage. */
 typedef enum kl__role {
     KL__ROLE_ANY,      /* the default: threads of the host, and all others */
-    KL__ROLE_HANDLER,  /* runs handlers; must not join a thread of this role */
+    KL__ROLE_CALLBACK, /* runs a callback of the user: a handler, or an index
+                          function */
     KL__ROLE_TRANSPORT /* moves the bytes of all streams of a client; must not
                           run a function of the user */
 } kl__role;
 
 void kl__thread_set_role(kl__role role);
 kl__role kl__thread_role(void);
+
+/*
+ * True if the caller is a callback of the user. Inside a callback nothing waits
+ * for another callback, or for a thread that runs callbacks: two of them that
+ * end each other would wait for ever. What has to be waited for is left to the
+ * last thread that has it.
+ */
+static inline bool kl__in_callback(void)
+{
+    return kl__thread_role() == KL__ROLE_CALLBACK;
+}
 
 /* The number of fork() calls between the first process and this one. A handle
  * keeps the number of the process that made it; another number means that this

@@ -186,6 +186,7 @@ static kl_code call_function(const kl__index *index, kl_object *object,
                              kl_index_sink *sink)
 {
     const kl_value *root;
+    kl__role former;
     kl_code code;
 
     if (index->table.by_namespace) { /* needs no tree */
@@ -196,7 +197,10 @@ static kl_code call_function(const kl__index *index, kl_object *object,
         sink->bytes.failed = true;
         return KL_ENOMEM;
     }
+    former = kl__thread_role();
+    kl__thread_set_role(KL__ROLE_CALLBACK);
     code = index->fn(index->context, object, root, sink);
+    kl__thread_set_role(former);
     kl_object_close(object);
     return code;
 }

@@ -131,7 +131,9 @@ kl_code kl__health_wake_synced(kl__health *health,
     kl_code code = KL_OK;
 
     kl__mutex_lock(&health->mutex);
-    if (health->has_synced || health->has_ended) {
+    if (waiters->is_cancelled) {
+        code = KL_ECLOSED;
+    } else if (health->has_synced || health->has_ended) {
         kl_event_queue_wake(queue);
     } else {
         code = kl__sync_wakers_add(&health->wakers, waiters, queue);
@@ -147,7 +149,7 @@ kl_code kl__health_wake_changed(kl__health *health,
     kl_code code = KL_ECLOSED;
 
     kl__mutex_lock(&health->mutex);
-    if (!health->has_ended) {
+    if (!health->has_ended && !waiters->is_cancelled) {
         code = kl__sync_wakers_add(&health->changes, waiters, queue);
         atomic_store_explicit(&health->is_watched, true, memory_order_relaxed);
     }

@@ -79,13 +79,14 @@ kl_code kl__health_wait_synced(kl__health *health, kl__sync_waiters *waiters,
 void kl__health_end_wait(kl__health *health, kl__sync_waiters *waiters);
 
 /* Wakes the queue once, when the informer has synced or ended. Cancelling the
- * waits of `waiters` removes the queue. KL_ENOMEM. */
+ * waits of `waiters` removes the queue. KL_ECLOSED: they were cancelled;
+ * KL_ENOMEM. */
 kl_code kl__health_wake_synced(kl__health *health,
                                const kl__sync_waiters *waiters,
                                kl_event_queue *queue);
 
 /* The same for the next change of the cache. KL_ECLOSED: the informer has
- * ended, nothing will change; KL_ENOMEM. */
+ * ended, nothing will change, or the waits were cancelled; KL_ENOMEM. */
 kl_code kl__health_wake_changed(kl__health *health,
                                 const kl__sync_waiters *waiters,
                                 kl_event_queue *queue);

@@ -11,6 +11,7 @@ void kl__listener_init(kl__listener *listener,
 {
     *listener = (kl__listener){.options = *options, .is_paused = true};
     kl__mutex_init(&listener->mutex, KL__RANK_LISTENER);
+    kl__cond_init(&listener->settled);
     kl__notes_init(&listener->notes);
     kl__list_init(&listener->spares);
 }
@@ -28,6 +29,7 @@ void kl__listener_deinit(kl__listener *listener)
 {
     kl__notes_deinit(&listener->notes);
     free_notes(&listener->spares);
+    kl__cond_deinit(&listener->settled);
     kl__mutex_deinit(&listener->mutex);
 }
 
@@ -133,6 +135,15 @@ static void wake_locked(kl__listener *listener)
     }
 }
 
+/* After the tracker has changed: wakes the threads that wait until it has
+ * synced. */
+static void tell_synced_locked(kl__listener *listener)
+{
+    if (kl__sync_tracker_has_synced(&listener->tracker)) {
+        kl__cond_broadcast(&listener->settled);
+    }
+}
+
 static kl_event make_event(const kl__change *change, bool initial)
 {
     kl_event event = {.object = kl_object_ref(change->object)};
@@ -167,6 +178,7 @@ static bool merge_locked(kl__listener *listener, kl_event *event)
     }
     if (unseen != NULL && unseen->event.initial) {
         kl__sync_tracker_finish(&listener->tracker);
+        tell_synced_locked(listener);
     }
     kl__note_free(unseen);
     listener->has_merged = true;
@@ -195,6 +207,7 @@ static void push_synced_locked(kl__listener *listener)
     kl__notes_append(&listener->notes, fill_note(&listener->spares, &event));
     listener->spare_count--;
     kl__sync_tracker_complete(&listener->tracker);
+    tell_synced_locked(listener);
 }
 
 bool kl__listener_push(kl__listener *listener, const kl__change_list *changes,
@@ -333,6 +346,7 @@ kl_code kl__listener_open(kl__listener *listener,
     }
     if (is_complete) {
         kl__sync_tracker_complete(&listener->tracker);
+        tell_synced_locked(listener);
     }
     kl__notes_prepend(&listener->notes, &node_list, count);
     listener->is_paused = false;
@@ -354,6 +368,7 @@ void kl__listener_close(kl__listener *listener)
     }
     listener->notes.count = 0;
     listener->notes.error = NULL;
+    kl__cond_broadcast(&listener->settled);
     kl__mutex_unlock(&listener->mutex);
     kl__notes_deinit(&dropped);
 }
@@ -386,6 +401,7 @@ void kl__listener_done(kl__listener *listener, kl_event *event)
     if (event->type == KL_EVENT_ADD && event->initial) {
         kl__mutex_lock(&listener->mutex);
         kl__sync_tracker_finish(&listener->tracker);
+        tell_synced_locked(listener);
         wake_locked(listener);
         kl__mutex_unlock(&listener->mutex);
     }
@@ -403,6 +419,27 @@ bool kl__listener_wait(kl__listener *listener, kl__cond *cond)
     is_open = !listener->is_closed;
     kl__mutex_unlock(&listener->mutex);
     return is_open;
+}
+
+kl_code kl__listener_wait_synced(kl__listener *listener, kl__clock *clock,
+                                 int64_t timeout_ms)
+{
+    int64_t deadline_ms = kl__clock_after(clock, timeout_ms);
+    kl_code code = KL_OK;
+
+    kl__mutex_lock(&listener->mutex);
+    while (!kl__sync_tracker_has_synced(&listener->tracker) && code == KL_OK) {
+        if (listener->is_closed) {
+            code = KL_ECLOSED;
+        } else if (deadline_ms >= 0 && kl__clock_now(clock) >= deadline_ms) {
+            code = KL_ETIMEOUT;
+        } else {
+            kl__clock_wait(clock, &listener->settled, &listener->mutex,
+                           deadline_ms);
+        }
+    }
+    kl__mutex_unlock(&listener->mutex);
+    return code;
 }
 
 bool kl__listener_is_full(kl__listener *listener)

@@ -6,6 +6,7 @@
 #ifndef KL_INFORMER_LISTENER_H
 #define KL_INFORMER_LISTENER_H
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "cache/indexer.h"
 #include "cache/sync_tracker.h"
@@ -33,6 +34,7 @@ typedef struct kl__listener {
 
     /* Guards the fields down to `spares`; rank LISTENER. */
     kl__mutex mutex;
+    kl__cond settled; /* has_synced, or closed */
     kl__notes notes;
     size_t reserved; /* keys that the last reserve made room for */
     kl__sync_tracker tracker;
@@ -97,6 +99,11 @@ void kl__listener_done(kl__listener *listener, kl_event *event);
 /* Blocks until an event waits: `cond` is signalled by `wake`, and by the thread
  * that closes the listener. False: closed. */
 bool kl__listener_wait(kl__listener *listener, kl__cond *cond);
+
+/* Blocks until the handler has synced: KL_OK; KL_ETIMEOUT, after `timeout_ms`
+ * of `clock` (< 0: no limit); KL_ECLOSED: the listener was closed before. */
+kl_code kl__listener_wait_synced(kl__listener *listener, kl__clock *clock,
+                                 int64_t timeout_ms);
 
 /* Any thread. Full: the number of notes that wait has reached the backlog. */
 bool kl__listener_is_full(kl__listener *listener);

@@ -138,12 +138,12 @@ static kl_code add_locked(kl__processor *processor,
 }
 
 /* True if the owner is being closed. Called with the mutex held. The closing
- * thread sets the flag before it calls remove_owned: so either the flag is set
- * here, or remove_owned finds the registration. */
+ * thread marks the owner before it calls remove_owned: so either the mark is
+ * seen here, or remove_owned finds the registration. */
 static bool owner_is_gone(const kl__subscriber *subscriber)
 {
-    return subscriber->owner_is_closed != NULL &&
-           atomic_load(subscriber->owner_is_closed);
+    return subscriber->owner_refuses != NULL &&
+           subscriber->owner_refuses(subscriber->owner);
 }
 
 /* Ends a registration that could not be added, unless another thread has taken
@@ -248,7 +248,8 @@ static void remove_owned(kl__processor *processor, const void *owner,
     unlock_both(processor);
 }
 
-void kl__processor_remove_owner(kl__processor *processor, void *owner)
+void kl__processor_remove_owner(kl__processor *processor, void *owner,
+                                kl__list *ended)
 {
     kl__list taken;
     kl__list *node;
@@ -261,7 +262,14 @@ void kl__processor_remove_owner(kl__processor *processor, void *owner)
         kl__registration_close(KL__CONTAINER(node, kl_registration, node));
     }
     while ((node = kl__list_shift(&taken)) != NULL) {
-        kl__registration_finish(KL__CONTAINER(node, kl_registration, node));
+        kl_registration *each = KL__CONTAINER(node, kl_registration, node);
+
+        kl__registration_finish(each);
+        if (ended != NULL) {
+            kl__list_append(ended, node);
+        } else {
+            kl__registration_unref(each);
+        }
     }
 }
 

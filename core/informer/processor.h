@@ -14,8 +14,6 @@
 #include "informer/health.h"
 #include "kubelua/handler.h"
 
-#include <stdatomic.h>
-
 typedef struct kl__processor kl__processor;
 
 /* `name`: the informer's, for logs; copied. The other arguments are borrowed
@@ -78,12 +76,12 @@ typedef struct kl__subscriber {
     kl_event_queue *queue;
     void *tag;
     void *owner;
-    /* May be NULL. Once it is true, add fails with KL_ECLOSED. */
-    const atomic_bool *owner_is_closed;
+    /* May be NULL. Once it returns true, add fails with KL_ECLOSED. */
+    bool (*owner_refuses)(const void *owner);
     /* Both may be NULL: called before the handler's thread starts, and after
      * its last callback. */
-    void (*ref_owner)(void *owner);
-    void (*unref_owner)(void *owner);
+    void (*use_owner)(void *owner);
+    void (*end_use)(void *owner);
     const kl_handler_options *options; /* may be NULL */
 } kl__subscriber;
 kl_registration *kl__processor_add(kl__processor *processor,
@@ -91,8 +89,10 @@ kl_registration *kl__processor_add(kl__processor *processor,
                                    kl_error *err);
 
 /* Removes every registration of `owner` (NULL: all), as kl_registration_remove
- * does. */
-void kl__processor_remove_owner(kl__processor *processor, void *owner);
+ * does, and appends them to `ended` with the user's reference to each. NULL: it
+ * drops that reference. */
+void kl__processor_remove_owner(kl__processor *processor, void *owner,
+                                kl__list *ended);
 
 /* Copies the objects that cannot be read now into `list`, sorted by key, at
  * most KL_UNREADABLE_MAX; see kl_informer_unreadable. KL_ENOMEM. Any thread. */

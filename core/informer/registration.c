@@ -9,11 +9,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-bool kl__on_handler_thread(void)
-{
-    return kl__thread_role() == KL__ROLE_HANDLER;
-}
-
 void kl__registration_unref(kl_registration *registration)
 {
     if (atomic_fetch_sub_explicit(&registration->references, 1,
@@ -124,11 +119,11 @@ static void *run_handler(void *arg)
 {
     kl_registration *registration = arg;
     const kl_handler *handler = &registration->handler;
-    void (*unref_owner)(void *owner) = registration->unref_owner;
+    void (*end_use)(void *owner) = registration->end_use;
     void *owner = registration->owner;
     kl_event event;
 
-    kl__thread_set_role(KL__ROLE_HANDLER);
+    kl__thread_set_role(KL__ROLE_CALLBACK);
     if (wait_for_launch(registration)) {
         while (
             kl__listener_wait(&registration->listener, &registration->cond)) {
@@ -142,8 +137,8 @@ static void *run_handler(void *arg)
         }
     }
     kl__registration_unref(registration);
-    if (unref_owner != NULL) {
-        unref_owner(owner);
+    if (end_use != NULL) {
+        end_use(owner);
     }
     return NULL;
 }
@@ -154,16 +149,16 @@ static kl_code start_thread(kl_registration *registration,
     kl_code code;
 
     kl__registration_ref(registration); /* the thread's */
-    if (subscriber->ref_owner != NULL) {
-        subscriber->ref_owner(subscriber->owner);
+    if (subscriber->use_owner != NULL) {
+        subscriber->use_owner(subscriber->owner);
     }
-    registration->unref_owner = subscriber->unref_owner;
+    registration->end_use = subscriber->end_use;
     code = kl__thread_start(&registration->thread, "kl-handler", run_handler,
                             registration, err);
     if (code != KL_OK) {
         atomic_fetch_sub(&registration->references, 1);
-        if (subscriber->unref_owner != NULL) {
-            subscriber->unref_owner(subscriber->owner);
+        if (subscriber->end_use != NULL) {
+            subscriber->end_use(subscriber->owner);
         }
     }
     return code;
@@ -304,12 +299,11 @@ void kl__registration_close(kl_registration *registration)
 
 void kl__registration_finish(kl_registration *registration)
 {
-    if (has_thread(registration) && kl__on_handler_thread()) {
+    if (has_thread(registration) && kl__in_callback()) {
         kl__thread_detach(&registration->thread);
     } else if (has_thread(registration)) {
         kl__thread_join(&registration->thread);
     }
-    kl__registration_unref(registration);
 }
 
 void kl_registration_remove(kl_registration *registration)
@@ -323,6 +317,7 @@ void kl_registration_remove(kl_registration *registration)
     }
     kl__registration_close(registration);
     kl__registration_finish(registration);
+    kl__registration_unref(registration);
 }
 
 kl_code kl_registration_check(const kl_registration *registration,
@@ -335,6 +330,35 @@ bool kl_registration_has_synced(const kl_registration *registration)
 {
     return kl__check_process(registration->made_in, NULL) == KL_OK &&
            kl__sync_tracker_has_synced(&registration->listener.tracker);
+}
+
+kl_code kl_registration_wait_synced(kl_registration *registration,
+                                    int64_t timeout_ms, kl_error *err)
+{
+    kl_code code = kl__check_process(registration->made_in, err);
+
+    if (code != KL_OK) {
+        return code;
+    }
+    if (has_thread(registration) && kl__in_callback() &&
+        kl__thread_is_self(&registration->thread)) {
+        return kl_error_set(err, KL_EINVAL,
+                            "a handler cannot wait until it has synced: it "
+                            "would wait for itself");
+    }
+    /* It may be removed while this thread waits. */
+    kl__registration_ref(registration);
+    code = kl__listener_wait_synced(&registration->listener,
+                                    registration->processor->clock, timeout_ms);
+    if (code == KL_ECLOSED) {
+        kl_error_set(err, code, "the handler %s was removed",
+                     registration->name);
+    } else if (code == KL_ETIMEOUT) {
+        kl_error_set(err, code, "the handler %s has not synced within %.1f s",
+                     registration->name, (double)timeout_ms / 1000);
+    }
+    kl__registration_unref(registration);
+    return code;
 }
 
 size_t kl_registration_backlog(const kl_registration *registration)

@@ -29,9 +29,9 @@ struct kl_registration {
     kl__processor *processor; /* a reference */
     char *name;               /* in logs */
     void *owner;
-    void (*unref_owner)(void *owner); /* may be NULL; the handler's thread calls
-                                         it at its end */
-    int64_t resync_ms;                /* 0: none */
+    void (*end_use)(void *owner); /* may be NULL; the handler's thread calls it
+                                     at its end */
+    int64_t resync_ms;            /* 0: none */
     bool wants_errors;
     /* One of the user, one of its thread, one of each event that was pulled and
      * is not done. The last unref frees. */
@@ -85,13 +85,9 @@ bool kl__registration_start(kl_registration *registration);
 void kl__registration_discard(kl_registration *registration);
 
 /* End a registration that was taken out, in two steps. Close drops its events
- * and wakes all threads that wait in it. Finish waits for its thread (not on a
- * handler's thread) and drops the user's reference. */
+ * and wakes all threads that wait in it. Finish waits for its thread (not
+ * inside a callback). Then the caller drops the user's reference. */
 void kl__registration_close(kl_registration *registration);
 void kl__registration_finish(kl_registration *registration);
-
-/* True if this thread runs handlers. Such a thread must not wait for another
- * handler's thread: two handlers that remove each other would wait for ever. */
-bool kl__on_handler_thread(void);
 
 #endif

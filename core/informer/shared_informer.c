@@ -12,6 +12,7 @@
 #include "informer/status.h"
 #include "kubelua/log.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -21,6 +22,13 @@ enum {
     RETRY_MS = 500,
     LONG_LIST = 1000 /* objects; a longer list leaves much memory behind */
 };
+
+/* How far the end is. */
+typedef enum ending {
+    ENDING_NOT,       /* the informer thread runs */
+    ENDING_THREADS,   /* both threads have done their work */
+    ENDING_ABANDONED, /* stopped inside a callback: the informer thread frees */
+} ending;
 
 struct kl__shared_informer {
     char *name;
@@ -36,13 +44,13 @@ struct kl__shared_informer {
     kl__thread informing;
     kl__health health;
 
-    /* Only the reflector's thread uses this: it was detached, and frees all at
-     * its end. */
-    bool reflector_frees;
+    atomic_int ending; /* an `ending`; exchanged once by the informer thread at
+                          its end, and once by a stop inside a callback: the
+                          second of the two frees all */
+
     /* Only the informer thread uses these. */
-    bool starves;        /* it waits for memory */
-    bool informer_frees; /* as reflector_frees, for this thread */
-    bool has_trimmed;    /* it has given memory back after a long list */
+    bool starves;     /* it waits for memory */
+    bool has_trimmed; /* it has given memory back after a long list */
 
     /* The informer thread sleeps on these while it waits for memory; they guard
      * no field. Rank REFLECTOR; never held with the reflector's mutex. */
@@ -238,17 +246,16 @@ static void *run_reflector(void *arg)
     kl__shared_informer *self = arg;
 
     kl__reflector_run(self->reflector);
-    if (self->reflector_frees) {
-        kl__thread_join(&self->informing);
-        destroy_informer(self);
-    }
     return NULL;
 }
 
 /*
  * The informer thread. It uses the queue, the processor, and, while it has the
  * queue's turn, the indexer. It ends when the queue is closed and empty, or at
- * once when it is stopped or its client is closed.
+ * once when it is stopped or its client is closed. The reflector's thread ends
+ * for the same reasons, and is joined here: so it has ended when `ending` says
+ * so. Acquire and release: the thread that frees sees what the other has
+ * written.
  */
 static void *run_informer(void *arg)
 {
@@ -258,8 +265,10 @@ static void *run_informer(void *arg)
     }
     kl__processor_close(self->processor);
     kl__health_end(&self->health);
-    if (self->informer_frees) {
-        kl__thread_join(&self->reflecting);
+    kl__thread_join(&self->reflecting);
+    if (atomic_exchange_explicit(&self->ending, ENDING_THREADS,
+                                 memory_order_acq_rel) == ENDING_ABANDONED) {
+        kl__thread_detach(&self->informing);
         destroy_informer(self);
     }
     return NULL;
@@ -337,15 +346,16 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
         goto fail;
     }
-    if (kl__thread_start(&self->informing, "kl-informer", run_informer, self,
+    atomic_init(&self->ending, ENDING_NOT);
+    /* First, as the informer thread joins it. */
+    if (kl__thread_start(&self->reflecting, "kl-reflector", run_reflector, self,
                          err) != KL_OK) {
         goto fail;
     }
-    if (kl__thread_start(&self->reflecting, "kl-reflector", run_reflector, self,
+    if (kl__thread_start(&self->informing, "kl-informer", run_informer, self,
                          err) != KL_OK) {
         kl__cancel_fire(&self->stop.token);
-        kl__delta_fifo_close(self->fifo);
-        kl__thread_join(&self->informing);
+        kl__thread_join(&self->reflecting);
         goto fail;
     }
     return self;
@@ -357,20 +367,12 @@ fail:
 
 void kl__shared_informer_stop(kl__shared_informer *self)
 {
-    if (kl__thread_is_self(&self->informing)) {
-        self->informer_frees = true;
-        kl__thread_detach(&self->informing);
-        kl__cancel_fire(&self->stop.token);
-        return;
-    }
-    if (kl__thread_is_self(&self->reflecting)) {
-        self->reflector_frees = true;
-        kl__thread_detach(&self->reflecting);
-        kl__cancel_fire(&self->stop.token);
-        return;
-    }
     kl__cancel_fire(&self->stop.token);
-    kl__thread_join(&self->reflecting);
+    if (kl__in_callback() &&
+        atomic_exchange_explicit(&self->ending, ENDING_ABANDONED,
+                                 memory_order_acq_rel) == ENDING_NOT) {
+        return; /* this may be one of the two threads */
+    }
     kl__thread_join(&self->informing);
     destroy_informer(self);
 }

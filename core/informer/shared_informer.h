@@ -15,11 +15,11 @@
  *        client of its own)
  *   So a client is freed after its last informer, and the factory with it.
  *
- * Stop, in the reverse order of start: fire the token; the reflector returns,
- * closes the queue, and is joined; the informer thread returns, closes the
- * processor, and is joined; then all is freed. If the last user is removed on
- * one of the two threads (inside an index function), that thread cannot join
- * itself: it does the rest at its end.
+ * Stop: fire the token; the reflector returns and closes the queue; the
+ * informer thread returns, closes the processor, joins the reflector's thread,
+ * and is joined; then all is freed. If the last user is removed inside a
+ * callback (a handler or an index function, perhaps on one of the two threads),
+ * that thread waits for nothing: the informer thread frees all at its end.
  *
  * The thread that has the turn of the delta_fifo is the indexer's only writer:
  * the informer thread, or, for the few objects that it queued before it waits
@@ -53,7 +53,7 @@ kl__shared_informer *
 kl__shared_informer_start(const kl__shared_options *options, kl_error *err);
 
 /* Stops and frees it after its last user. Takes at most 50 ms, plus the batch
- * that is being applied; see above for a call on its own thread. */
+ * that is being applied; see above for a call inside a callback. */
 void kl__shared_informer_stop(kl__shared_informer *shared);
 
 /* Borrowed. */

@@ -10,6 +10,7 @@ local EXEMPT = {
     kl__sim_clock_deadline = "computes a deadline",
     kl__clock_await_waiters = "of specs",
     kl__listener_wait = "a handler's thread; kl_registration_remove ends it",
+    kl__listener_wait_synced = "within kl_registration_wait_synced",
     kl__exec_run = "within kl__config_credentials",
     kl__discovery_fetch = "within kl__discovery_resolve",
     kl__http_source_correct = "within kl__list_watch_list and kl__list_watch_watch",

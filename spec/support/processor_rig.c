@@ -51,7 +51,7 @@ static void await_threads(void)
 void rig_end(processor_rig *rig)
 {
     kl__processor_close(rig->processor);
-    kl__processor_remove_owner(rig->processor, NULL);
+    kl__processor_remove_owner(rig->processor, NULL, NULL);
     kl__processor_free(rig->processor);
     kl__indexer_free(rig->indexer);
     kl__health_deinit(rig->health);

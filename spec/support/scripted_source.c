@@ -473,6 +473,9 @@ int scripted_source_timeout(scripted_source *self, int i)
 
 void scripted_source_free(scripted_source *self)
 {
+    if (self == NULL) {
+        return;
+    }
     kl__buf_deinit(&self->script);
     kl__buf_deinit(&self->requests);
     kl__free(self->renewed);

@@ -42,7 +42,13 @@
  *   room.
  * - Threads. Callbacks of one registration run one at a time, without a lock
  *   held. They may block, and may call this library: kl_registration_remove of
- *   their own registration and kl_informer_close too.
+ *   their own registration and kl_informer_close too. The first callback may
+ *   run before kl_informer_add_handler has returned.
+ * - Life. A registration lives until kl_registration_remove. No other call on
+ * it may run beside that or come after it, except kl_registration_wait_synced.
+ *   One that kl_informer_close has ended lives as long as its handle: a thread
+ *   that has a reference to the handle (kl_informer_ref) may make every call on
+ *   it beside the close and after it; nothing comes then.
  * - Fork. No callback runs in the child of a fork(), and no event is found
  *   there; calls fail with KL_EFORKED, return nothing or do nothing.
  * - Stop. After kl_registration_remove or kl_informer_close returns, no
@@ -99,9 +105,11 @@ typedef struct kl_handler_options {
 
 /*
  * Registers callbacks, and starts a thread that runs them. The caller owns the
- * registration: kl_registration_remove, or the close of `informer`, ends it.
+ * registration: kl_registration_remove, or the close of `informer`, ends it. If
+ * a callback closes `informer` before this call returns, the result is a
+ * registration that has ended (see Life).
  * NULL: KL_ENOMEM, KL_EIO (no thread), KL_ECLOSED; then drop_context is not
- * called. Thread-safe; may be called inside a handler.
+ * called. Thread-safe; may be called inside a callback.
  */
 KL_API kl_registration *
 kl_informer_add_handler(kl_informer *informer, const kl_handler *handler,
@@ -119,11 +127,11 @@ KL_API kl_registration *kl_informer_subscribe(kl_informer *informer,
 /*
  * Removes a registration and drops the events that wait. It waits for a
  * callback that is running, so that none runs or starts after it returns.
- * Inside any handler it does not wait, as two handlers that remove each other
+ * Inside any callback it does not wait, as two handlers that remove each other
  * would wait for ever: a callback that is running ends later, and drop_context
- * is called after it. NULL is fine. Thread-safe; but kl_informer_close removes
- * the registrations of its handle: from its start on, only a handler may remove
- * its own registration.
+ * is called after it. If kl_informer_close has removed the registration, this
+ * does nothing: its own handler may call it then, and a thread that has a
+ * reference to the handle. NULL is fine. Thread-safe.
  */
 KL_API void kl_registration_remove(kl_registration *registration);
 
@@ -135,6 +143,16 @@ KL_API kl_code kl_registration_check(const kl_registration *registration,
 /* True once the handler has returned from every initial add that is delivered
  * to it. Thread-safe. */
 KL_API bool kl_registration_has_synced(const kl_registration *registration);
+
+/*
+ * Blocks until has_synced: KL_OK; KL_ETIMEOUT after `timeout_ms` (< 0: no
+ * limit); KL_ECLOSED: the registration was removed, or its handle or client was
+ * closed, perhaps meanwhile (see Life). KL_EINVAL inside a callback of this
+ * registration, which would wait for itself; KL_EFORKED. The thread that pulls
+ * the events of a subscribed registration must not wait for them. Thread-safe.
+ */
+KL_API kl_code kl_registration_wait_synced(kl_registration *registration,
+                                           int64_t timeout_ms, kl_error *err);
 
 /* The number of events that wait. Thread-safe. */
 KL_API size_t kl_registration_backlog(const kl_registration *registration);
@@ -173,14 +191,15 @@ KL_API void kl_registration_done(kl_registration *registration,
 /* Makes the informer call kl_event_queue_wake(queue) once, when it has synced
  * or has ended. So a loop can wait for has_synced without blocking. The call
  * comes at once if the informer has synced or ended already, and never after
- * the handle is closed. KL_ENOMEM. Thread-safe. */
+ * the handle is closed. KL_ECLOSED: the handle was closed; KL_ENOMEM.
+ * Thread-safe. */
 KL_API kl_code kl_informer_wake_synced(kl_informer *informer,
                                        kl_event_queue *queue, kl_error *err);
 
 /* The same for the next change of the cache; a bookmark's new version counts as
  * a change. A loop that waits for something in the cache calls this, reads the
- * cache, then waits. KL_ECLOSED: the informer has ended, nothing will change;
- * KL_ENOMEM. Thread-safe. */
+ * cache, then waits. KL_ECLOSED: the informer has ended, nothing will change,
+ * or the handle was closed; KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_informer_wake_changed(kl_informer *informer,
                                         kl_event_queue *queue, kl_error *err);
 

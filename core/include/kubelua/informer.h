@@ -26,14 +26,24 @@
  *   reason.
  * - Silence. A watch without a byte for 90 s is closed and resumed: a dead
  *   connection cannot go unnoticed.
- * - Threads. All calls are thread-safe, and may be made inside a handler. No
- *   lock is held while a handler or an index function runs.
+ * - Threads. All calls are thread-safe, and may be made inside a callback (a
+ *   handler or an index function), at any moment, also while the call that
+ *   caused it has not returned. No lock is held while a callback runs. A
+ *   callback must not wait for itself: kl_informer_wait_synced inside an index
+ *   function of the same informer never ends by itself.
+ * - References. A thread that calls beside a kl_informer_close of another
+ *   thread has a reference of its own (kl_informer_ref). A call that had begun
+ *   before the close ends in good order also without one.
  * - Fork. The child of a fork() has no threads, so its copy of an informer
  *   cannot work: calls fail with KL_EFORKED or find nothing, and close does
  *   nothing. Objects that were read before stay readable.
  * - Stop. The last kl_informer_close stops the threads, in at most 50 ms plus
- *   the handlers that are running. kl_client_close ends the informer as well,
- *   but its cache stays readable until the handles are closed.
+ *   the callbacks that are running. From the start of a close on, calls on the
+ *   handle return KL_ECLOSED, those that are under way too. Calls without a
+ * code (kl_informer_get, kl_informer_count ...) read the cache until the last
+ *   handler of the handle has returned, and find nothing after that.
+ *   kl_client_close ends the informer as well, but its cache stays readable
+ *   until the handles are closed.
  */
 #ifndef KUBELUA_INFORMER_H
 #define KUBELUA_INFORMER_H
@@ -101,8 +111,8 @@ KL_API kl_code kl_informer_options_check(const kl_informer_options *options,
 /*
  * Opens a handle on the shared informer of these options. The first handle
  * starts that informer, and sets its page size, idle timeout, compression and
- * streaming. The caller owns the handle: kl_informer_close. NULL: KL_EINVAL (no
- * resource, a selector or path that does not parse, a path that cannot be
+ * streaming. The caller gets a reference: kl_informer_close. NULL: KL_EINVAL
+ * (no resource, a selector or path that does not parse, a path that cannot be
  * dropped, a wrong namespace, or a namespace for a built-in kind that has none;
  * for other kinds that is an error of the informer later), KL_ENOMEM, KL_EIO,
  * KL_ECLOSED. Thread-safe.
@@ -111,20 +121,35 @@ KL_API kl_informer *kl_informer_open(kl_client *client,
                                      const kl_informer_options *options,
                                      kl_error *err);
 
+/* Adds a reference; returns `informer`. A reference keeps the handle's memory,
+ * not its threads or its cache: a close ends these. Thread-safe. */
+KL_API kl_informer *kl_informer_ref(kl_informer *informer);
+
+/* Drops a reference. If it is the last one and the handle is open, closes it,
+ * as kl_informer_close does. NULL is fine. Thread-safe. */
+KL_API void kl_informer_unref(kl_informer *informer);
+
 /*
- * Closes the handle and removes the registrations that were made through it.
- * The last handle stops the threads and waits for them. Inside a handler it
- * does not wait: handlers that are running may read the cache until they
- * return, and the last one that returns stops the threads. Takes at most 50 ms
- * plus the handlers that are running. NULL is fine. Thread-safe.
+ * Closes the handle, removes the registrations that were made through it, and
+ * drops a reference of the caller, such as that of kl_informer_open. It waits
+ * for the handlers of the handle and for calls on it that are under way; the
+ * last handle on a shared informer then stops the threads and waits for them.
+ * Takes at most 50 ms plus the callbacks that are running. Inside a callback it
+ * does not wait: the last callback or call that returns does the rest.
+ *
+ * May be called beside every other call on the handle, also another close, if
+ * each thread has a reference: the first close ends the handle, a later one
+ * waits for its end. NULL is fine. Thread-safe.
  */
 KL_API void kl_informer_close(kl_informer *informer);
 
-/* KL_OK; KL_EFORKED with a message if this process is a child that was forked
- * after the informer was opened. Thread-safe. */
+/* KL_OK; KL_ECLOSED once a close has begun; KL_EFORKED with a message if this
+ * process is a child that was forked after the informer was opened.
+ * Thread-safe. */
 KL_API kl_code kl_informer_check(const kl_informer *informer, kl_error *err);
 
-/* True once the cache holds the first list; it stays true. Thread-safe. */
+/* True once the cache holds the first list; it stays true until the handle is
+ * closed. Thread-safe. */
 KL_API bool kl_informer_has_synced(const kl_informer *informer);
 
 /* Blocks until has_synced. KL_ETIMEOUT: the message says what the informer
@@ -148,15 +173,16 @@ KL_API void kl_object_list_clear(kl_object_list *list);
 
 /* Fills `list` with a consistent snapshot, sorted by key: the objects of a
  * namespace (NULL or "*": all) that the selector (NULL: all) matches.
- * KL_EINVAL: a wrong namespace; KL_ENOMEM. Thread-safe. */
+ * KL_EINVAL: a wrong namespace; KL_ECLOSED; KL_ENOMEM; then the list is empty.
+ * Thread-safe. */
 KL_API kl_code kl_informer_list(const kl_informer *informer,
                                 const char *name_space,
                                 const kl_selector *labels, kl_object_list *list,
                                 kl_error *err);
 
 /* Fills `list` with the objects that index `index` has under `value`, sorted by
- * key. KL_ENOT_FOUND: the message names the indexes that exist; KL_ENOMEM.
- * Thread-safe. */
+ * key. KL_ENOT_FOUND: the message names the indexes that exist; KL_ECLOSED;
+ * KL_ENOMEM; then the list is empty. Thread-safe. */
 KL_API kl_code kl_informer_by_index(const kl_informer *informer,
                                     const char *index, const char *value,
                                     kl_object_list *list, kl_error *err);
@@ -197,7 +223,8 @@ KL_API kl_code kl_index_emit(kl_index_sink *sink, const char *value,
 
 /* Emits the index values of `object`, parsed as `root`. Runs on one of the
  * informer's threads at a time, and for the objects in the cache on the thread
- * that calls kl_informer_add_index; no lock is held. If it fails, the object is
+ * that calls kl_informer_add_index; no lock is held. It may call this library;
+ * kl_informer_close too, of this handle or another. If it fails, the object is
  * left out of the index, and the error is logged. */
 typedef kl_code (*kl_index_fn)(void *context, const kl_object *object,
                                const kl_value *root, kl_index_sink *sink);
@@ -208,7 +235,8 @@ typedef kl_code (*kl_index_fn)(void *context, const kl_object *object,
  * runs after the last call of `fn`. KL_EINVAL (a wrong path; with
  * metadata_only, a path outside of the metadata), KL_ECONFLICT (the name
  * belongs to another path or function; the same path again is KL_OK),
- * KL_ECLOSED, KL_ENOMEM; then `drop_context` is not called. Thread-safe.
+ * KL_ECLOSED, KL_ENOMEM; then `drop_context` is not called. A handle that is
+ * closed while it adds the index is KL_OK. Thread-safe.
  */
 KL_API kl_code kl_informer_add_path_index(kl_informer *informer,
                                           const char *name, const char *path,
@@ -248,7 +276,8 @@ typedef struct kl_informer_status {
                           kl_informer_unreadable */
 } kl_informer_status;
 
-/* Fills `status` with the informer's state at this moment. Thread-safe. */
+/* Fills `status` with the informer's state at this moment; of a closed handle:
+ * KL_STATE_STOPPED, and the error KL_ECLOSED. Thread-safe. */
 KL_API void kl_informer_status_get(const kl_informer *informer,
                                    kl_informer_status *status);
 

@@ -342,6 +342,7 @@ typedef struct crowd {
     kl__processor *processor;
     kl_event_queue *queue;
     kl__cancel cancel;
+    kl_registration *registration;
 } crowd;
 
 static void *set_up_crowd(const trial *what)
@@ -365,11 +366,12 @@ static void begin_crowd(void *scene_)
     assert_int_equal(kl__processor_replace(self->processor, &listed, "1"),
                      KL_OK);
     kl__listed_clear(&listed);
-    assert_non_null(kl__processor_add(self->processor,
-                                      &(kl__subscriber){.queue = self->queue,
-                                                        .tag = self,
-                                                        .options = &options},
-                                      NULL));
+    self->registration = kl__processor_add(
+        self->processor,
+        &(kl__subscriber){
+            .queue = self->queue, .tag = self, .options = &options},
+        NULL);
+    assert_non_null(self->registration);
 }
 
 static void end_crowd(void *scene_)
@@ -377,7 +379,7 @@ static void end_crowd(void *scene_)
     crowd *self = scene_;
 
     kl__processor_close(self->processor);
-    kl__processor_remove_owner(self->processor, NULL);
+    kl__processor_remove_owner(self->processor, NULL, NULL);
     kl__processor_free(self->processor);
     kl__health_deinit(&self->health);
     kl__indexer_free(self->indexer);
@@ -390,6 +392,13 @@ static void block_crowd(void *scene_)
     crowd *self = scene_;
 
     (void)kl__processor_wait_room(self->processor, &self->cancel);
+}
+
+/* No thread pulls its events. */
+static void block_registration(void *scene_)
+{
+    (void)kl_registration_wait_synced(((crowd *)scene_)->registration, -1,
+                                      NULL);
 }
 
 static void fire_crowd(void *scene_)
@@ -429,6 +438,14 @@ static void queues_of_events(void **state)
          .cancel = close_crowd,
          .end = end_crowd,
          .tear_down = free},
+        {.call = "kl_registration_wait_synced",
+         .against = "a handler that has not synced, closed",
+         .set_up = set_up_crowd,
+         .begin = begin_crowd,
+         .block = block_registration,
+         .cancel = close_crowd,
+         .end = end_crowd,
+         .tear_down = free},
     };
 
     (void)state;
@@ -459,6 +476,13 @@ static void block_keys(void *scene_)
     (void)kl_queue_wait(((scene *)scene_)->keys, -1);
 }
 
+static void block_take(void *scene_)
+{
+    kl_queue_item item;
+
+    (void)kl_queue_take(((scene *)scene_)->keys, &item, -1);
+}
+
 static void shut_down_keys(void *scene_)
 {
     kl_queue_shut_down(((scene *)scene_)->keys);
@@ -469,18 +493,22 @@ static void drain_keys(void *scene_)
     kl_queue_drain(((scene *)scene_)->keys);
 }
 
-#define KEYS(how, cancel_)                                             \
-    {                                                                  \
-        .call = "kl_queue_wait", .against = (how), .set_up = set_up,   \
-        .begin = begin_keys, .block = block_keys, .cancel = (cancel_), \
-        .end = end_keys, .tear_down = free                             \
+#define KEYS(call_, block_, how, cancel_)                            \
+    {                                                                \
+        .call = (call_), .against = (how), .set_up = set_up,         \
+        .begin = begin_keys, .block = (block_), .cancel = (cancel_), \
+        .end = end_keys, .tear_down = free                           \
     }
 
 static void queues_of_keys(void **state)
 {
     static const trial trials[] = {
-        KEYS("an empty queue, shut down", shut_down_keys),
-        KEYS("an empty queue, drained", drain_keys),
+        KEYS("kl_queue_wait", block_keys, "an empty queue, shut down",
+             shut_down_keys),
+        KEYS("kl_queue_wait", block_keys, "an empty queue, drained",
+             drain_keys),
+        KEYS("kl_queue_take", block_take, "an empty queue, shut down",
+             shut_down_keys),
     };
 
     (void)state;

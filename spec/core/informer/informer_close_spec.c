@@ -261,6 +261,93 @@ static void a_close_during_starvation_is_not_held_up(void **state)
     atomic_store(&informer_starves, false);
 }
 
+/* Waits in a thread of its own. */
+typedef struct waiting {
+    kl_registration *registration;
+    kl_code code;
+} waiting;
+
+static void *wait_without_end(void *arg)
+{
+    waiting *self = arg;
+
+    self->code = kl_registration_wait_synced(self->registration, -1, NULL);
+    return NULL;
+}
+
+static void a_wait_for_a_handler_ends_when_it_has_synced(void **state)
+{
+    informer_world *self = *state;
+    waiting waits = {0};
+    pthread_t thread;
+    kl_error err;
+
+    informer_world_open(self, "");
+    informer_world_add_handler(self, NULL);
+    assert_int_equal(kl_registration_wait_synced(self->registration, 0, &err),
+                     KL_ETIMEOUT);
+    assert_non_null(strstr(err.message, "has not synced"));
+    waits.registration = self->registration;
+    assert_int_equal(pthread_create(&thread, NULL, wait_without_end, &waits),
+                     0);
+    scripted_source_feed(self->source, "a@1 =10; ok");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(waits.code, KL_OK);
+    assert_true(kl_registration_has_synced(self->registration));
+}
+
+static void a_wait_for_a_handler_ends_with_its_informer(void **state)
+{
+    informer_world *self = *state;
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+    waiting waits = {0};
+    pthread_t thread;
+
+    informer_world_open(self, "a@1 =10; ok");
+    informer_world_await_synced(self);
+    waits.registration =
+        kl_informer_subscribe(self->informer, queue, self, NULL, NULL);
+    kl_informer_ref(self->informer);
+    assert_int_equal(pthread_create(&thread, NULL, wait_without_end, &waits),
+                     0);
+    kl_informer_close(self->informer);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(waits.code, KL_ECLOSED); /* nothing pulled its events */
+    assert_int_equal(kl_registration_wait_synced(waits.registration, -1, NULL),
+                     KL_ECLOSED);
+    kl_informer_unref(self->informer);
+    self->informer = NULL;
+    kl_event_queue_free(queue);
+}
+
+/* A handler that waits for its own sync. */
+static void wait_inside(void *context, kl_object *object, bool initial)
+{
+    informer_world *self = context;
+    kl_registration *own;
+
+    (void)object;
+    (void)initial;
+    do {
+        own = __atomic_load_n(&self->registration, __ATOMIC_SEQ_CST);
+    } while (own == NULL && sched_yield() == 0);
+    assert_int_equal(kl_registration_wait_synced(own, -1, NULL), KL_EINVAL);
+}
+
+static void a_handler_does_not_wait_for_itself(void **state)
+{
+    informer_world *self = *state;
+    const kl_handler handler = {.add = wait_inside, .context = self};
+    kl_registration *registration;
+
+    informer_world_open(self, "a@1 =10; ok");
+    registration =
+        kl_informer_add_handler(self->informer, &handler, NULL, NULL);
+    __atomic_store_n(&self->registration, registration, __ATOMIC_SEQ_CST);
+    assert_int_equal(kl_registration_wait_synced(registration, -1, NULL),
+                     KL_OK);
+}
+
 #define WORLD_TEST(name)                                        \
     cmocka_unit_test_setup_teardown(name, informer_world_setup, \
                                     informer_world_teardown)
@@ -274,6 +361,9 @@ int main(void)
     };
     const struct CMUnitTest tests[] = {
         WORLD_TEST(a_close_ends_a_wait),
+        WORLD_TEST(a_wait_for_a_handler_ends_when_it_has_synced),
+        WORLD_TEST(a_wait_for_a_handler_ends_with_its_informer),
+        WORLD_TEST(a_handler_does_not_wait_for_itself),
         WORLD_TEST(an_informer_may_be_closed_inside_its_handler),
         WORLD_TEST(an_informer_may_be_closed_inside_an_index_function),
         WORLD_TEST(registrations_end_with_their_informer),

@@ -108,7 +108,7 @@ static void *remove_all(void *arg)
 {
     remover *self = arg;
 
-    kl__processor_remove_owner(self->rig->processor, self->rig);
+    kl__processor_remove_owner(self->rig->processor, self->rig, NULL);
     return NULL;
 }
 

@@ -288,7 +288,7 @@ static void closing_a_handle_removes_its_registrations(void **state)
     (void)state;
     rig_subscribe(&rig, &other, NULL);
     rig_subscribe(&rig, &other, NULL);
-    kl__processor_remove_owner(rig.processor, &other);
+    kl__processor_remove_owner(rig.processor, &other, NULL);
     assert_int_equal(kl_live_count(KL_LIVE_REGISTRATION), 1);
     rig_replace(&rig, (kl_object_list){0}, "5");
     assert_string_equal(rig_pull(stays), "synced");

@@ -107,6 +107,7 @@ static kl_code close_informer(void *world, kl_error *err)
     workshop *self = world;
 
     (void)err;
+    kl_informer_unref(kl_informer_ref(self->spare));
     kl_informer_close(self->spare);
     return KL_OK;
 }
@@ -316,6 +317,8 @@ static kl_code pull_events(void *world, kl_error *err)
     }
     kl_event_queue_wake(self->queue);
     had_backlog = had_backlog && kl_registration_has_synced(self->registration);
+    assert_int_equal(kl_registration_wait_synced(self->registration, -1, err),
+                     KL_OK);
     kl_registration_remove(self->registration);
     kl_event_queue_free(self->queue);
     return had_backlog && count > 2 ? KL_OK : KL_EINVAL;
@@ -359,6 +362,8 @@ static const every_call calls[] = {
     REFUSES(kl_informer_open, join_informer),
     NEVER_ALLOCATES_AFTER(kl_informer_close, close_informer, open_spare),
     NEVER_ALLOCATES_AFTER(kl_informer_close, close_informer, open_own),
+    NEVER_ALLOCATES_AFTER(kl_informer_ref, close_informer, open_own),
+    NEVER_ALLOCATES_AFTER(kl_informer_unref, close_informer, open_own),
     NEVER_ALLOCATES(kl_informer_has_synced, look_at_informer),
     NEVER_ALLOCATES(kl_informer_wait_synced, look_at_informer),
     NEVER_ALLOCATES(kl_informer_get, look_at_informer),
@@ -384,6 +389,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_registration_remove, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_check, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_has_synced, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_registration_wait_synced, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_backlog, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_next, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_done, pull_events, join_spare),
