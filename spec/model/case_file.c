@@ -28,6 +28,7 @@ enum { LINE = 200, PATH = 1024, SCHEDULES = 20 };
     X("ending", ending, ending)                               \
     X("packing", packing, packing)                            \
     X("young-ms", young_ms, int)                              \
+    X("acts", acts_per_mille, int)                            \
     X("server.streaming", server.streaming, server_streaming) \
     X("server.future", server.future, server_future)          \
     X("server.no-bookmarks", server.no_bookmarks, bool)       \

@@ -59,7 +59,10 @@
     X(REMOVED, "handlers removed")                                \
     X(REMOVED_INSIDE, "of them inside a handler")                 \
     X(CLOSED, "informers closed during the run")                  \
-    X(CLOSED_INSIDE, "of them inside a handler")                  \
+    X(CLOSED_INSIDE, "of them inside a callback")                 \
+    X(CLOSED_JOINING, "handlers added to one that was closing")   \
+    X(ACTS, "calls inside a callback")                            \
+    X(ACTS_IN_INDEX, "of them inside an index function")          \
     X(CLIENT_CLOSED, "clients closed during the run")             \
     X(SHARED, "handles that joined a shared informer")            \
     X(INDEXES, "indexes added")                                   \

@@ -24,8 +24,19 @@ static void check_may_begin(handler *self)
     }
 }
 
+/* The call that adds the handler has begun: it needs no reference any more. */
+static void note_begun(handler *self)
+{
+    if (self->is_bare) {
+        self->is_bare = false;
+        self->informer->users--;
+        world_changed(self->world);
+    }
+}
+
 void handlers_enter(handler *self, bool is_removed_fine)
 {
+    note_begun(self);
     if (!is_removed_fine) {
         check_may_begin(self);
     }
@@ -54,6 +65,7 @@ static void work(handler *self)
     if (self->armed.a != ARMED_NOTHING) {
         handlers_act(self);
     }
+    callbacks_act(self->world, self->informer, true);
 }
 
 static void called(handler *self, const told *event)
@@ -201,40 +213,52 @@ static kl_registration *join(handler *self, const op *what, kl_error *err)
                                    err);
 }
 
-/* `inside`: a callback adds the handler; the informer may be closed
- * meanwhile. */
-static void add(world *self, int slot, user_informer *informer, const op *what,
-                bool inside)
+/* Adds a handler; takes the caller's reference, which half of these calls do
+ * not hold: see is_bare. A callback may close the informer meanwhile. */
+static void add(world *self, int slot, user_informer *informer, const op *what)
 {
     kl_error err = {.code = KL_OK};
     handler *made = make(self, informer, what);
     kl_registration *registration;
+    bool is_bare;
 
     self->handlers[slot] = made;
     made->is_late = kl_informer_has_synced(informer->handle);
+    is_bare = schedule_chance(500);
+    if (is_bare) {
+        made->is_bare = true;
+        informer->users++;
+        users_leave(self, informer);
+    }
     registration = join(made, what, &err);
+    note_begun(made);
     made->due_from = made->feed->due_count;
     if (registration == NULL) {
         schedule_check(err.code == KL_ECLOSED,
                        "errors: a handler cannot join: %s", err.message);
-        schedule_check(self->is_client_closed || inside,
+        schedule_check(self->is_client_closed || informer->is_closing,
                        "errors: the informer was not closed: %s", err.message);
         made->state = HANDLER_ENDED;
         made->is_dropped = true; /* handler.h: it is not called then */
         self->handlers[slot] = NULL;
     } else if (informer->is_closing) {
         made->state = informer->is_closed ? HANDLER_ENDED : HANDLER_LEAVING;
-        made->is_ended_inside = informer->is_closed;
+        made->is_ended_inside =
+            informer->is_closed && informer->is_closed_inside;
+        coverage_add(COVER_CLOSED_JOINING, 1);
         self->handlers[slot] = NULL;
     } else {
         made->registration = registration;
         made->state = HANDLER_LIVE;
     }
     coverage_add(COVER_HANDLERS, 1);
+    if (!is_bare) {
+        users_leave(self, informer);
+    }
     world_changed(self);
 }
 
-void handlers_add(world *self, const op *what, bool inside)
+void handlers_add(world *self, const op *what)
 {
     user_informer *informer = self->slots[what->a];
 
@@ -242,9 +266,8 @@ void handlers_add(world *self, const op *what, bool inside)
         self->handler_count == HANDLERS_EVER || informer == NULL) {
         return;
     }
-    if (users_enter(informer)) {
-        add(self, what->slot, informer, what, inside);
-        users_leave(self, informer);
+    if (users_enter(self, informer)) {
+        add(self, what->slot, informer, what);
     }
 }
 
@@ -292,18 +315,25 @@ static void end(handler *self, bool inside)
     }
 }
 
+/* Removes a handler. With a reference to the handle: a close may come at the
+ * same time and take the registration out before; then that close ends it. */
 static void remove_handler(handler *self, bool inside)
 {
-    if (self->informer->is_closing || self->state != HANDLER_LIVE) {
+    user_informer *informer = self->informer;
+
+    if (self->state != HANDLER_LIVE || !users_enter(self->world, informer)) {
         return; /* the fiber that closes the informer frees its registrations */
     }
-    self->informer->removals++;
-    begin_leave(self);
-    await_alone(self);
-    kl_registration_remove(self->registration);
-    self->informer->removals--;
-    world_changed(self->world);
-    end(self, inside);
+    if (begin_leave(self)) {
+        await_alone(self);
+        kl_registration_remove(self->registration);
+        if (!informer->is_closing) {
+            end(self, inside);
+        } else if (informer->is_closed) {
+            end(self, informer->is_closed_inside);
+        }
+    }
+    users_leave(self->world, informer);
     coverage_add(inside ? COVER_REMOVED_INSIDE : COVER_REMOVED, 1);
 }
 
@@ -336,6 +366,7 @@ void handlers_end_close(world *self, const user_informer *informer, bool inside)
         /* The close also waits for handlers that had removed themselves. */
         schedule_check(
             inside || each->informer != informer || is_pulled(each->kind) ||
+                each->state == HANDLER_JOINING ||
                 (each->is_dropped && each->inside == 0),
             "stop: handler %d is there after the close", each->number);
     }
@@ -392,7 +423,7 @@ void handlers_act(handler *self)
         handlers_remove(in, what.b, inside);
         break;
     case ARMED_ADD_HANDLER:
-        handlers_add(in, &added, inside);
+        handlers_add(in, &added);
         break;
     case ARMED_CLOSE_OWN:
         users_close(in, self->informer, inside);

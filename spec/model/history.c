@@ -317,6 +317,7 @@ static void draw_additions(uint64_t seed, switches *out)
         (packing)PICK(&state, PACKING_OFF, PACKING_ON, PACKING_ALWAYS);
     out->young_ms = PICK(&state, 0, 1, 300, 3000, 60000);
     out->server.lends = draw_chance(&state, 60);
+    out->acts_per_mille = PICK(&state, 0, 0, 0, 20, 150);
 }
 
 void history_draw(history *self, uint64_t seed)

@@ -132,7 +132,8 @@ typedef struct switches {
     int resync_ms; /* default of the informers; 0: none */
     ending ending;
     packing packing;
-    int young_ms; /* how long an object of a watch stays plain; 0: not */
+    int young_ms;       /* how long an object of a watch stays plain; 0: not */
+    int acts_per_mille; /* how often a callback makes a call of its own */
 } switches;
 
 typedef struct history {

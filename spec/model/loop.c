@@ -51,6 +51,7 @@ static void show(handler *to, const kl_event *event)
     if (to->armed.a != ARMED_NOTHING) {
         handlers_act(to);
     }
+    callbacks_act(to->world, to->informer, false);
     to->world->loop_is_pulling = true;
     witness_seen(to, &event_told);
     to->world->loop_is_pulling = false;

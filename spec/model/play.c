@@ -159,7 +159,7 @@ static bool can_tell(world *self, user_informer *informer, int64_t restored)
     char text[64] = "";
     int64_t version;
 
-    if (!users_enter(informer)) {
+    if (!users_enter(self, informer)) {
         return true;
     }
     kl_informer_resource_version(informer->handle, text, sizeof(text));
@@ -254,7 +254,7 @@ static void use(world *self, const op *what)
         }
         break;
     case OP_ADD_HANDLER:
-        handlers_add(self, what, false);
+        handlers_add(self, what);
         break;
     case OP_REMOVE_HANDLER:
         handlers_remove(self, what->slot, false);
@@ -463,6 +463,7 @@ void world_run(void *arg)
     schedule_check(self != NULL, "the model is out of memory");
     self->history = arg;
     self->has_crowd = has_crowd(self->history);
+    self->acts_per_mille = self->history->switches.acts_per_mille;
     self->keys = self->has_crowd ? HISTORY_ALL_KEYS : HISTORY_KEYS;
     start(self);
     do_all(self);

@@ -146,7 +146,7 @@ static bool informer_is_settled(world *self, user_informer *informer, char *why,
 {
     bool is_fine;
 
-    if (!users_enter(informer)) {
+    if (!users_enter(self, informer)) {
         return true;
     }
     is_fine = cache_is_current(self, informer, why, size) &&
@@ -216,6 +216,7 @@ void finish_make_well(world *self)
 {
     server_options well = self->history->switches.server;
 
+    self->acts_per_mille = 0;
     well.chunk_max = 0;
     well.delay_max_ms = 0;
     well.fault_per_mille = 0;

@@ -51,7 +51,7 @@ static bool all_are_told(world *self, int status, char *why, size_t size)
         user_informer *each = &self->informers[i];
         bool is_fine = true;
 
-        if (users_enter(each)) {
+        if (users_enter(self, each)) {
             is_fine = is_told(self, each, status, why, size);
             users_leave(self, each);
         }
@@ -88,7 +88,7 @@ static void add_late(world *self, const op *what)
         op late = {.type = OP_ADD_HANDLER, .slot = i, .a = what->key % 3};
 
         if (self->handlers[i] == NULL) {
-            handlers_add(self, &late, false);
+            handlers_add(self, &late);
             return;
         }
     }

@@ -11,18 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool users_enter(user_informer *informer)
+bool users_enter(world *self, user_informer *informer)
 {
     if (informer->is_closing) {
         return false;
     }
     informer->users++;
+    kl_informer_ref(informer->handle);
+    informer->users--;
+    world_changed(self);
     return true;
 }
 
 void users_leave(world *self, user_informer *informer)
 {
-    informer->users--;
+    kl_informer_unref(informer->handle);
     world_changed(self);
 }
 
@@ -70,17 +73,17 @@ void users_open(world *self, const op *what)
 
 void users_close(world *self, user_informer *informer, bool inside)
 {
-    /* A callback does not wait for removals: one of them may be its own. */
-    if (informer->is_closing || (inside && informer->removals > 0)) {
+    if (informer->is_closing) {
         return;
     }
     informer->is_closing = true;
+    informer->is_closed_inside = inside;
     for (int i = 0; i < HISTORY_INFORMERS; i++) {
         if (self->slots[i] == informer) {
             self->slots[i] = NULL;
         }
     }
-    WORLD_WAIT(self, informer->users == 0 && informer->removals == 0);
+    WORLD_WAIT(self, informer->users == 0);
     handlers_begin_close(self, informer);
     feeds_leave(&self->feeds, informer->feed);
     kl_informer_close(informer->handle);
@@ -100,25 +103,80 @@ void users_close_client(world *self)
     coverage_add(COVER_CLIENT_CLOSED, 1);
 }
 
+/* An index by function, and the informer that it was added to. */
+typedef struct value_index {
+    world *world;
+    user_informer *informer;
+    bool *is_bare; /* as handler.is_bare; NULL: it has begun, or has a reference
+                    */
+} value_index;
+
+/* The call that adds the index has begun: it needs no reference any more. */
+static void note_begun(value_index *self)
+{
+    if (self->is_bare != NULL) {
+        *self->is_bare = false;
+        self->is_bare = NULL;
+        self->informer->users--;
+        world_changed(self->world);
+    }
+}
+
 static kl_code by_value(void *context, const kl_object *object,
                         const kl_value *root, kl_index_sink *sink)
 {
+    value_index *self = context;
     char text[24];
     int64_t value =
         kl_value_integer(kl_value_get(kl_value_get(root, "spec"), "value"));
 
-    (void)context;
     (void)object;
+    note_begun(self);
     schedule_point();
+    coverage_add(COVER_ACTS_IN_INDEX,
+                 callbacks_act(self->world, self->informer, true) ? 1 : 0);
     snprintf(text, sizeof(text), "v%d", (int)(value % 3));
     return kl_index_emit(sink, text, strlen(text));
 }
 
 static void drop_index(void *context)
 {
-    world *self = context;
+    value_index *self = context;
 
-    self->indexes_alive--;
+    note_begun(self);
+    self->world->indexes_alive--;
+    free(self);
+}
+
+/* Adds the index by function; takes the caller's reference. Half of these calls
+ * hold none: until such a call has begun, `users` keeps the handle open; then
+ * it needs no reference, whichever callback closes the handle. */
+static kl_code add_by_value(world *self, user_informer *informer)
+{
+    value_index *made = calloc(1, sizeof(*made));
+    bool has_none = schedule_chance(500);
+    bool is_bare = has_none;
+    kl_code code;
+
+    schedule_check(made != NULL, "the model is out of memory");
+    *made = (value_index){.world = self, .informer = informer};
+    self->indexes_alive++;
+    if (has_none) {
+        made->is_bare = &is_bare;
+        informer->users++;
+        users_leave(self, informer);
+    }
+    code = kl_informer_add_index(informer->handle, "value", by_value, made,
+                                 drop_index, NULL);
+    if (code != KL_OK) {
+        drop_index(made);
+    } else if (is_bare) {
+        note_begun(made); /* it lives: its drop would have done so */
+    }
+    if (!has_none) {
+        users_leave(self, informer);
+    }
+    return code;
 }
 
 /* Adds an index: one of each kind, the same one twice, or one in conflict with
@@ -132,15 +190,12 @@ void users_add_index(world *self, const op *what)
     bool was_there;
     kl_code code;
 
-    if (informer == NULL || !users_enter(informer)) {
+    if (informer == NULL || !users_enter(self, informer)) {
         return;
     }
     was_there = (informer->indexes & (1U << which)) != 0;
     if (which == 2) {
-        self->indexes_alive++;
-        code = kl_informer_add_index(informer->handle, names[which], by_value,
-                                     self, drop_index, NULL);
-        self->indexes_alive -= code != KL_OK ? 1 : 0;
+        code = add_by_value(self, informer);
     } else {
         code =
             kl_informer_add_path_index(informer->handle, names[which],
@@ -148,6 +203,10 @@ void users_add_index(world *self, const op *what)
                                        : which == 0 ? "spec.nodeName"
                                                     : "metadata.labels.app",
                                        NULL);
+        users_leave(self, informer);
+    }
+    if (code == KL_ECLOSED && informer->is_closing) {
+        return;
     }
     schedule_check(code == KL_OK || code == KL_ECONFLICT,
                    "index: it cannot be added: %s", kl_code_name(code));
@@ -159,7 +218,6 @@ void users_add_index(world *self, const op *what)
     coverage_add(COVER_INDEXES, 1);
     coverage_add(COVER_INDEXES_TWICE, was_there ? 1 : 0);
     informer->indexes |= 1U << which;
-    users_leave(self, informer);
 }
 
 static void query_list(world *self, user_informer *informer, int value)
@@ -216,8 +274,8 @@ static void query_index(world *self, user_informer *informer, int which,
     cache_begin(&now, self, informer);
     code = kl_informer_by_index(informer->handle, indexes[which].name, text,
                                 &list, NULL);
-    schedule_check(code == KL_OK || !is_there, "index: %s is lost",
-                   indexes[which].name);
+    schedule_check(code == KL_OK || !is_there || informer->is_closing,
+                   "index: %s is lost", indexes[which].name);
     if (code == KL_OK) {
         cache_check(&now, self, indexes[which].kind, value % 3, &list);
     }
@@ -234,7 +292,9 @@ static void query_key(world *self, user_informer *informer, int value)
     (void)value;
     cache_begin(&now, self, informer);
     object = kl_informer_get(informer->handle, history_key(key, &kind));
-    cache_check_one(&now, self, key, object);
+    if (!informer->is_closing) {
+        cache_check_one(&now, self, key, object);
+    }
     kl_object_unref(object);
 }
 
@@ -248,7 +308,8 @@ static void query_numbers(world *self, user_informer *informer)
 
     kl_informer_resource_version(informer->handle, before, sizeof(before));
     kl_informer_status_get(informer->handle, &status);
-    schedule_check(status.has_synced || before[0] == '\0',
+    schedule_check(status.has_synced || before[0] == '\0' ||
+                       informer->is_closing,
                    "status: has not synced, at version %s", before);
     if (kl_informer_index_values(informer->handle, "node", &values, NULL) ==
         KL_OK) {
@@ -260,15 +321,15 @@ static void query_numbers(world *self, user_informer *informer)
     }
     kl_string_list_clear(&values);
     kl_informer_resource_version(informer->handle, after, sizeof(after));
-    schedule_check(self->has_restored || before[0] == '\0' ||
-                       kl_version_compare(before, after) <= 0,
-                   "backwards: the cache's version went from %s to %s", before,
-                   after);
+    schedule_check(
+        self->has_restored || before[0] == '\0' || informer->is_closing ||
+            kl_version_compare(before, after) <= 0,
+        "backwards: the cache's version went from %s to %s", before, after);
 }
 
 void users_query(world *self, user_informer *informer, int what, int value)
 {
-    bool is_mine = users_enter(informer);
+    bool is_mine = users_enter(self, informer);
 
     /* No new call may begin once the informer is being closed. */
     if (!is_mine) {
@@ -338,14 +399,17 @@ void users_wait(world *self, const op *what)
     kl_error err;
     kl_code code;
 
-    if (informer == NULL || !users_enter(informer)) {
+    if (informer == NULL || !users_enter(self, informer)) {
         return;
     }
     code = kl_informer_wait_synced(informer->handle, what->a, &err);
-    check_missed(self, informer, began);
+    if (!informer->is_closing) {
+        check_missed(self, informer, began);
+    }
     switch (code) {
     case KL_OK:
-        schedule_check(kl_informer_has_synced(informer->handle),
+        schedule_check(kl_informer_has_synced(informer->handle) ||
+                           informer->is_closing,
                        "synced: a wait for it ends before it is so");
         coverage_add(COVER_WAITS_SYNCED, 1);
         break;
@@ -356,7 +420,8 @@ void users_wait(world *self, const op *what)
         coverage_add(COVER_WAITS_TIMEOUT, 1);
         break;
     default:
-        schedule_check(code == KL_ECLOSED && self->is_client_closed,
+        schedule_check(code == KL_ECLOSED &&
+                           (self->is_client_closed || informer->is_closing),
                        "wait: it ends with %s", kl_code_name(code));
         coverage_add(COVER_WAITS_CLOSED, 1);
         break;
@@ -368,9 +433,12 @@ void users_wake(world *self, const op *what)
 {
     user_informer *informer = self->slots[what->slot];
 
-    if (informer != NULL && users_enter(informer)) {
-        schedule_check(kl_informer_wake_synced(informer->handle, self->queue,
-                                               NULL) == KL_OK,
+    if (informer != NULL && users_enter(self, informer)) {
+        kl_code code =
+            kl_informer_wake_synced(informer->handle, self->queue, NULL);
+
+        schedule_check(code == KL_OK ||
+                           (code == KL_ECLOSED && informer->is_closing),
                        "wait: no wake-up can be asked for");
         coverage_add(COVER_WAKES, 1);
         users_leave(self, informer);

@@ -21,8 +21,10 @@ typedef struct user_informer {
     int64_t resync_ms;
     bool is_closing; /* no fiber begins a call on it any more */
     bool is_closed;
-    int users;        /* calls in progress */
-    int removals;     /* removals of its registrations in progress */
+    bool is_closed_inside; /* by a callback */
+    /* Fibers that are about to take a reference, and calls without one that may
+     * not have begun yet: the handle must not be freed before they have. */
+    int users;
     unsigned indexes; /* bits: those that were added */
 } user_informer;
 
@@ -51,6 +53,8 @@ typedef struct handler {
     bool is_held; /* its callbacks wait */
     op armed;     /* OP_ARM: for the next callback */
 
+    bool is_bare;         /* its add holds no reference, and has not begun yet
+                             as far as the model knows */
     int inside;           /* callbacks that run */
     bool is_ended_inside; /* a callback ended it: one more may begin */
     bool is_dropped;      /* drop_context was called */
@@ -111,6 +115,7 @@ struct world {
     bool loop_is_over;
     bool loop_is_pulling; /* no registration may be removed */
     bool is_over;         /* hands get no more operations */
+    int acts_per_mille;   /* how often a callback makes a call */
 
     int keys;  /* how many keys there may be */
     int value; /* of the last write */
@@ -147,12 +152,19 @@ void users_query_all(world *self, user_informer *informer);
 void users_wait(world *self, const op *what);
 void users_wake(world *self, const op *what);
 void users_close_client(world *self);
-/* Keeps the handle open until the matching leave; false: it is being closed. */
-bool users_enter(user_informer *informer);
+/* Takes a reference to the handle, so that it may be closed during a call on
+ * it; leave drops the reference. False: it is being closed. */
+bool users_enter(world *self, user_informer *informer);
 void users_leave(world *self, user_informer *informer);
 
+/* Now and then makes a call of those that a callback may make. `own`: the
+ * informer that the callback belongs to; `inside`: within a handler's thread or
+ * an index function, where no call may wait for a callback. True: it made
+ * one. */
+bool callbacks_act(world *self, user_informer *own, bool inside);
+
 /* Adds a handler; on any fiber. `what` is an OP_ADD_HANDLER. */
-void handlers_add(world *self, const op *what, bool inside);
+void handlers_add(world *self, const op *what);
 void handlers_remove(world *self, int slot, bool inside);
 /* Ends the handlers of an informer that is closed: before its close, and after
  * it. */
