@@ -2,7 +2,10 @@
 if(NOT KUBELUA_EXAMPLES)
     return()
 endif()
-add_executable(watch examples/c/watch.c)
-target_link_libraries(watch PRIVATE kubelua)
-set_target_properties(watch PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+find_package(Threads REQUIRED)
+foreach(example watch controller)
+    add_executable(example_${example} examples/c/${example}.c)
+    target_link_libraries(example_${example} PRIVATE kubelua Threads::Threads)
+    set_target_properties(example_${example} PROPERTIES OUTPUT_NAME ${example}
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+endforeach()

@@ -26,6 +26,7 @@
 #include "kubelua/shared_write.h"
 #include "kubelua/text.h"
 #include "kubelua/value.h"
+#include "kubelua/verbs.h"
 #include "kubelua/version.h"
 #include "kubelua/watchdog.h"
 #include "kubelua/writer.h"

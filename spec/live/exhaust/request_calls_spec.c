@@ -154,6 +154,78 @@ static kl_code call_inside(void *world_, kl_error *err)
     return code;
 }
 
+#define VERB_JSON                                    \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"," \
+    "\"metadata\":{\"name\":\"shop\"}}"
+#define VERB_NEW "{\"metadata\":{\"generateName\":\"shop-\"}}"
+
+/* ---- verbs: as if only, so that the cluster stays as it is ---- */
+
+static const kl_target shop = {.resource = "configmaps", .name = "shop"};
+static const kl_verb_options as_if = {.dry_run = true,
+                                      .propagation = "Background"};
+
+static kl_code end_with(world *self, kl_object *object, const kl_error *err)
+{
+    kl_code code = object != NULL ? KL_OK : err->code;
+
+    kl_object_unref(object);
+    end(self);
+    return code;
+}
+
+static kl_code create_as_if(void *world_, kl_error *err)
+{
+    world *self = world_;
+
+    return end_with(self, kl_create(self->client, &shop, VERB_NEW, &as_if, err),
+                    err);
+}
+
+static kl_code apply_as_if(void *world_, kl_error *err)
+{
+    world *self = world_;
+
+    return end_with(self, kl_apply(self->client, &shop, VERB_JSON, &as_if, err),
+                    err);
+}
+
+static kl_code patch_as_if(void *world_, kl_error *err)
+{
+    world *self = world_;
+
+    return end_with(
+        self, kl_patch(self->client, &shop, "{\"data\":{}}", &as_if, err), err);
+}
+
+static kl_code get_one(void *world_, kl_error *err)
+{
+    world *self = world_;
+
+    return end_with(self, kl_get(self->client, &shop, NULL, err), err);
+}
+
+static kl_code list_all(void *world_, kl_error *err)
+{
+    world *self = world_;
+    kl_object_list list;
+    kl_code code = kl_list(self->client, &shop, NULL, &list, err);
+
+    assert_true(code == KL_OK ? list.count > 0 : list.items == NULL);
+    kl_object_list_clear(&list);
+    end(self);
+    return code;
+}
+
+static kl_code delete_as_if(void *world_, kl_error *err)
+{
+    world *self = world_;
+    kl_code code = kl_delete(self->client, &shop, &as_if, err);
+
+    end(self);
+    return code;
+}
+
 static kl_code look_at_reply(void *world_, kl_error *err)
 {
     const kl_header headers[] = {{"a", "1"}};
@@ -219,6 +291,12 @@ static const every_call calls[] = {
     REFUSES_AFTER(kl_request_wait, send_and_wait, begin),
     REFUSES_AFTER(kl_request_result, send_and_await, begin),
     REFUSES_AFTER(kl_request_read, send_and_read, begin),
+    REFUSES_AFTER(kl_create, create_as_if, begin),
+    REFUSES_AFTER(kl_apply, apply_as_if, begin),
+    REFUSES_AFTER(kl_patch, patch_as_if, begin),
+    REFUSES_AFTER(kl_get, get_one, begin),
+    REFUSES_AFTER(kl_list, list_all, begin),
+    REFUSES_AFTER(kl_delete, delete_as_if, begin),
 };
 
 static const every_call frugal[] = {
@@ -235,6 +313,8 @@ static void each_call_on_requests_survives_each_failed_allocation(void **state)
     failing_alloc_install();
     self.sim = kl_sim_new(NULL, NULL);
     assert_non_null(self.sim);
+    assert_int_equal(kl_sim_load(self.sim, VERB_JSON, strlen(VERB_JSON), NULL),
+                     KL_OK);
     every_call_try(calls, sizeof(calls) / sizeof(calls[0]),
                    &(every_call_stage){.world = &self});
     kl_sim_unref(self.sim);
