@@ -85,6 +85,16 @@ endif()
 # objects of `target`_objects. The folder of `target` is the one place where
 # the dynamic linker looks for what the library stands on ($ORIGIN): so both
 # libraries move together, in a build folder, a prefix or a rock.
+# Until 1.0 each minor version may add fields to the structs of the headers, so
+# that its libraries have a SONAME of their own (libkubelua.so.0.1): a program
+# that was built with another minor version does not start, instead of reading
+# or writing beyond a struct.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(KUBELUA_SOVERSION ${KUBELUA_SOVERSION}.${PROJECT_VERSION_MINOR})
+else()
+    set(KUBELUA_SOVERSION ${PROJECT_VERSION_MAJOR})
+endif()
+
 function(kubelua_library target name)
     add_library(${target} SHARED $<TARGET_OBJECTS:${target}_objects>)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
