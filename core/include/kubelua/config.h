@@ -49,8 +49,8 @@ KL_API kl_config *kl_config_load(const kl_config_options *options,
 /* Adds a reference; returns `config`. Thread-safe. */
 KL_API kl_config *kl_config_ref(kl_config *config);
 
-/* Drops a reference; the last drop overwrites the keys and frees the config.
- * Thread-safe. */
+/* Drops a reference; the last drop overwrites the keys and frees the config. A
+ * thread that calls beside this one has a reference of its own. Thread-safe. */
 KL_API void kl_config_unref(kl_config *config);
 
 /* The server's URL and the namespace; borrowed from the config, never NULL.

@@ -32,7 +32,8 @@ typedef struct kl_fields kl_fields;
 KL_API kl_fields *kl_fields_new(const char *const *paths, size_t count,
                                 kl_error *err);
 
-/* Frees it with all values; NULL is fine. */
+/* Frees it with all values; NULL is fine. No other call on it may run then, or
+ * come later. */
 KL_API void kl_fields_free(kl_fields *fields);
 
 /*

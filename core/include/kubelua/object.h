@@ -43,8 +43,8 @@ KL_API kl_object *kl_object_parse(const char *json, size_t length,
 /* Adds a reference; returns `object`. Thread-safe. */
 KL_API kl_object *kl_object_ref(const kl_object *object);
 
-/* Drops a reference; the last drop frees the object. NULL is fine.
- * Thread-safe. */
+/* Drops a reference; the last drop frees the object. A thread that calls beside
+ * this one has a reference of its own. NULL is fine. Thread-safe. */
 KL_API void kl_object_unref(kl_object *object);
 
 /*
@@ -111,7 +111,8 @@ typedef struct kl_selector kl_selector;
  * text of NULL or "" selects everything. The caller owns it. NULL: KL_EINVAL
  * with the position, KL_ENOMEM. Thread-safe. */
 KL_API kl_selector *kl_selector_parse(const char *text, kl_error *err);
-/* Frees a selector; NULL is fine. */
+/* Frees a selector; NULL is fine. No other call on it may run then, or come
+ * later; calls that were given it and have returned need it no more. */
 KL_API void kl_selector_free(kl_selector *selector);
 /* True if it selects everything. Thread-safe. */
 KL_API bool kl_selector_is_empty(const kl_selector *selector);

@@ -73,7 +73,8 @@ KL_API void kl_process_cancel(kl_process *process);
 
 /* Kills the program if it runs, without a grace (or ends the one that it has),
  * waits for its end (about 50 ms at most), and frees it. Does nothing in the
- * child of a fork(). NULL is fine. */
+ * child of a fork(). NULL is fine. No other call on it may run then, or come
+ * later. */
 KL_API void kl_process_free(kl_process *process);
 
 #ifdef __cplusplus

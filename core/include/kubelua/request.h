@@ -19,7 +19,7 @@
  *   does not delay the others.
  * - Calls are thread-safe, except kl_request_result and kl_request_read: one
  *   thread at a time for a request. No other call runs during kl_request_free
- *   or comes after it.
+ *   or comes after it; kl_client_close may run beside all of them.
  * - In the child of a fork() a request never completes; calls fail with
  *   KL_EFORKED, and kl_request_free does nothing.
  */

@@ -84,7 +84,8 @@ KL_API kl_shared *kl_shared_open(const kl_shared_options *options,
                                  kl_error *err);
 
 /* Undoes one kl_shared_open; the last close unmaps the map in this process. No
- * other call on the map may run then. NULL is fine. */
+ * other call on the map may run beside the last close, or come after it; beside
+ * any other close every call may run. NULL is fine. */
 KL_API void kl_shared_close(kl_shared *map);
 
 /* The result of a read. */

@@ -85,7 +85,9 @@ KL_API kl_code kl_shared_serve(kl_shared *map, kl_client *client,
 /* Stops what kl_shared_serve started: gives up the lock, so that another
  * process takes over, then ends the watches. Takes at most 50 ms, with many
  * namespaces about 1 ms for each, plus a publish that is under way. Does
- * nothing if this process does not serve, and in a child of fork(). */
+ * nothing if this process does not serve, and in a child of fork(). Reads
+ * (shared.h) may run beside it, other calls of this header and of
+ * shared_write.h may not. */
 KL_API void kl_shared_leave(kl_shared *map);
 
 /* The role of a process for a map. */

@@ -46,8 +46,8 @@ KL_API kl_doc *kl_doc_parse(const char *json, size_t length, kl_error *err);
 /* Adds a reference; returns `doc`. Thread-safe. */
 KL_API kl_doc *kl_doc_ref(kl_doc *doc);
 
-/* Drops a reference; the last drop frees the document. NULL is fine.
- * Thread-safe. */
+/* Drops a reference; the last drop frees the document. A thread that calls
+ * beside this one has a reference of its own. NULL is fine. Thread-safe. */
 KL_API void kl_doc_unref(kl_doc *doc);
 
 /* The outermost value; borrowed from the document. Never NULL. */
@@ -115,7 +115,8 @@ KL_API kl_code kl_value_hash(const kl_value *value, char out[KL_HASH_SIZE],
  */
 KL_API kl_path *kl_path_parse(const char *text, kl_error *err);
 
-/* Frees a path; NULL is fine. */
+/* Frees a path; NULL is fine. No other call with it may run then, or come
+ * later. */
 KL_API void kl_path_free(kl_path *path);
 
 /* The text that the path was compiled from; borrowed from the path. */

@@ -42,7 +42,8 @@ KL_API kl_watchdog *kl_watchdog_start(const kl_watchdog_options *options,
                                       kl_error *err);
 
 /* Stops the thread and frees the watchdog; NULL is fine. Must not be called
- * while `ask` waits for the caller. */
+ * while `ask` waits for the caller. No other call on the watchdog may run then,
+ * or come later. */
 KL_API void kl_watchdog_stop(kl_watchdog *watchdog);
 
 /* Begins an activity, and ends the one before it. Only the watched thread calls
