@@ -352,12 +352,13 @@ void kl_informer_status_get(const kl_informer *informer,
 kl_code kl_informer_unreadable(const kl_informer *informer,
                                kl_unreadable_list *list, kl_error *err)
 {
-    kl_code code = KL_EFORKED;
+    kl_code code = kl__handle_enter(informer, err);
 
     *list = (kl_unreadable_list){0};
-    if (!is_forked(informer, err)) {
+    if (code == KL_OK) {
         code = kl__processor_unreadable(
             kl__shared_informer_processor(shared_of(informer)), list);
+        kl__handle_leave(informer);
     }
     return code == KL_ENOMEM
                ? kl_error_set(err, code, "out of memory for a list")

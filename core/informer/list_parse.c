@@ -16,14 +16,14 @@
 typedef struct reader {
     kl__scan *scan;
     const kl_object_options *options;
-    kl_list *list;
+    kl_list_page *list;
     size_t object_room;
     size_t unreadable_room;
     bool has_end; /* the list is complete */
     kl_error *err;
 } reader;
 
-void kl_list_clear(kl_list *list)
+void kl_list_clear(kl_list_page *list)
 {
     kl_object_list_clear(&list->objects);
     kl_unreadable_list_clear(&list->unreadable);
@@ -185,7 +185,7 @@ static kl_code explain_text(const reader *self, const char *json, size_t length)
 }
 
 kl_code kl_list_parse(const char *json, size_t length,
-                      const kl_object_options *options, kl_list *list,
+                      const kl_object_options *options, kl_list_page *list,
                       kl_error *err)
 {
     kl_error own;
@@ -195,7 +195,7 @@ kl_code kl_list_parse(const char *json, size_t length,
                    .err = err != NULL ? err : &own};
     kl_code code;
 
-    *list = (kl_list){0};
+    *list = (kl_list_page){0};
     if (self.scan == NULL) {
         return fail_memory(&self);
     }

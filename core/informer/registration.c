@@ -255,6 +255,9 @@ bool kl__registration_exit(kl_registration *registration)
     } else {
         was_member = false;
     }
+    /* With the state: a second thread that finds it taken out may return, and
+     * then no event may be pulled, though kl__registration_close is to come. */
+    registration->listener.is_closed |= was_member;
     kl__mutex_unlock(&registration->listener.mutex);
     return was_member;
 }

@@ -75,10 +75,10 @@ static int parse_list(lua_State *L)
     const char *text = luaL_checklstring(L, 1, &length);
     kl_object_options options = {.api_version = check_text(L, 2),
                                  .kind = check_text(L, 3)};
-    kl_list *list = lua_newuserdata(L, sizeof(*list));
+    kl_list_page *list = lua_newuserdata(L, sizeof(*list));
     kl_error err;
 
-    *list = (kl_list){0};
+    *list = (kl_list_page){0};
     luaL_getmetatable(L, "kubelua.page");
     lua_setmetatable(L, -2);
     if (kl_list_parse(text, length, &options, list, &err) != KL_OK) {

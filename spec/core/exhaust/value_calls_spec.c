@@ -390,7 +390,7 @@ static kl_code read_list(void *world, kl_error *err)
         "{\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"a\"}},"
         "{\"metadata\":{\"name\":\"b\"},\"spec\":tru}]}";
     const kl_object_options options = {.kind = "Pod", .api_version = "v1"};
-    kl_list list;
+    kl_list_page list;
     kl_code code = kl_list_parse(text, strlen(text), &options, &list, err);
 
     (void)world;
@@ -402,7 +402,7 @@ static kl_code read_list(void *world, kl_error *err)
 
 static kl_code clear_list(void *world, kl_error *err)
 {
-    kl_list list = {0};
+    kl_list_page list = {0};
 
     (void)world;
     (void)err;
