@@ -90,7 +90,7 @@ endif()
 # that was built with another minor version does not start, instead of reading
 # or writing beyond a struct.
 if(PROJECT_VERSION_MAJOR EQUAL 0)
-    set(KUBELUA_SOVERSION ${KUBELUA_SOVERSION}.${PROJECT_VERSION_MINOR})
+    set(KUBELUA_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 else()
     set(KUBELUA_SOVERSION ${PROJECT_VERSION_MAJOR})
 endif()
@@ -98,7 +98,7 @@ endif()
 function(kubelua_library target name)
     add_library(${target} SHARED $<TARGET_OBJECTS:${target}_objects>)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
-        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+        VERSION ${PROJECT_VERSION} SOVERSION ${KUBELUA_SOVERSION}
         BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     # Its threads outlive a dlclose: it must never be unmapped.
