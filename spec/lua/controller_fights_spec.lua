@@ -1,5 +1,7 @@
 -- A controller says once that it runs; and it warns if a key runs again and again.
+local core = require "kubelua.core"
 local definition = require "definition"
+local fights = require "kubelua.controller.fights"
 local kubelua = require "kubelua"
 local world = require "controller_world"
 
@@ -139,5 +141,26 @@ describe("a key that runs more than 5 times a second for 30 s", function()
             w.cluster:advance(1 / 2)
         end
         assert.matches('metadata.annotations%["example.com/runs"%]', w:logged(WARNING))
+    end)
+end)
+
+describe("a change of an object of 10,000 levels", function()
+    local function nested(value)
+        local levels = 9990
+        return assert(core.object('{"kind":"X","apiVersion":"v1","metadata":{"name":"x","uid":"u"},'
+            .. '"spec":' .. ('{"a":'):rep(levels) .. value .. ("}"):rep(levels) .. "}"))
+    end
+
+    it("is named by its outer fields", function()
+        local state = { fights = fights.new(), clock = { now = function() return 100 end } }
+        for _ = 1, 10 do
+            fights.note_run(state, "x")
+        end
+        local hot = state.fights.hot.x
+        fights.note_event(state, { role = "reconciles" }, "x", nested "1", nested "1")
+        assert.is_nil(next(hot.changes))
+        hot.look_at = 0
+        fights.note_event(state, { role = "reconciles" }, "x", nested "1", nested "2")
+        assert.same({ ["spec" .. (".a"):rep(19)] = 1 }, hot.changes)
     end)
 end)

@@ -112,6 +112,10 @@ function fights.note_run(state, key)
     end
 end
 
+-- Levels of a path at most: an object may have 10,000, which is too many for a name and for the
+-- stack of LuaJIT.
+local DEEPEST = 20
+
 -- They change with every write, and say nothing.
 local SKIPPED = { ["metadata.resourceVersion"] = true, ["metadata.generation"] = true,
     ["metadata.managedFields"] = true, ["metadata.uid"] = true,
@@ -127,19 +131,22 @@ local function join_path(path, name)
 end
 
 -- Adds the paths at which two JSON values differ to a list.
-local function add_differences(list, path, a, b)
+local function add_differences(list, path, a, b, level)
     if SKIPPED[path] or a == b or #list >= MOST then
         return
     elseif type(a) ~= "table" or type(b) ~= "table" then
         list[#list + 1] = path
         return
+    elseif level == DEEPEST then
+        list[#list + 1] = core.hash(a) ~= core.hash(b) and path or nil
+        return
     end
     for name, value in pairs(a) do
-        add_differences(list, join_path(path, name), value, b[name])
+        add_differences(list, join_path(path, name), value, b[name], level + 1)
     end
     for name, value in pairs(b) do
         if a[name] == nil then
-            add_differences(list, join_path(path, name), nil, value)
+            add_differences(list, join_path(path, name), nil, value, level + 1)
         end
     end
 end
@@ -150,7 +157,7 @@ local function list_changes(old, new)
     if not old or not new or old.uid ~= new.uid then
         return { not new and "(deleted)" or not old and "(created)" or "(replaced)" }
     end
-    add_differences(list, "", core.view_table(old), core.view_table(new))
+    add_differences(list, "", core.view_table(old), core.view_table(new), 0)
     return list
 end
 
