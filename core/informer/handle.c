@@ -6,8 +6,9 @@
 #include "base/mem.h"
 #include "informer/registration.h"
 
-/* Parts of `uses`: a bit, and the weight of a use. */
-enum { CLOSED = 1, USE = 2 };
+/* Parts of `uses`: a close has begun; its last handler has returned; and the
+ * weight of a use. */
+enum { CLOSED = 1, BARRED = 2, USE = 4 };
 
 kl_informer *kl__handle_new(int64_t resync_ms, kl_error *err)
 {
@@ -90,8 +91,10 @@ static void end_use_of_closed(kl_informer *informer)
     bool is_last;
 
     kl__mutex_lock(&informer->mutex);
-    is_last = atomic_fetch_sub_explicit(&informer->uses, USE,
-                                        memory_order_acq_rel) == (USE | CLOSED);
+    is_last =
+        atomic_fetch_sub_explicit(&informer->uses, USE, memory_order_acq_rel) /
+            USE ==
+        1;
     kl__cond_broadcast(&informer->left);
     kl__mutex_unlock(&informer->mutex);
     if (is_last) {
@@ -139,7 +142,7 @@ kl_code kl__handle_enter(const kl_informer *informer, kl_error *err)
 bool kl__handle_look(const kl_informer *informer)
 {
     return kl__check_process(informer->made_in, NULL) == KL_OK &&
-           add_use((kl_informer *)informer, 0);
+           add_use((kl_informer *)informer, BARRED);
 }
 
 bool kl__handle_is_closed(const kl_informer *informer)
@@ -148,17 +151,37 @@ bool kl__handle_is_closed(const kl_informer *informer)
             CLOSED) != 0;
 }
 
+/* Ends reading too, once a closed handle has no handler. Otherwise threads that
+ * read all the time could keep the cache for ever, and a close waiting. */
+static void bar_reads(kl_informer *informer)
+{
+    kl__mutex_lock(&informer->mutex);
+    if (informer->handlers == 0 && kl__handle_is_closed(informer)) {
+        atomic_fetch_or_explicit(&informer->uses, BARRED, memory_order_relaxed);
+    }
+    kl__mutex_unlock(&informer->mutex);
+}
+
 /* The caller has a use of its own, so the count is above 0. */
 void kl__handle_use(void *owner)
 {
     kl_informer *informer = owner;
 
+    kl__mutex_lock(&informer->mutex);
+    informer->handlers++;
+    kl__mutex_unlock(&informer->mutex);
     atomic_fetch_add_explicit(&informer->uses, USE, memory_order_relaxed);
 }
 
 void kl__handle_end_use(void *owner)
 {
-    kl__handle_leave(owner);
+    kl_informer *informer = owner;
+
+    kl__mutex_lock(&informer->mutex);
+    informer->handlers--;
+    kl__mutex_unlock(&informer->mutex);
+    bar_reads(informer);
+    kl__handle_leave(informer);
 }
 
 bool kl__handle_refuses(const void *owner)
@@ -166,12 +189,12 @@ bool kl__handle_refuses(const void *owner)
     return kl__handle_is_closed(owner);
 }
 
-/* Waits until `uses` are left, the caller's included. */
-static void wait_for_uses(kl_informer *informer, unsigned uses)
+/* Waits until no use but the caller's is left. */
+static void wait_for_uses(kl_informer *informer)
 {
     kl__mutex_lock(&informer->mutex);
-    while (atomic_load_explicit(&informer->uses, memory_order_acquire) >
-           (uses | CLOSED)) {
+    while (atomic_load_explicit(&informer->uses, memory_order_acquire) / USE >
+           1) {
         kl__cond_wait(&informer->left, &informer->mutex, -1);
     }
     kl__mutex_unlock(&informer->mutex);
@@ -195,9 +218,12 @@ static void wait_for_end(kl_informer *informer)
  *   3. Take out the registrations. A thread that adds one looks for the mark
  *      with the processor's mutex held, and step 3 takes that mutex after step
  *      1: so each registration is refused or taken out here.
- *   4. Wait for the calls and handlers that still run. Not inside a callback:
- *      it may be one of these, or wait for one that waits for it.
- *   5. Drop the use of the open handle. If it is the last one this thread gives
+ *   4. Without a handler, no read begins any more either; else the last handler
+ *      does this.
+ *   5. Wait for the calls and handlers that still run. Not inside a callback:
+ *      it may be one of these, or wait for one that waits for it. No use can
+ *      begin then: a handler has a use until it has done step 4.
+ *   6. Drop the use of the open handle. If it is the last one this thread gives
  *      the shared informer back; else the thread that drops the last one does.
  */
 static void end_open_handle(kl_informer *informer)
@@ -208,8 +234,9 @@ static void end_open_handle(kl_informer *informer)
                             &informer->waiters);
     kl__processor_remove_owner(kl__shared_informer_processor(shared), informer,
                                &informer->ended);
+    bar_reads(informer);
     if (!kl__in_callback()) {
-        wait_for_uses(informer, USE);
+        wait_for_uses(informer);
     }
     end_use_of_closed(informer);
 }

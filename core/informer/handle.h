@@ -8,10 +8,11 @@
  *     memory of the handle, and of registrations that a close has ended.
  *   - Uses: one of the open handle, one of each call that is under way, one of
  *     each thread of a handler. They keep the shared informer, with its cache.
- * A close marks the handle, so that no new use begins but for reading, and
- * drops the use of the open handle. The thread that drops the last use gives
- * the shared informer back. So a call never finds the cache freed, whichever
- * callback closes the handle, and at whichever moment.
+ * A close marks the handle, so that no new use begins but for reading, and for
+ * that too once its last handler has returned; it drops the use of the open
+ * handle. The thread that drops the last use gives the shared informer back. So
+ * a call never finds the cache freed, whichever callback closes the handle, and
+ * at whichever moment.
  */
 #ifndef KL_INFORMER_HANDLE_H
 #define KL_INFORMER_HANDLE_H
@@ -33,14 +34,16 @@ struct kl_informer {
     /* Two owners of the memory: the references together, and the uses together.
      * The last one frees it. */
     atomic_int owners;
-    /* KL__HANDLE_USE for each use, and KL__HANDLE_CLOSED. */
+    /* USE for each use, and the bits CLOSED and BARRED: see handle.c. */
     atomic_uint uses;
 
-    /* Rank LIFECYCLE. Guards has_ended, and each change of `uses` that takes a
-     * use away from a closed handle. Never held with a factory's mutex. */
+    /* Rank LIFECYCLE. Guards the fields below, and each change of `uses` that
+     * takes a use away from a closed handle. Never held with a factory's
+     * mutex. */
     kl__mutex mutex;
-    kl__cond left;  /* a use of the closed handle has ended, or has_ended */
-    bool has_ended; /* the shared informer was given back */
+    kl__cond left;     /* a use of the closed handle has ended, or has_ended */
+    bool has_ended;    /* the shared informer was given back */
+    unsigned handlers; /* threads of handlers, each with a use */
 
     kl__sync_waiters waiters;
 

@@ -307,7 +307,7 @@ KL_API void kl_unreadable_list_clear(kl_unreadable_list *list);
  * handlers get one error, KL_EUNREADABLE, that names it. The cache keeps its
  * former state, as it is not gone; it is replaced as soon as it can be read,
  * and removed (a delete with `unknown`) when the server deletes it or gives its
- * name to another. KL_ENOMEM. Thread-safe.
+ * name to another. KL_ECLOSED; KL_ENOMEM. Thread-safe.
  */
 KL_API kl_code kl_informer_unreadable(const kl_informer *informer,
                                       kl_unreadable_list *list, kl_error *err);

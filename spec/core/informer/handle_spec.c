@@ -344,11 +344,62 @@ static void nothing_is_freed_under_a_reader(void **state)
     }
 }
 
+/* A thread with a reference that never stops asking the cache. */
+typedef struct endless_reader {
+    kl_informer *informer;
+    atomic_bool *stop;
+} endless_reader;
+
+static void *read_without_end(void *arg)
+{
+    const endless_reader *self = arg;
+
+    while (!atomic_load(self->stop)) {
+        (void)kl_informer_count(self->informer);
+    }
+    kl_informer_unref(self->informer);
+    return NULL;
+}
+
+/* More readers than cores: some read at every moment. */
+static void a_close_ends_beside_threads_that_never_stop_reading(void **state)
+{
+    enum { READERS = 8, TIMES = 40, LIMIT_MS = 3000 };
+    informer_world *self = *state;
+    pthread_t readers[READERS];
+    atomic_bool stop;
+
+    for (int i = 0; i < TIMES; i++) {
+        endless_reader reader = {.stop = &stop};
+        int64_t began_ms;
+
+        open_synced(self);
+        atomic_init(&stop, false);
+        reader.informer = self->informer;
+        for (int k = 0; k < READERS; k++) {
+            kl_informer_ref(self->informer);
+            assert_int_equal(
+                pthread_create(&readers[k], NULL, read_without_end, &reader),
+                0);
+        }
+        began_ms = kl__clock_now(kl__clock_real());
+        kl_informer_close(self->informer);
+        assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 0);
+        assert_true(kl__clock_now(kl__clock_real()) - began_ms < LIMIT_MS);
+        atomic_store(&stop, true);
+        for (int k = 0; k < READERS; k++) {
+            assert_int_equal(pthread_join(readers[k], NULL), 0);
+        }
+        end_round(self);
+    }
+}
+
 /* Asks a closed handle for everything; 0: all as promised. */
 static int ask_closed(kl_informer *informer, kl_event_queue *queue)
 {
     kl_object_list list;
     kl_string_list values;
+    kl_unreadable_list unreadable;
     kl_informer_status status;
     char version[8] = "x";
     kl_error err = {0};
@@ -369,6 +420,7 @@ static int ask_closed(kl_informer *informer, kl_event_queue *queue)
         kl_informer_by_index(informer, "x", "y", &list, NULL) != KL_ECLOSED;
     wrong +=
         kl_informer_index_values(informer, "x", &values, NULL) != KL_ECLOSED;
+    wrong += kl_informer_unreadable(informer, &unreadable, NULL) != KL_ECLOSED;
     wrong += kl_informer_add_path_index(informer, "x", "a", NULL) != KL_ECLOSED;
     wrong += kl_informer_add_index(informer, "x", wait_in_index, NULL, NULL,
                                    NULL) != KL_ECLOSED;
@@ -535,6 +587,7 @@ int main(void)
         WORLD_TEST(two_index_functions_may_close_each_others_informer),
         WORLD_TEST(a_close_waits_for_a_call_that_is_under_way),
         WORLD_TEST(nothing_is_freed_under_a_reader),
+        WORLD_TEST(a_close_ends_beside_threads_that_never_stop_reading),
         WORLD_TEST(every_call_on_a_closed_handle_says_so),
         WORLD_TEST(a_registration_outlives_the_close_with_a_reference),
         WORLD_TEST(the_last_unref_closes_an_open_handle),
