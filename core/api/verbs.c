@@ -6,10 +6,13 @@
 
 #include "api/client.h"
 #include "api/discovery.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/namespace.h"
 #include "base/str.h"
 #include "http/url.h"
+#include "kubelua/list.h"
+#include "kubelua/log.h"
 #include "kubelua/memory.h"
 #include "kubelua/writer.h"
 #include "object/resource.h"
@@ -17,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PAGE = 500, OBJECTS_MAX = 1000000 };
+enum { PAGE = 500, OBJECTS_MAX = 1000000, TIMEOUT_MS = 30000 };
 
 #define MANAGER "kubelua"
 #define APPLY "application/apply-patch+yaml"
@@ -28,8 +31,12 @@ typedef struct verb {
     kl_client *client;
     const kl_target *target;
     const kl_verb_options *options; /* never NULL */
+    int64_t deadline_ms;            /* 0: not begun */
     kl__resource resource;
-    kl__buf path; /* and query */
+    kl__buf path;         /* and query */
+    bool is_unserved;     /* the last answer was a 404 that names no object: the
+                             server does not serve the path */
+    bool has_asked_again; /* discovery, for that reason */
 } verb;
 
 static void end_verb(verb *self)
@@ -37,6 +44,9 @@ static void end_verb(verb *self)
     kl__resource_clear(&self->resource);
     kl__buf_deinit(&self->path);
 }
+
+/* What a path may leave out. */
+typedef enum scope { ONE_OBJECT, A_COLLECTION, ALL_NAMESPACES } scope;
 
 /* Refuses what would name another path: the server resolves "." and "..". */
 static kl_code check_segment(const char *what, const char *text, kl_error *err)
@@ -69,6 +79,24 @@ static kl_code check_target(kl_client *client, const kl_target *target,
     return code;
 }
 
+static kl_code check_reach(const verb *self, scope reach, kl_error *err)
+{
+    const char *subresource = self->target->subresource;
+
+    if (reach == ALL_NAMESPACES || self->target->name != NULL) {
+        return KL_OK;
+    }
+    if (reach == ONE_OBJECT) {
+        return kl_error_set(err, KL_EINVAL, "this verb needs a name");
+    }
+    return subresource == NULL
+               ? KL_OK
+               : kl_error_set(err, KL_EINVAL,
+                              "a create of the subresource \"%s\" needs the "
+                              "name of the object that has it",
+                              subresource);
+}
+
 /* Chooses the namespace of the path; NULL: none, or all. */
 static kl_code choose_namespace(const verb *self, bool may_be_all,
                                 const char **name_space, kl_error *err)
@@ -77,7 +105,8 @@ static kl_code choose_namespace(const verb *self, bool may_be_all,
 
     *name_space = NULL;
     if (!self->resource.namespaced) {
-        return wanted == NULL || strcmp(wanted, "*") == 0
+        /* "": kl_object_namespace of such an object */
+        return wanted == NULL || wanted[0] == '\0' || strcmp(wanted, "*") == 0
                    ? KL_OK
                    : kl__scope_error(self->resource.plural, self->resource.kind,
                                      err);
@@ -97,8 +126,23 @@ static void put_segment(kl__buf *path, const char *segment)
     }
 }
 
-/* What a path may leave out. */
-typedef enum scope { ONE_OBJECT, A_COLLECTION, ALL_NAMESPACES } scope;
+static kl_code find_resource(verb *self, kl__resource *found, kl_error *err)
+{
+    kl_code code =
+        kl__discovery_resolve(self->client, self->target->resource, found,
+                              kl__client_closed(self->client), err);
+
+    if (code == KL_ENOT_ALLOWED) {
+        return kl_error_set(err, code,
+                            "%s cannot be listed and watched, which is all "
+                            "that these calls know: send the request with "
+                            "kl_client_call",
+                            self->target->resource);
+    }
+    return code == KL_ECANCELED
+               ? kl_error_set(err, KL_ECLOSED, "the client was closed")
+               : code;
+}
 
 /* Finds the resource, and makes the path. The caller calls end_verb, also
  * after a failure. */
@@ -107,16 +151,17 @@ static kl_code begin_verb(verb *self, scope reach, kl_error *err)
     const char *name_space;
     kl_code code = check_target(self->client, self->target, err);
 
-    if (code == KL_OK && reach == ONE_OBJECT && self->target->name == NULL) {
-        code = kl_error_set(err, KL_EINVAL, "this verb needs a name");
+    if (self->deadline_ms == 0) {
+        self->deadline_ms =
+            kl__clock_now(kl__clock_real()) + (self->options->timeout_ms > 0
+                                                   ? self->options->timeout_ms
+                                                   : TIMEOUT_MS);
     }
     if (code == KL_OK) {
-        code = kl__discovery_resolve(self->client, self->target->resource,
-                                     &self->resource,
-                                     kl__client_closed(self->client), err);
+        code = check_reach(self, reach, err);
     }
-    if (code == KL_ECANCELED) {
-        code = kl_error_set(err, KL_ECLOSED, "the client was closed");
+    if (code == KL_OK) {
+        code = find_resource(self, &self->resource, err);
     }
     if (code == KL_OK) {
         code =
@@ -137,11 +182,26 @@ static kl_code begin_verb(verb *self, scope reach, kl_error *err)
     return KL_OK;
 }
 
+/* True if the server does not serve the path: an object that is missing is
+ * named in the details of the Status. */
+static bool tells_unserved(const kl_reply *reply)
+{
+    kl_doc *doc = kl_doc_parse(reply->body, reply->body_length, NULL);
+    const kl_value *details =
+        doc != NULL ? kl_value_get(kl_doc_root(doc), "details") : NULL;
+    bool names_object = kl_value_get(details, "name") != NULL ||
+                        kl_value_get(details, "kind") != NULL;
+
+    kl_doc_unref(doc);
+    return reply->status == 404 && !names_object;
+}
+
 /* Makes an error of an answer that is none of 2xx. */
-static kl_code refuse_reply(const kl_reply *reply, kl_error *err)
+static kl_code refuse_reply(verb *self, const kl_reply *reply, kl_error *err)
 {
     kl_code code;
 
+    self->is_unserved = tells_unserved(reply);
     if (reply->status < 400) {
         return kl_error_set(err, KL_EPARSE,
                             "the server answered with HTTP status %d, and no "
@@ -155,21 +215,41 @@ static kl_code refuse_reply(const kl_reply *reply, kl_error *err)
     return code;
 }
 
+/* An answer that does not come from an API server does not show if a write was
+ * carried out. */
+static kl_code judge_answer(const kl_call *call, kl_code code, kl_error *err)
+{
+    if (code != KL_EPARSE || strcmp(call->method, "GET") == 0) {
+        return code;
+    }
+    err->code = KL_EUNKNOWN;
+    kl_error_prefix(err, "the write may have been carried out");
+    return KL_EUNKNOWN;
+}
+
 /* Sends the request; KL_OK: the reply is 2xx, and the caller clears it. */
 static kl_code send_verb(verb *self, kl_call *call, kl_reply *reply,
                          kl_error *err)
 {
+    int64_t left_ms = self->deadline_ms - kl__clock_now(kl__clock_real());
     kl_code code;
 
     *reply = (kl_reply){0};
+    self->is_unserved = false;
+    if (left_ms <= 0) {
+        return kl_error_set(err, KL_ETIMEOUT,
+                            "%s: the call was not complete in its time; give "
+                            "it more with timeout_ms",
+                            self->target->resource);
+    }
     if (self->path.failed) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a request");
     }
     call->target = self->path.bytes;
-    call->timeout_ms = self->options->timeout_ms;
+    call->timeout_ms = (int)left_ms;
     code = kl_client_call(self->client, call, reply, err);
     if (code == KL_OK && (reply->status < 200 || reply->status >= 300)) {
-        code = refuse_reply(reply, err);
+        code = judge_answer(call, refuse_reply(self, reply, err), err);
     }
     if (code != KL_OK) {
         kl_reply_clear(reply);
@@ -185,9 +265,55 @@ static kl_object *ask_for_object(verb *self, kl_call *call, kl_error *err)
 
     if (send_verb(self, call, &reply, err) == KL_OK) {
         object = kl_object_parse(reply.body, reply.body_length, NULL, err);
+        if (object == NULL) {
+            (void)judge_answer(call, err->code, err);
+        }
         kl_reply_clear(&reply);
     }
     return object;
+}
+
+static bool is_same_resource(const kl__resource *one, const kl__resource *two)
+{
+    return strcmp(one->group, two->group) == 0 &&
+           strcmp(one->version, two->version) == 0 &&
+           strcmp(one->plural, two->plural) == 0 &&
+           one->namespaced == two->namespaced;
+}
+
+/*
+ * After a failure. True: the server serves the resource by another path than
+ * the one that was asked, so the caller asks once more. If it does not serve it
+ * any more, the error says so: NOT_FOUND would be taken for an object that is
+ * gone. A custom resource definition may have been removed, or its version.
+ */
+static bool has_another_path(verb *self, kl_error *err)
+{
+    kl__resource found;
+    bool is_same;
+
+    if (!self->is_unserved || self->has_asked_again) {
+        return false;
+    }
+    self->has_asked_again = true;
+    kl__discovery_expire(self->client);
+    if (find_resource(self, &found, err) != KL_OK) {
+        return false;
+    }
+    is_same = is_same_resource(&found, &self->resource);
+    if (is_same && self->target->subresource != NULL) {
+        kl_error_set(err, KL_ENOT_FOUND, "the server serves no \"%s\" of %s",
+                     self->target->subresource, found.plural);
+        err->http_status = 404;
+    } else if (is_same) {
+        kl_error_set(err, KL_EUNKNOWN_KIND,
+                     "the server does not serve %s%s%s/%s at the moment",
+                     found.plural, found.group[0] != '\0' ? "." : "",
+                     found.group, found.version);
+    }
+    kl__resource_clear(&found);
+    end_verb(self);
+    return !is_same;
 }
 
 static const kl_verb_options no_options;
@@ -203,9 +329,11 @@ kl_object *kl_get(kl_client *client, const kl_target *target,
     kl_error own;
 
     err = err != NULL ? err : &own; /* its fields are read */
-    if (begin_verb(&self, ONE_OBJECT, err) == KL_OK) {
-        object = ask_for_object(&self, &call, err);
-    }
+    do {
+        if (begin_verb(&self, ONE_OBJECT, err) == KL_OK) {
+            object = ask_for_object(&self, &call, err);
+        }
+    } while (object == NULL && has_another_path(&self, err));
     end_verb(&self);
     return object;
 }
@@ -234,14 +362,16 @@ static kl_object *write_object(verb *self, const writing *what, kl_error *err)
         kl_error_set(err, KL_EINVAL, "a write needs a body");
         return NULL;
     }
-    if (begin_verb(self, what->reach, err) == KL_OK) {
-        kl__url_query(&self->path, "fieldManager",
-                      manager != NULL ? manager : MANAGER);
-        kl__url_query(&self->path, "force", what->forces ? "true" : NULL);
-        kl__url_query(&self->path, "dryRun",
-                      self->options->dry_run ? "All" : NULL);
-        object = ask_for_object(self, &call, err);
-    }
+    do {
+        if (begin_verb(self, what->reach, err) == KL_OK) {
+            kl__url_query(&self->path, "fieldManager",
+                          manager != NULL ? manager : MANAGER);
+            kl__url_query(&self->path, "force", what->forces ? "true" : NULL);
+            kl__url_query(&self->path, "dryRun",
+                          self->options->dry_run ? "All" : NULL);
+            object = ask_for_object(self, &call, err);
+        }
+    } while (object == NULL && has_another_path(self, err));
     end_verb(self);
     return object;
 }
@@ -326,15 +456,19 @@ static kl_code delete_with(verb *self, kl_writer *writer, kl_error *err)
 
     write_delete_options(writer, self->options);
     call.body = kl_writer_finish(writer, &call.body_length, err);
-    code = call.body != NULL ? begin_verb(self, ONE_OBJECT, err) : err->code;
-    if (code != KL_OK) {
-        return code;
+    if (call.body == NULL) {
+        return err->code;
     }
-    code = send_verb(self, &call, &reply, err);
-    if (code == KL_OK) {
-        kl_reply_clear(&reply);
-    }
-    return code;
+    do {
+        code = begin_verb(self, ONE_OBJECT, err);
+        if (code == KL_OK) {
+            code = send_verb(self, &call, &reply, err);
+        }
+        if (code == KL_OK) {
+            kl_reply_clear(&reply);
+        }
+    } while (code != KL_OK && has_another_path(self, err));
+    return code == KL_OK ? KL_OK : err->code;
 }
 
 kl_code kl_delete(kl_client *client, const kl_target *target,
@@ -360,88 +494,103 @@ kl_code kl_delete(kl_client *client, const kl_target *target,
 typedef struct pages {
     verb verb;
     kl_object_list *list;
-    size_t capacity;
     char *api_version; /* of the items, which do not have it */
     char *token;       /* of the next page; NULL: none */
 } pages;
 
-static kl_code add_item(pages *self, const kl_value *item, kl_error *err)
+/* Room for `more` items of `size` bytes; false: out of memory. */
+static bool lengthen_array(void *items, size_t count, size_t more, size_t size)
+{
+    void **array = items;
+    void *grown;
+
+    if (more == 0) {
+        return true;
+    }
+    grown = kl__realloc(*array, (count + more) * size);
+    if (grown != NULL) {
+        *array = grown;
+    }
+    return grown != NULL;
+}
+
+/* Moves the page's objects to the end of the list. */
+static bool take_objects(pages *self, kl_object_list *from)
 {
     kl_object_list *list = self->list;
-    const kl_object_options options = {.kind = self->verb.resource.kind,
-                                       .api_version = self->api_version};
-    size_t length;
-    char *text;
 
-    if (list->count == self->capacity) {
-        size_t capacity = self->capacity * 2 + PAGE;
-        kl_object **items = kl__realloc(list->items, capacity * sizeof(*items));
+    if (!lengthen_array(&list->items, list->count, from->count,
+                        sizeof(*list->items))) {
+        return false;
+    }
+    for (size_t i = 0; i < from->count; i++) {
+        list->items[list->count++] = from->items[i];
+    }
+    from->count = 0;
+    return true;
+}
 
-        if (items == NULL) {
-            return kl_error_set(err, KL_ENOMEM, "out of memory for a list");
-        }
-        list->items = items;
-        self->capacity = capacity;
+/* The same for what cannot be read, which is logged. */
+static bool take_unreadable(pages *self, kl_unreadable_list *from)
+{
+    kl_unreadable_list *list = self->verb.options->unreadable;
+
+    for (size_t i = 0; i < from->count; i++) {
+        kl_log(KL_LOG_WARN, "list %s: %s", self->verb.resource.plural,
+               from->items[i].why);
     }
-    text = kl_value_json(item, &length, err);
-    if (text == NULL) {
-        return err->code;
+    if (list == NULL) {
+        return true;
     }
-    list->items[list->count] = kl_object_parse(text, length, &options, err);
-    kl_free(text);
-    if (list->items[list->count] == NULL) {
-        return err->code;
+    if (!lengthen_array(&list->items, list->count, from->count,
+                        sizeof(*list->items))) {
+        return false;
     }
-    list->count++;
-    return KL_OK;
+    for (size_t i = 0; i < from->count; i++) {
+        list->items[list->count++] = from->items[i];
+    }
+    from->count = 0;
+    return true;
 }
 
 /* Takes the token of the next page; a server must not repeat one. */
-static kl_code take_token(pages *self, const kl_value *root, kl_error *err)
+static kl_code take_token(pages *self, kl_list_page *page, kl_error *err)
 {
-    const kl_value *metadata = kl_value_get(root, "metadata");
-    const char *next =
-        kl_value_string(kl_value_get(metadata, "continue"), NULL);
-    char *former = self->token;
-    kl_code code = KL_OK;
+    bool is_last = page->continue_token[0] == '\0';
+    bool repeats = kl__streq(self->token, page->continue_token);
 
-    self->token = NULL;
-    if (next != NULL && next[0] != '\0') {
-        self->token = kl__strdup(next);
-        if (self->token == NULL) {
-            code = kl_error_set(err, KL_ENOMEM, "out of memory for a list");
-        } else if (kl__streq(former, self->token) ||
-                   self->list->count >= OBJECTS_MAX) {
-            code = kl_error_set(err, KL_ETOO_LARGE,
-                                "the list does not end, after %zu objects",
-                                self->list->count);
-        }
+    kl__free(self->token);
+    self->token = is_last ? NULL : page->continue_token;
+    if (!is_last) {
+        page->continue_token = NULL;
     }
-    kl__free(former);
-    return code;
+    if (!is_last && (repeats || self->list->count >= OBJECTS_MAX)) {
+        return kl_error_set(err, KL_ETOO_LARGE,
+                            "the list does not end, after %zu objects",
+                            self->list->count);
+    }
+    return KL_OK;
 }
 
-/* Reads the objects of a page. A list without `items` is empty. */
+/* Reads the objects of a page. */
 static kl_code take_page(pages *self, const kl_reply *reply, kl_error *err)
 {
-    kl_doc *doc = kl_doc_parse(reply->body, reply->body_length, err);
-    const kl_value *root, *items, *item;
-    kl_value_iter iter = {0};
-    kl_code code = KL_OK;
+    const kl_object_options options = {.kind = self->verb.resource.kind,
+                                       .api_version = self->api_version};
+    kl_list_page page;
+    kl_code code =
+        kl_list_parse(reply->body, reply->body_length, &options, &page, err);
 
-    if (doc == NULL) {
-        return err->code;
+    if (code != KL_OK) {
+        return code;
     }
-    root = kl_doc_root(doc);
-    items = kl_value_get(root, "items");
-    while (code == KL_OK &&
-           (item = kl_value_next(items, &iter, NULL)) != NULL) {
-        code = add_item(self, item, err);
+    if (!take_objects(self, &page.objects) ||
+        !take_unreadable(self, &page.unreadable)) {
+        code = kl_error_set(err, KL_ENOMEM, "out of memory for a list");
+    } else {
+        code = take_token(self, &page, err);
     }
-    if (code == KL_OK) {
-        code = take_token(self, root, err);
-    }
-    kl_doc_unref(doc);
+    kl_list_clear(&page);
     return code;
 }
 
@@ -469,11 +618,13 @@ static kl_code read_page(pages *self, size_t path_length, kl_error *err)
     return code;
 }
 
-/* Forgets the pages so far: the token of the next one has expired. */
+/* Forgets the pages so far. */
 static void begin_anew(pages *self)
 {
     kl_object_list_clear(self->list);
-    self->capacity = 0;
+    if (self->verb.options->unreadable != NULL) {
+        kl_unreadable_list_clear(self->verb.options->unreadable);
+    }
     kl__free(self->token);
     self->token = NULL;
 }
@@ -486,6 +637,7 @@ static kl_code read_pages(pages *self, kl_error *err)
     kl_code code;
 
     kl__resource_api_version(&self->verb.resource, &api_version);
+    kl__free(self->api_version);
     self->api_version = kl__buf_take(&api_version, NULL);
     if (self->api_version == NULL || self->verb.path.failed) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a list");
@@ -493,7 +645,7 @@ static kl_code read_pages(pages *self, kl_error *err)
     do {
         code = read_page(self, path_length, err);
         if (code == KL_EGONE && self->token != NULL && may_begin_anew) {
-            may_begin_anew = false;
+            may_begin_anew = false; /* the token has expired */
             begin_anew(self);
             code = read_page(self, path_length, err);
         }
@@ -514,12 +666,19 @@ kl_code kl_list(kl_client *client, const kl_target *target,
 
     err = err != NULL ? err : &own; /* its fields are read */
     *list = (kl_object_list){0};
-    code = begin_verb(&self.verb, ALL_NAMESPACES, err);
-    if (code == KL_OK) {
-        code = read_pages(&self, err);
+    if (self.verb.options->unreadable != NULL) {
+        *self.verb.options->unreadable = (kl_unreadable_list){0};
     }
+    do {
+        begin_anew(&self);
+        code = begin_verb(&self.verb, ALL_NAMESPACES, err);
+        if (code == KL_OK) {
+            code = read_pages(&self, err);
+        }
+    } while (code != KL_OK && has_another_path(&self.verb, err));
     if (code != KL_OK) {
-        kl_object_list_clear(list);
+        code = err->code;
+        begin_anew(&self);
     }
     kl__free(self.token);
     kl__free(self.api_version);

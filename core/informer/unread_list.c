@@ -10,16 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kl_unreadable_list_clear(kl_unreadable_list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        kl__free(list->items[i].key);
-        kl__free(list->items[i].why);
-    }
-    kl__free(list->items);
-    *list = (kl_unreadable_list){0};
-}
-
 static int by_key(const void *a, const void *b)
 {
     return strcmp((*(const kl__unreadable *const *)a)->key,

@@ -17,9 +17,11 @@
  * review, is sent with kl_client_call.
  * - Errors. A status of 400 or above is an error: err->code (KL_ENOT_FOUND,
  *   KL_ECONFLICT, KL_EFORBIDDEN, ...), err->http_status and the server's
- *   message. KL_EUNKNOWN_KIND names the nearest kinds. Other codes are those of
+ *   message. KL_EUNKNOWN_KIND: the server does not serve that resource, or not
+ *   any more; it names the nearest kinds. Other codes are those of
  *   kl_request_result; KL_EUNKNOWN means that a write may have been carried
- *   out.
+ *   out, also where its answer is no object (a Status, as of pods/eviction:
+ * send that with kl_client_call).
  * - Retries are those of kl_client_send. No call sends a write twice that may
  *   have been carried out.
  * - Threads. All calls are thread-safe, may be made inside a callback, and may
@@ -40,7 +42,8 @@ extern "C" {
 typedef struct kl_target {
     const char *resource;   /* "pods", "deployments.apps"; required */
     const char *name_space; /* NULL: the client's namespace, for a kind that has
-                               namespaces; "*", for kl_list: all */
+                               namespaces; "*", for kl_list: all. For a kind
+                               that has none: NULL or "" */
     const char *name;       /* required but for kl_list and kl_create */
     const char *subresource; /* "status", "scale"; NULL: the object itself */
 } kl_target;
@@ -59,8 +62,11 @@ typedef struct kl_verb_options {
     bool force;      /* kl_apply: takes fields from other managers; else
                         KL_ECONFLICT */
     bool dry_run;    /* create, apply, patch, delete: as if, only */
-    int timeout_ms;  /* of each request; 0: 30 s. Discovery has a limit
-                        of its own, 30 s */
+    int timeout_ms;  /* of the whole call, with all pages of a list; 0: 30 s.
+                        Discovery counts, and has a limit of its own, 30 s */
+    kl_unreadable_list *unreadable; /* kl_list: filled with the objects that
+                                       cannot be read; the caller clears it.
+                                       NULL: they are only logged */
 } kl_verb_options;
 
 /* Reads one object. The caller owns the reference. `options` may be NULL, here
@@ -70,9 +76,10 @@ KL_API kl_object *kl_get(kl_client *client, const kl_target *target,
 
 /*
  * Fills `list` with the objects, in the server's order, read in pages of 500;
- * the caller clears it. A 410 for a page begins anew, once. If it fails the
- * list is empty. KL_ETOO_LARGE: the server goes on after 1,000,000 objects, or
- * repeats a page's token.
+ * the caller clears it. An object that cannot be read (kl_informer_unreadable)
+ * is left out, logged, and named in options->unreadable. A 410 for a page
+ * begins anew, once. If it fails the list is empty. KL_ETOO_LARGE: the server
+ * goes on after 1,000,000 objects, or repeats a page's token.
  */
 KL_API kl_code kl_list(kl_client *client, const kl_target *target,
                        const kl_verb_options *options, kl_object_list *list,

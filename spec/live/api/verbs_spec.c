@@ -197,6 +197,117 @@ static void a_list_has_every_page_and_knows_its_kind(void **state)
     kl_object_list_clear(&list);
 }
 
+static void answer_lists(world *self, const char *body)
+{
+    const kl_sim_failure answer = {
+        .verb = "list", .count = 1, .status = 200, .body = body};
+
+    assert_int_equal(kl_sim_fail(self->sim, &answer, NULL), KL_OK);
+}
+
+/* Tokens that differ from the one before, for ever. */
+static void a_list_without_end_ends_in_its_time(void **state)
+{
+    enum { PAGES = 20000 };
+    world *self = *state;
+    const kl_target maps = {.resource = "configmaps"};
+    kl_object_list list;
+
+    for (int i = 0; i < PAGES; i++) {
+        answer_lists(self, i % 2 == 0
+                               ? "{\"kind\":\"ConfigMapList\",\"items\":"
+                                 "[],\"metadata\":{\"continue\":\"a\"}}"
+                               : "{\"kind\":\"ConfigMapList\",\"items\":"
+                                 "[],\"metadata\":{\"continue\":\"b\"}}");
+    }
+    assert_int_equal(kl_list(self->client, &maps,
+                             &(kl_verb_options){.timeout_ms = 100}, &list,
+                             &self->err),
+                     KL_ETIMEOUT);
+    assert_null(list.items);
+}
+
+static void an_object_that_cannot_be_read_is_left_out_of_a_list(void **state)
+{
+    world *self = *state;
+    const kl_target maps = {.resource = "configmaps"};
+    const char *body =
+        "{\"kind\":\"ConfigMapList\",\"metadata\":{},\"items\":["
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\"}},"
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"b\"},"
+        "\"data\":{\"x\":\"\\ud800\"}},"
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"c\"}}]}";
+    kl_unreadable_list unreadable;
+    kl_object_list list;
+
+    answer_lists(self, body);
+    assert_int_equal(kl_list(self->client, &maps,
+                             &(kl_verb_options){.unreadable = &unreadable},
+                             &list, &self->err),
+                     KL_OK);
+    assert_int_equal(list.count, 2);
+    assert_string_equal(kl_object_key(list.items[1]), "web/c");
+    assert_int_equal(unreadable.count, 1);
+    assert_string_equal(unreadable.items[0].key, "web/b");
+    kl_unreadable_list_clear(&unreadable);
+    kl_object_list_clear(&list);
+    answer_lists(self, body);
+    assert_int_equal(kl_list(self->client, &maps, NULL, &list, &self->err),
+                     KL_OK);
+    assert_int_equal(list.count, 2);
+    kl_object_list_clear(&list);
+}
+
+/* Another version of the kind is served: by another path. */
+static void
+a_version_that_is_not_served_any_more_is_no_missing_object(void **state)
+{
+    world *self = *state;
+    const kl_target foo = {.resource = "foos.example.com", .name = "f"};
+    kl_object *object = NULL;
+
+    assert_null(kl_get(self->client, &foo, NULL, &self->err));
+    assert_int_equal(self->err.code, KL_ENOT_FOUND);
+    load(self, "apiVersion: apiextensions.k8s.io/v1\n"
+               "kind: CustomResourceDefinition\n"
+               "metadata: {name: foos.example.com}\n"
+               "spec:\n"
+               "  group: example.com\n"
+               "  scope: Namespaced\n"
+               "  names: {plural: foos, singular: foo, kind: Foo}\n"
+               "  versions:\n"
+               "  - name: v1\n    served: false\n    storage: false\n"
+               "    schema:\n      openAPIV3Schema: {type: object}\n"
+               "  - name: v2\n    served: true\n    storage: true\n"
+               "    schema:\n      openAPIV3Schema: {type: object}\n");
+    load(self, "apiVersion: example.com/v2\nkind: Foo\n"
+               "metadata: {name: f, namespace: default}\n");
+    /* discovery is asked once a second at most */
+    self->err.code = KL_EUNKNOWN_KIND;
+    while (object == NULL && self->err.code == KL_EUNKNOWN_KIND) {
+        object = kl_get(self->client, &foo, NULL, &self->err);
+    }
+    expect_at(object, "apiVersion", "example.com/v2");
+}
+
+static void a_write_without_an_object_as_answer_may_be_done(void **state)
+{
+    world *self = *state;
+    const kl_target maps = {.resource = "configmaps"};
+    const char *bodies[] = {"<html>", "{\"kind\":\"Status\",\"metadata\":{}}"};
+
+    for (size_t i = 0; i < 2; i++) {
+        const kl_sim_failure answer = {
+            .verb = "create", .count = 1, .status = 201, .body = bodies[i]};
+
+        assert_int_equal(kl_sim_fail(self->sim, &answer, NULL), KL_OK);
+        assert_null(kl_create(self->client, &maps,
+                              "{\"metadata\":{\"name\":\"shop\"}}", NULL,
+                              &self->err));
+        assert_int_equal(self->err.code, KL_EUNKNOWN);
+    }
+}
+
 static void expect_refused(world *self, const kl_target *target, kl_code code)
 {
     assert_null(kl_get(self->client, target, NULL, &self->err));
@@ -228,6 +339,22 @@ static void a_wrong_target_is_refused_before_it_is_sent(void **state)
         KL_EINVAL);
     expect_refused(self, &(kl_target){.resource = "fooos", .name = "a"},
                    KL_EUNKNOWN_KIND);
+    expect_refused(
+        self, &(kl_target){.resource = "nodes", .name = "a", .name_space = ""},
+        KL_ENOT_FOUND);
+    expect_refused(
+        self,
+        &(kl_target){.resource = "pods", .name = "a", .subresource = "nope"},
+        KL_ENOT_FOUND);
+    assert_non_null(strstr(self->err.message, "no \"nope\" of pods"));
+    expect_refused(self, &(kl_target){.resource = "tokenreviews", .name = "a"},
+                   KL_ENOT_ALLOWED);
+    assert_non_null(strstr(self->err.message, "kl_client_call"));
+    assert_null(kl_create(
+        self->client,
+        &(kl_target){.resource = "serviceaccounts", .subresource = "token"},
+        "{}", NULL, &self->err));
+    assert_int_equal(self->err.code, KL_EINVAL);
     assert_null(kl_apply(self->client, &shop, NULL, NULL, &self->err));
     assert_int_equal(self->err.code, KL_EINVAL);
     kl_client_close(self->client);
@@ -245,6 +372,10 @@ int main(void)
         SPEC(an_object_is_created_read_patched_and_deleted),
         SPEC(a_custom_resource_is_applied_and_its_status_patched),
         SPEC(a_list_has_every_page_and_knows_its_kind),
+        SPEC(a_list_without_end_ends_in_its_time),
+        SPEC(an_object_that_cannot_be_read_is_left_out_of_a_list),
+        SPEC(a_version_that_is_not_served_any_more_is_no_missing_object),
+        SPEC(a_write_without_an_object_as_answer_may_be_done),
         SPEC(a_wrong_target_is_refused_before_it_is_sent),
     };
 

@@ -23,6 +23,16 @@ typedef struct reader {
     kl_error *err;
 } reader;
 
+void kl_unreadable_list_clear(kl_unreadable_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        kl__free(list->items[i].key);
+        kl__free(list->items[i].why);
+    }
+    kl__free(list->items);
+    *list = (kl_unreadable_list){0};
+}
+
 void kl_list_clear(kl_list_page *list)
 {
     kl_object_list_clear(&list->objects);
