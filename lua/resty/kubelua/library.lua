@@ -135,7 +135,8 @@ local function load_library()
     if not loaded then
         error(tostring(core) .. REMEDY, 0)
     end
-    local name = "libkubelua.so." .. core.version:match("^%d+")
+    -- Its SONAME has the minor version, too, until 1.0 (cmake/core.cmake).
+    local name = "libkubelua.so." .. (core.version:match("^0%.%d+") or core.version:match("^%d+"))
     local found, library = pcall(ffi.load, name)
     if not found then
         error(name .. ": " .. tostring(library) .. REMEDY, 0)
