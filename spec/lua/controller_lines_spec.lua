@@ -113,7 +113,7 @@ describe("misuse", function()
         end }
         local log = w:logged("error controller spec: ConfigMap web/a: .*apply a table of only")
         assert.matches("ConfigMap web/a: spec/lua/controller_lines_spec.lua:" .. line
-            .. ": run:apply: .*\nstack traceback:\n\tspec/lua/controller_lines_spec.lua:" .. line
+            .. ": run:apply: .*; stack traceback:; spec/lua/controller_lines_spec.lua:" .. line
             .. ": in ", log)
         assert.is_nil(log:find("lua/kubelua/", 1, true), log)
     end)
@@ -156,8 +156,8 @@ describe("misuse", function()
             file:close()
             os.exit(require("kubelua.cli.command").main { "run", path })
         ]])
-        assert.matches("kubelua: /tmp/[^:]*:3: kubelua.sleep: .*\nstack traceback:\n"
-            .. "\t/tmp/[^:]*:3: in ", said)
+        assert.matches("kubelua: /tmp/[^:]*:3: kubelua.sleep: .*; stack traceback:; "
+            .. "/tmp/[^:]*:3: in ", said)
         assert.matches("status 1\n$", said)
     end)
 end)

@@ -1,5 +1,6 @@
 -- Objects that nothing refers to any more are freed, in the core too.
 local core = require "kubelua.core"
+require "kubelua" -- for object:table
 
 local function collect()
     collectgarbage()
