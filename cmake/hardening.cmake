@@ -11,7 +11,8 @@ include(CheckCSourceCompiles)
 set(KUBELUA_OPTIMISED "$<CONFIG:Release,RelWithDebInfo,MinSizeRel>")
 
 # Stack protector; stack clashes; indirect jumps only to marked places (CET on
-# x86, BTI and PAC on ARM).
+# x86, BTI and PAC on ARM). clang takes the flag of the other machine, and warns.
+set(CMAKE_REQUIRED_FLAGS -Werror)
 foreach(flag -fstack-protector-strong -fstack-clash-protection
         -fcf-protection=full -mbranch-protection=standard)
     string(MAKE_C_IDENTIFIER "KUBELUA_HAS${flag}" has)
@@ -20,6 +21,7 @@ foreach(flag -fstack-protector-strong -fstack-clash-protection
         add_compile_options("$<${KUBELUA_OPTIMISED}:${flag}>")
     endif()
 endforeach()
+unset(CMAKE_REQUIRED_FLAGS)
 
 # Level 3 also checks sizes that are known only when the program runs.
 set(CMAKE_REQUIRED_FLAGS "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -Werror")
