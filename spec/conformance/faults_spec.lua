@@ -31,8 +31,6 @@ local FAULTS = {
     { "followed by an array", { action = "event", how = "raw", body = "[1,2]" } },
     { "followed by null", { action = "event", how = "raw", body = "null" } },
     { "huge", { action = "event", how = "huge", bytes = 3000000 } },
-    { "larger than any object may be",
-        { action = "event", how = "huge", bytes = 100 * 1024 * 1024, at = 2 } },
 }
 
 local function rule_for(scene, fault)
