@@ -129,7 +129,7 @@ kl_code kl__list_watch_watch(kl__list_watch *source,
  * limit); the caller may call again. For an ERROR event, returns the code that
  * its Status stands for (KL_EGONE, ...). A stream that breaks is
  * KL_EUNAVAILABLE, in the middle of a frame too. An object that cannot be read
- * (nested too deeply, too large, no JSON inside of its brackets) is an item as
+ * (nested too deeply, too large, brackets that hold no JSON) is an item as
  * any other, with `unreadable` set, if its name is found. An object without a
  * name, an object of another kind (a Table), or other text that does not parse
  * is KL_EPARSE: nothing is skipped silently. After any error but KL_ETIMEOUT,

@@ -104,7 +104,7 @@ typedef struct kl__curl_stream {
     bool dropped;    /* the transfer ends: such bytes are thrown away */
     bool is_refused; /* the server has not processed what was sent last */
     long h2_id;      /* its number on its HTTP/2 connection; 0: unknown */
-    int local_port;  /* of its connection */
+    int local_port;  /* of the connection that carries the request */
     int resent;      /* how often send_again has sent it */
 
     /* Guards the fields down to `failure`; rank STREAM. */

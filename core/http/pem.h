@@ -1,6 +1,6 @@
 /*
- * pem.h - looks into PEM texts before TLS gets them: whether a private key has
- * a passphrase, and which certificates of a CA bundle can be read.
+ * pem.h - reads PEM texts before TLS gets them: finds private keys that have a
+ * passphrase, and which certificates of a CA bundle can be read.
  */
 #ifndef KL_HTTP_PEM_H
 #define KL_HTTP_PEM_H

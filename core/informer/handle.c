@@ -162,7 +162,7 @@ static void bar_reads(kl_informer *informer)
     kl__mutex_unlock(&informer->mutex);
 }
 
-/* The caller has a use of its own, so the count is above 0. */
+/* The caller holds a use of the handle, so the count is above 0. */
 void kl__handle_use(void *owner)
 {
     kl_informer *informer = owner;

@@ -1,6 +1,6 @@
 /*
  * informer.c - the public calls on an informer. Each kl_informer_open makes a
- * handle of its own on a shared informer; handle.h says how long it lives, and
+ * new handle on a shared informer; handle.h says how long the handle lives, and
  * shared_informer.h which part owns which. Each call here is a use of the
  * handle, from its first line to its last.
  */

@@ -313,11 +313,11 @@ static bool await_item(kl__reflector *self, kl__attempt *now)
 
 /*
  * True if no item has come for the idle timeout, and none is left to read. A
- * wait may time out while the transport thread has the turn: that turn may
- * leave items of its last read (LENT_ITEMS, or no room in the queue), and the
- * bytes may be old, if this process did not run for a while. They are handled
- * before the watch is given up, because the next watch begins at the version of
- * the last item.
+ * wait may time out while the transport thread has the turn: the transport
+ * thread may leave items that it has read (LENT_ITEMS, or a full queue), and
+ * the bytes may be old, if this process did not run for a while. They are
+ * handled before the watch is given up, because the next watch begins at the
+ * version of the last item.
  */
 static bool is_silent(kl__reflector *self, kl__attempt *now)
 {

@@ -1,6 +1,6 @@
 /*
  * remains.h - finds the identity of an object whose text cannot be read: nested
- * too deeply, too large, or no JSON inside of its brackets. scan.c feeds it
+ * too deeply, too large, or with brackets that hold no JSON. scan.c feeds it
  * the bytes that it does not keep; list_watch_read.c the text of a whole frame.
  */
 #ifndef KL_JSON_REMAINS_H

@@ -12,8 +12,8 @@
  *   exec plugins run again when their credential expires. After a 401 the
  *   request is sent once more if there are new credentials.
  * - Threads. All calls are thread-safe. Every call may run beside
- *   kl_client_close and come after it. A thread that calls beside another
- *   thread's kl_client_unref has a reference of its own.
+ *   kl_client_close and come after it. A thread needs a reference
+ *   to call while another thread may call kl_client_unref.
  * - Fork. In the child of a fork() the client does not work: calls fail with
  *   KL_EFORKED, kl_client_close and kl_client_unref do nothing. The child loads
  *   its own config and makes its own client.

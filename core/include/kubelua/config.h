@@ -50,7 +50,7 @@ KL_API kl_config *kl_config_load(const kl_config_options *options,
 KL_API kl_config *kl_config_ref(kl_config *config);
 
 /* Drops a reference; the last drop overwrites the keys and frees the config. A
- * thread that calls beside this one has a reference of its own. Thread-safe. */
+ * thread needs a reference to use it while another drops one. Thread-safe. */
 KL_API void kl_config_unref(kl_config *config);
 
 /* The server's URL and the namespace; borrowed from the config, never NULL.

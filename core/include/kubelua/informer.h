@@ -31,8 +31,8 @@
  *   caused it has not returned. No lock is held while a callback runs. A
  *   callback must not wait for itself: kl_informer_wait_synced inside an index
  *   function of the same informer never ends by itself.
- * - References. A thread that calls beside a kl_informer_close of another
- *   thread has a reference of its own (kl_informer_ref). A call that had begun
+ * - References. A thread needs a reference (kl_informer_ref) to call while
+ *   another thread may call kl_informer_close. A call that had begun
  *   before the close ends in good order also without one.
  * - Fork. The child of a fork() has no threads, so its copy of an informer
  *   cannot work: calls fail with KL_EFORKED or find nothing, and close does

@@ -43,8 +43,9 @@ KL_API kl_object *kl_object_parse(const char *json, size_t length,
 /* Adds a reference; returns `object`. Thread-safe. */
 KL_API kl_object *kl_object_ref(const kl_object *object);
 
-/* Drops a reference; the last drop frees the object. A thread that calls beside
- * this one has a reference of its own. NULL is fine. Thread-safe. */
+/* Drops a reference; the last drop frees the object. A thread needs a reference
+ * to read the object while another thread drops one. NULL is fine. Thread-safe.
+ */
 KL_API void kl_object_unref(kl_object *object);
 
 /*

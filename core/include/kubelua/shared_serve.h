@@ -119,7 +119,7 @@ KL_API void kl_shared_publish_soon(kl_shared *map);
 #define KL_SHARED_NO_WATCH INT64_MAX
 
 /*
- * For an owner that has watches of its own beside those of Services, such as
+ * For an owner that also watches other kinds than Services, such as
  * informers whose objects it puts: tells that the server was last heard
  * `age_ms` milliseconds ago, on the one of them that has been silent for
  * longest; below 0: on one of them never. kl_shared_age_ms is then the greater

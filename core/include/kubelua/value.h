@@ -46,8 +46,9 @@ KL_API kl_doc *kl_doc_parse(const char *json, size_t length, kl_error *err);
 /* Adds a reference; returns `doc`. Thread-safe. */
 KL_API kl_doc *kl_doc_ref(kl_doc *doc);
 
-/* Drops a reference; the last drop frees the document. A thread that calls
- * beside this one has a reference of its own. NULL is fine. Thread-safe. */
+/* Drops a reference; the last drop frees the document. A thread needs a
+ * reference to read it while another thread drops one. NULL is fine.
+ * Thread-safe. */
 KL_API void kl_doc_unref(kl_doc *doc);
 
 /* The outermost value; borrowed from the document. Never NULL. */
