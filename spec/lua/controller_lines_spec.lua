@@ -15,10 +15,6 @@ after_each(function()
     w:close()
 end)
 
-local function wrong(name)
-    return w.secret(name, { labels = { a = "no value of a label!" } })
-end
-
 local function line_here()
     return debug.getinfo(2, "l").currentline
 end
@@ -43,8 +39,8 @@ describe("a failure that reaches the log", function()
         local log = failure_of(function(_, run)
             assert(run:apply(w.secret("good")))
             line = line_here() + 1
-            assert(run:apply(wrong("s")))
-            assert(run:apply(wrong("never")))
+            assert(run:apply(w.wrong_secret("s")))
+            assert(run:apply(w.wrong_secret("never")))
         end)
         expect_place(log, line, "apply Secret web/s")
     end)
@@ -53,7 +49,7 @@ describe("a failure that reaches the log", function()
         local line
         local log = failure_of(function(_, run)
             line = line_here() + 1
-            local made, message, code = run.client:create(wrong("s"))
+            local made, message, code = run.client:create(w.wrong_secret("s"))
             if not made then
                 return nil, message, code
             end
@@ -65,7 +61,7 @@ describe("a failure that reaches the log", function()
         local line
         local log = failure_of(function(_, run)
             line = line_here() + 1
-            return run:apply(wrong("s"))
+            return run:apply(w.wrong_secret("s"))
         end)
         expect_place(log, line, "apply Secret web/s")
     end)
@@ -73,14 +69,14 @@ describe("a failure that reaches the log", function()
     it("by a tail call of a client has the line at which the function begins", function()
         local client, line = w.client, line_here() + 1
         local log = failure_of(function()
-            return client:apply(wrong("s"))
+            return client:apply(w.wrong_secret("s"))
         end)
         expect_place(log, line, "apply Secret default/s")
         w.lines = {}
         log = failure_of(function(_, run)
             run:get("configmaps", "web/a")
             line = line_here() + 1
-            return run.client:apply(wrong("s"))
+            return run.client:apply(w.wrong_secret("s"))
         end)
         expect_place(log, line, "apply Secret default/s")
     end)

@@ -14,11 +14,6 @@ after_each(function()
     w:close()
 end)
 
--- A label whose value no server accepts: 422.
-local function wrong(name)
-    return w.secret(name, { labels = { a = "no value of a label!" } })
-end
-
 -- Waits until a run of web/a has ended; returns the controller.
 local function run_with(reconcile, options)
     options = options or {}
@@ -33,7 +28,7 @@ local WARNED = "warn controller spec: ConfigMap web/a: "
 describe("a failed write whose result is dropped", function()
     it("is warned of with its object, its line and its code, and counted", function()
         local controller = run_with(function(_, run)
-            run:apply(wrong("s"))
+            run:apply(w.wrong_secret("s"))
         end)
         local line = w:logged(WARNED .. ".*apply Secret web/s")
         assert.matches("spec/lua/run_dropped_spec.lua:%d+", line)
@@ -43,7 +38,7 @@ describe("a failed write whose result is dropped", function()
     end)
 
     it("is warned of once per key and code, and counted each time", function()
-        local call = function(run) run:apply(wrong("s")) end
+        local call = function(run) run:apply(w.wrong_secret("s")) end
         local controller = run_with(function(_, run) call(run) end)
         for _ = 1, 3 do
             controller:enqueue("web/a")
@@ -63,12 +58,12 @@ describe("a failed write whose result is dropped", function()
 
     it("counts for every call that writes, and for a run that comes again later", function()
         local calls = {
-            create = function(run) run:create(wrong("s")) end,
+            create = function(run) run:create(w.wrong_secret("s")) end,
             status = function(run)
                 w.cluster:fail { verb = "patch", status = 422, count = 1 }
                 run:status { phase = "x" }
             end,
-            ["client:apply"] = function(run) run.client:apply(wrong("s")) end,
+            ["client:apply"] = function(run) run.client:apply(w.wrong_secret("s")) end,
             ["client:delete"] = function(run)
                 run.client:delete("secrets", "web/s", { propagation = "Orphan",
                     resource_version = "1" })
@@ -91,7 +86,7 @@ describe("a failed write whose result is dropped", function()
     end)
 
     it("is warned of in finalize, gone and spawned tasks, too", function()
-        local function drop(_, run) run.client:apply(wrong("s")) end
+        local function drop(_, run) run.client:apply(w.wrong_secret("s")) end
         local controller = run_with(function(_, run)
             assert(kubelua.spawn(drop, nil, run)):wait()
         end, { gone = drop })
@@ -116,13 +111,13 @@ describe("no warning of a dropped write follows", function()
     end
 
     it("a failure that is handed on", function()
-        local controller = expect_none(function(_, run) return run:apply(wrong("s")) end)
+        local controller = expect_none(function(_, run) return run:apply(w.wrong_secret("s")) end)
         assert.equal("invalid", controller:status().failures[1].code)
     end)
 
     it("false with a message: the script has judged it", function()
         expect_none(function(_, run)
-            local ok, message = run:apply(wrong("s"))
+            local ok, message = run:apply(w.wrong_secret("s"))
             return ok ~= nil, message
         end)
     end)
@@ -130,7 +125,7 @@ describe("no warning of a dropped write follows", function()
     it("a write of the same object that succeeds later in the run", function()
         expect_none(function(_, run)
             local secret = w.secret("s")
-            local _, _, code = run:apply(wrong("s"))
+            local _, _, code = run:apply(w.wrong_secret("s"))
             assert.equal("invalid", code)
             assert(run:apply(secret))
         end)
@@ -141,7 +136,7 @@ describe("no warning of a dropped write follows", function()
             assert.equal("not_found", select(3, run.client:delete("secrets", "web/none")))
             assert.equal("not_found", select(3, run.client:evict("web/none")))
             assert.equal("not_found", select(3, run.client:get("secrets", "web/none")))
-            assert.equal("invalid", select(3, run:apply(wrong("s"), { dry_run = true })))
+            assert.equal("invalid", select(3, run:apply(w.wrong_secret("s"), { dry_run = true })))
         end)
     end)
 

@@ -138,6 +138,11 @@ function world.secret(name, more)
         stringData = { a = "1" } }
 end
 
+---A Secret with a label whose value no server accepts: 422.
+function world.wrong_secret(name)
+    return world.secret(name, { labels = { a = "no value of a label!" } })
+end
+
 ---How many patches and applies of Secrets its controllers have sent.
 function world:count_sent()
     local count = 0
