@@ -498,34 +498,35 @@ typedef struct pages {
     char *token;       /* of the next page; NULL: none */
 } pages;
 
-/* Room for `more` items of `size` bytes; false: out of memory. */
-static bool lengthen_array(void *items, size_t count, size_t more, size_t size)
+/* Moves `more` elements of `size` bytes behind the `count` elements of an
+ * array; returns the array, which may have moved. NULL: out of memory. */
+static void *join_arrays(void *array, size_t count, const void *from,
+                         size_t more, size_t size)
 {
-    void **array = items;
-    void *grown;
+    char *joined = kl__realloc(array, (count + more) * size);
 
-    if (more == 0) {
-        return true;
+    if (joined != NULL) {
+        memcpy(joined + count * size, from, more * size);
     }
-    grown = kl__realloc(*array, (count + more) * size);
-    if (grown != NULL) {
-        *array = grown;
-    }
-    return grown != NULL;
+    return joined;
 }
 
 /* Moves the page's objects to the end of the list. */
 static bool take_objects(pages *self, kl_object_list *from)
 {
     kl_object_list *list = self->list;
+    kl_object **items;
 
-    if (!lengthen_array(&list->items, list->count, from->count,
-                        sizeof(*list->items))) {
+    if (from->count == 0) {
+        return true;
+    }
+    items = join_arrays(list->items, list->count, from->items, from->count,
+                        sizeof(*items));
+    if (items == NULL) {
         return false;
     }
-    for (size_t i = 0; i < from->count; i++) {
-        list->items[list->count++] = from->items[i];
-    }
+    list->items = items;
+    list->count += from->count;
     from->count = 0;
     return true;
 }
@@ -534,21 +535,22 @@ static bool take_objects(pages *self, kl_object_list *from)
 static bool take_unreadable(pages *self, kl_unreadable_list *from)
 {
     kl_unreadable_list *list = self->verb.options->unreadable;
+    kl_unreadable *items;
 
     for (size_t i = 0; i < from->count; i++) {
         kl_log(KL_LOG_WARN, "list %s: %s", self->verb.resource.plural,
                from->items[i].why);
     }
-    if (list == NULL) {
+    if (list == NULL || from->count == 0) {
         return true;
     }
-    if (!lengthen_array(&list->items, list->count, from->count,
-                        sizeof(*list->items))) {
+    items = join_arrays(list->items, list->count, from->items, from->count,
+                        sizeof(*items));
+    if (items == NULL) {
         return false;
     }
-    for (size_t i = 0; i < from->count; i++) {
-        list->items[list->count++] = from->items[i];
-    }
+    list->items = items;
+    list->count += from->count;
     from->count = 0;
     return true;
 }
