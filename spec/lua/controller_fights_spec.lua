@@ -60,7 +60,7 @@ describe("a controller that begins", function()
     end)
 end)
 
-describe("a key that runs more than 5 times a second for 30 s", function()
+describe("a key that runs more than 5 times a second for 30 s #many", function()
     -- Changes web/a so many times a second, for so many seconds; each change is reconciled.
     local function disturb(rate, seconds, change)
         for i = 1, rate * seconds do

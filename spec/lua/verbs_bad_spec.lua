@@ -139,6 +139,7 @@ describe("a verb returns what is wrong", function()
         end)
 
         it("a list that has always another page: its timeout is that of the call", function()
+            cluster:delay { resource = "configmaps", verb = "list", before = 0.001 }
             answer_pages(5000, function(i) return "page" .. i end)
             local began = core.now()
             expect_failure("within 0.3 s", "timeout", client:list("cm", { timeout = 0.3 }))

@@ -123,8 +123,8 @@ describe("elements of an array", function()
             end
             check(lists[1][number], object.lists[1][number])
         end
-        for round = 1, 300 do
-            read_one(9 + math.floor(round / 20), round % 3 == 0)
+        for round = 1, 100 do
+            read_one(9 + math.floor(round / 7), round % 3 == 0)
             collectgarbage()
             collectgarbage()
         end
