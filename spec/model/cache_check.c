@@ -20,18 +20,33 @@ typedef struct walk {
     answer_kind kind;
     int value;
     int64_t answer[HISTORY_ALL_KEYS]; /* versions; 0: not in the answer */
+    /* the version that the answer must have; negative: minus the version of an
+     * object that cannot be read */
     int64_t now[HISTORY_ALL_KEYS];
+    int64_t created[HISTORY_ALL_KEYS]; /* version of the object's creation */
     size_t different;
 } walk;
 
 static walk at;
 
-static void put(int64_t *slot, int64_t version, const int64_t *other)
+/* Of an object that cannot be read, the cache has a former state, or none. */
+static bool differs(int key)
 {
-    bool was = *slot != *other;
+    int64_t answer = at.answer[key], now = at.now[key];
+
+    if (now >= 0) {
+        return answer != now;
+    }
+    return answer != 0 && (answer >= -now || answer < at.created[key]);
+}
+
+/* `slot` is of answer or now, of that key. */
+static void put(int64_t *slot, int64_t version, int key)
+{
+    bool was = differs(key);
 
     *slot = version;
-    at.different += (*slot != *other) ? 1 : 0;
+    at.different += differs(key) ? 1 : 0;
     at.different -= was ? 1 : 0;
 }
 
@@ -55,6 +70,21 @@ static bool is_asked_for(const server_change *change)
     }
 }
 
+/* Takes the next change of the history. */
+static void advance(const server_change *change, int key)
+{
+    int64_t version = is_asked_for(change) ? change->version : 0;
+    bool exists = change->type != SERVER_DELETED &&
+                  history_in_scope(at.scope, change) &&
+                  (at.kind != ANSWER_NAMESPACE || version != 0);
+
+    if (change->type == SERVER_ADDED) {
+        at.created[key] = change->version;
+    }
+    put(&at.now[key],
+        exists && change->spec.is_unreadable ? -change->version : version, key);
+}
+
 /* The first moment from `floor` on at which the server had the answer;
  * SIZE_MAX: there is none. */
 static size_t find_moment(const server *from, size_t floor)
@@ -66,11 +96,8 @@ static size_t find_moment(const server *from, size_t floor)
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
-        int key = history_key_index(changes[i].key);
-        int64_t version = is_asked_for(&changes[i]) ? changes[i].version : 0;
-
         if (changes[i].kind == at.scope->kind) {
-            put(&at.now[key], version, &at.answer[key]);
+            advance(&changes[i], history_key_index(changes[i].key));
         }
         if (at.different == 0 && i + 1 >= floor) {
             return i + 1;
@@ -95,7 +122,7 @@ static void add_object(const kl_object *object, const char *whose)
                    kl_object_key(object));
     schedule_check(at.answer[key] == 0, "twice: %s has %s twice", whose,
                    kl_object_key(object));
-    put(&at.answer[key], witness_version(object), &at.now[key]);
+    put(&at.answer[key], witness_version(object), key);
 }
 
 /* True if the cache may hold a list whose pages were of several versions: only
@@ -163,18 +190,18 @@ void cache_check_one(const reading *self, world *in, int key,
     size_t count;
     const server_change *changes = server_history(in->server, &count);
     int64_t version = object != NULL ? witness_version(object) : 0;
-    int64_t now = 0;
 
     if (!is_still_checked(self, in) ||
         (object == NULL && (!self->was_synced || self->floor == 0))) {
         return;
     }
     start(self->feed, ANSWER_ALL, 0);
+    put(&at.answer[key], version, key);
     for (size_t i = 0; i < count; i++) {
         if (history_key_index(changes[i].key) == key) {
-            now = is_asked_for(&changes[i]) ? changes[i].version : 0;
+            advance(&changes[i], key);
         }
-        if (i + 1 >= self->floor && now == version) {
+        if (i + 1 >= self->floor && !differs(key)) {
             raise_floor(self->feed, i + 1);
             return;
         }

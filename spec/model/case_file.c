@@ -29,6 +29,7 @@ enum { LINE = 200, PATH = 1024, SCHEDULES = 20 };
     X("packing", packing, packing)                            \
     X("young-ms", young_ms, int)                              \
     X("acts", acts_per_mille, int)                            \
+    X("unreadable", unreadable_per_mille, int)                \
     X("server.streaming", server.streaming, server_streaming) \
     X("server.future", server.future, server_future)          \
     X("server.no-bookmarks", server.no_bookmarks, bool)       \

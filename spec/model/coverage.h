@@ -45,6 +45,9 @@
     X(REPLACED_UID, "delete and add for a new uid")               \
     X(RESYNCS, "resyncs delivered")                               \
     X(ERRORS, "errors delivered")                                 \
+    X(UNREADABLE, "events of objects that cannot be read")        \
+    X(UNREADABLE_TOLD, "of them told to a handler")               \
+    X(UNREADABLE_KEPT, "former states kept at the end")           \
     X(SYNCED, "synced delivered")                                 \
     X(PACKED, "objects delivered packed")                         \
     X(DICTIONARIES, "of them with another dictionary than `old`") \

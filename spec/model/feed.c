@@ -108,6 +108,12 @@ static void list_is_complete(tap *self, int64_t version, bool is_last)
     }
 }
 
+/* True if the object of an event cannot be read: no handler gets it. */
+static bool is_torn(const char *line)
+{
+    return strstr(line, "\"" SERVER_TORN "\"") != NULL;
+}
+
 /* Takes one whole event of a watch. */
 static void take_event(tap *self, const char *line)
 {
@@ -134,7 +140,8 @@ static void take_event(tap *self, const char *line)
         }
     } else if (self->asked == ASKED_WATCH) {
         coverage_add(COVER_EVENTS, 1);
-        if (version > self->feed->high) {
+        coverage_add(COVER_UNREADABLE, is_torn(line) ? 1 : 0);
+        if (version > self->feed->high && !is_torn(line)) {
             note_due(self, version);
         }
     }

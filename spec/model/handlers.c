@@ -179,9 +179,10 @@ static handler *make(world *in, user_informer *informer, const op *what)
     made->known = calloc(keys, sizeof(*made->known));
     made->newest = calloc(keys, sizeof(*made->newest));
     made->resynced = calloc(keys, sizeof(*made->resynced));
+    made->told_unreadable = calloc(keys, sizeof(*made->told_unreadable));
     made->joined_ms = schedule_now();
     schedule_check(made->known != NULL && made->newest != NULL &&
-                       made->resynced != NULL,
+                       made->resynced != NULL && made->told_unreadable != NULL,
                    "the model is out of memory");
     choose(made, what);
     in->all_handlers[in->handler_count++] = made;

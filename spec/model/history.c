@@ -318,6 +318,7 @@ static void draw_additions(uint64_t seed, switches *out)
     out->young_ms = PICK(&state, 0, 1, 300, 3000, 60000);
     out->server.lends = draw_chance(&state, 60);
     out->acts_per_mille = PICK(&state, 0, 0, 0, 20, 150);
+    out->unreadable_per_mille = PICK(&state, 0, 0, 0, 100, 400);
 }
 
 void history_draw(history *self, uint64_t seed)
@@ -384,6 +385,9 @@ static void simplify(switches *what, unsigned simpler)
     }
     if (simpler & SIMPLER_TURNS) {
         served->lends = false;
+    }
+    if (simpler & SIMPLER_READABLE) {
+        what->unreadable_per_mille = 0;
     }
 }
 

@@ -134,6 +134,7 @@ typedef struct switches {
     packing packing;
     int young_ms;       /* how long an object of a watch stays plain; 0: not */
     int acts_per_mille; /* how often a callback makes a call of its own */
+    int unreadable_per_mille; /* writes after which an object cannot be read */
 } switches;
 
 typedef struct history {
@@ -157,7 +158,8 @@ enum {
     SIMPLER_STREAMING = 512,
     SIMPLER_PACKING = 1024,
     SIMPLER_TURNS = 2048,
-    SIMPLER_BITS = 12
+    SIMPLER_READABLE = 4096,
+    SIMPLER_BITS = 13
 };
 
 typedef struct history_cut {

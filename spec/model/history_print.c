@@ -244,20 +244,21 @@ void history_switches_text(const switches *what, char *text, size_t size)
 {
     const server_options *served = &what->server;
 
-    snprintf(
-        text, size,
-        "preemptions=%d spurious=%d hurry=%d %s page=%d idle=%d resync=%d "
-        "ending=%d packing=%d young=%d acts=%d; server: streaming=%d future=%d "
-        "bookmarks=%s/%d "
-        "rv-after=%d cached=%d watch=%d chunk=%zu delay=%d faults=%d "
-        "apart=%d wordless=%d lends=%d",
-        what->preemptions, what->spurious_per_mille, what->hurry_per_mille,
-        what->no_streaming_list ? "paged" : "streaming", what->page_size,
-        what->idle_ms, what->resync_ms, (int)what->ending, (int)what->packing,
-        what->young_ms, what->acts_per_mille, (int)served->streaming,
-        (int)served->future, served->no_bookmarks ? "no" : "yes",
-        served->bookmark_ms, served->rv_after_items, served->cached_lists,
-        served->watch_ms, served->chunk_max, served->delay_max_ms,
-        served->fault_per_mille, served->lists_apart, served->wordless,
-        served->lends);
+    snprintf(text, size,
+             "preemptions=%d spurious=%d hurry=%d %s page=%d idle=%d resync=%d "
+             "ending=%d packing=%d young=%d acts=%d unreadable=%d; server: "
+             "streaming=%d future=%d "
+             "bookmarks=%s/%d "
+             "rv-after=%d cached=%d watch=%d chunk=%zu delay=%d faults=%d "
+             "apart=%d wordless=%d lends=%d",
+             what->preemptions, what->spurious_per_mille, what->hurry_per_mille,
+             what->no_streaming_list ? "paged" : "streaming", what->page_size,
+             what->idle_ms, what->resync_ms, (int)what->ending,
+             (int)what->packing, what->young_ms, what->acts_per_mille,
+             what->unreadable_per_mille, (int)served->streaming,
+             (int)served->future, served->no_bookmarks ? "no" : "yes",
+             served->bookmark_ms, served->rv_after_items, served->cached_lists,
+             served->watch_ms, served->chunk_max, served->delay_max_ms,
+             served->fault_per_mille, served->lists_apart, served->wordless,
+             served->lends);
 }

@@ -28,7 +28,12 @@ static bool written(int64_t version)
 
 static server_spec next_spec(world *self, int node, int app)
 {
-    return (server_spec){.value = ++self->value, .node = node, .app = app};
+    int torn = self->history->switches.unreadable_per_mille;
+
+    return (server_spec){.value = ++self->value,
+                         .node = node,
+                         .app = app,
+                         .is_unreadable = torn > 0 && schedule_chance(torn)};
 }
 
 static void put(world *self, int number, const server_spec *spec)

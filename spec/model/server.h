@@ -84,9 +84,12 @@ kl_transport *server_transport(server *self);
  * and wakes the watches. */
 typedef struct server_spec {
     int value;
-    int node; /* nodeName "node-<n>"; < 0: none */
-    int app;  /* label app=app-<n>; < 0: none */
+    int node;           /* nodeName "node-<n>"; < 0: none */
+    int app;            /* label app=app-<n>; < 0: none */
+    bool is_unreadable; /* its text has a member SERVER_TORN that is no JSON */
 } server_spec;
+
+#define SERVER_TORN "torn"
 
 /* Each returns the new version; 0: the key exists already (create), or does not
  * exist (update, delete). */

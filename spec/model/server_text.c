@@ -89,13 +89,28 @@ static void put_metadata(kl__buf *out, const server_change *object,
     kl__buf_putc(out, '}');
 }
 
+/* A member that no reader can read: half of a character of UTF-16, a raw
+ * control character, or bytes that are no UTF-8. */
+static void put_torn(kl__buf *out, int64_t version)
+{
+    static const char *const texts[] = {"\\ud83d", "\x01", "\xc3("};
+
+    kl__buf_puts(out, ",\"" SERVER_TORN "\":\"");
+    kl__buf_puts(out, texts[version % 3]);
+    kl__buf_puts(out, "\"");
+}
+
 static void put_spec(kl__buf *out, const server_change *object)
 {
     kl__buf_puts(out, ",\"spec\":{");
     if (object->spec.node >= 0) {
         put_numbered(out, "\"nodeName\":\"node-", object->spec.node, "\",");
     }
-    put_numbered(out, "\"value\":", object->spec.value, "}}");
+    put_numbered(out, "\"value\":", object->spec.value, "");
+    if (object->spec.is_unreadable) {
+        put_torn(out, object->version);
+    }
+    kl__buf_puts(out, "}}");
 }
 
 void server_put_object(kl__buf *out, const server_change *object, bool typed)

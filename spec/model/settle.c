@@ -4,6 +4,7 @@
  */
 #include "oracle.h"
 
+#include "coverage.h"
 #include "schedule.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ typedef struct comparison {
     const scope *scope;
     const kl_object_list *list;
     size_t found;
+    size_t unreadable; /* objects of the server that cannot be read */
     char *why;
     size_t size;
     bool is_different;
@@ -41,6 +43,24 @@ static const kl_object *find(const kl_object_list *list, const char *key)
     return NULL;
 }
 
+/* Of an object that cannot be read, the cache has a former state, or none. */
+static void compare_unreadable(comparison *self, const server_change *object,
+                               const kl_object *cached)
+{
+    self->unreadable++;
+    if (cached == NULL) {
+        return;
+    }
+    self->found++;
+    if (strcmp(kl_object_uid(cached), object->uid) != 0) {
+        self->is_different = true;
+        snprintf(self->why, self->size,
+                 "%s of another UID is in the cache: the one on the server "
+                 "cannot be read",
+                 object->key);
+    }
+}
+
 static void compare(const server_change *object, void *context)
 {
     comparison *self = context;
@@ -49,8 +69,12 @@ static void compare(const server_change *object, void *context)
     if (!history_in_scope(self->scope, object)) {
         return;
     }
-    self->found++;
     cached = find(self->list, object->key);
+    if (object->spec.is_unreadable) {
+        compare_unreadable(self, object, cached);
+        return;
+    }
+    self->found++;
     if (cached == NULL || strcmp(kl_object_uid(cached), object->uid) != 0 ||
         witness_version(cached) != object->version) {
         self->is_different = true;
@@ -63,6 +87,41 @@ static void compare(const server_change *object, void *context)
     }
 }
 
+/* Checks what the informer names as unreadable, of so many on the server. */
+static bool names_unreadable(world *self, user_informer *informer,
+                             const comparison *of, char *why, size_t size)
+{
+    kl_unreadable_list named = {0};
+    kl_informer_status status;
+    size_t most =
+        of->unreadable < KL_UNREADABLE_MAX ? of->unreadable : KL_UNREADABLE_MAX;
+    bool is_right;
+
+    kl_informer_status_get(informer->handle, &status);
+    if (kl_informer_unreadable(informer->handle, &named, NULL) != KL_OK) {
+        snprintf(why, size, "no list of what cannot be read");
+        return false;
+    }
+    is_right = named.count == most && status.unreadable == of->unreadable;
+    for (size_t i = 0; i < named.count; i++) {
+        const server_change *object =
+            server_find(self->server, of->scope->kind, named.items[i].key);
+        bool is_cached = find(of->list, named.items[i].key) != NULL;
+
+        is_right &= object != NULL && object->spec.is_unreadable &&
+                    named.items[i].is_cached == is_cached;
+        coverage_add(COVER_UNREADABLE_KEPT, is_cached ? 1 : 0);
+    }
+    if (!is_right) {
+        snprintf(why, size,
+                 "%zu objects cannot be read, and it names %zu of %zu, or "
+                 "others",
+                 of->unreadable, named.count, status.unreadable);
+    }
+    kl_unreadable_list_clear(&named);
+    return is_right;
+}
+
 static bool cache_is_current(world *self, user_informer *informer, char *why,
                              size_t size)
 {
@@ -71,6 +130,7 @@ static bool cache_is_current(world *self, user_informer *informer, char *why,
                       .list = &list,
                       .why = why,
                       .size = size};
+    bool is_current;
 
     if (!kl_informer_has_synced(informer->handle)) {
         snprintf(why, size, "it has not synced");
@@ -86,8 +146,10 @@ static bool cache_is_current(world *self, user_informer *informer, char *why,
                  list.count, all.found);
     }
     all.is_different |= all.found != list.count;
+    is_current =
+        !all.is_different && names_unreadable(self, informer, &all, why, size);
     kl_object_list_clear(&list);
-    return !all.is_different;
+    return is_current;
 }
 
 bool finish_is_restless(const world *self)

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TOLD_NAME = 40 };
+
 int64_t witness_version(const kl_object *object)
 {
     return strtoll(kl_object_resource_version(object), NULL, 10);
@@ -113,6 +115,9 @@ static void check_is_real(const handler *self, const told *event)
     schedule_check(change->type != SERVER_DELETED,
                    "revived: that version was a delete: %s",
                    text_of(self, event));
+    schedule_check(!change->spec.is_unreadable,
+                   "invented: that version cannot be read: %s",
+                   text_of(self, event));
     schedule_check(history_in_scope(history_scope(self->feed->scope), change),
                    "scope: it was not asked for: %s", text_of(self, event));
     check_content(self, event, change);
@@ -157,6 +162,25 @@ static void check_update(const handler *self, const told *event, int key)
                    "backwards: %s", text_of(self, event));
 }
 
+/* True if the object was deleted, or left the scope, after the state that is
+ * known. An object that only cannot be read is not gone. */
+static bool has_gone(const handler *self, const kl_object *known)
+{
+    const scope *where = history_scope(self->feed->scope);
+    size_t count;
+    const server_change *changes = server_history(self->world->server, &count);
+
+    for (size_t i = feeds_position(self->world->server, witness_version(known));
+         i < count; i++) {
+        if (strcmp(changes[i].key, kl_object_key(known)) == 0 &&
+            (changes[i].type == SERVER_DELETED ||
+             !history_in_scope(where, &changes[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void check_delete(const handler *self, const told *event, int key)
 {
     const kl_object *known = self->known[key];
@@ -164,6 +188,9 @@ static void check_delete(const handler *self, const told *event, int key)
     schedule_check(known != NULL, "possible-history: unknown: %s",
                    text_of(self, event));
     schedule_check(is_same(event->object, known), "mixed: another uid: %s",
+                   text_of(self, event));
+    schedule_check(self->world->has_restored || has_gone(self, known),
+                   "gone: the server did not delete it: %s",
                    text_of(self, event));
     if (event->unknown && !may_merge(self)) {
         schedule_check(event->object == known,
@@ -311,19 +338,43 @@ static void see_object(handler *self, const told *event)
     }
 }
 
+/* Notes which object cannot be read: "Pod n1/a cannot be read: ...". */
+static void see_unreadable(handler *self, const told *event)
+{
+    char name[TOLD_NAME] = "";
+    int key;
+
+    sscanf(event->error->message, "%*s %39s", name);
+    key = history_key_index(name);
+    schedule_check(key >= 0 && key < self->world->keys,
+                   "unreadable: the error names no object: %s",
+                   event->error->message);
+    self->told_unreadable[key] = true;
+    coverage_add(COVER_UNREADABLE_TOLD, 1);
+}
+
+static void see_error(handler *self, const told *event)
+{
+    schedule_check(self->kind != HANDLER_QUIET, "errors: none were wanted: %s",
+                   text_of(self, event));
+    schedule_check(event->error->code != KL_OK &&
+                       event->error->message[0] != '\0',
+                   "errors: it says nothing: %s", text_of(self, event));
+    if (event->error->code == KL_EUNREADABLE) {
+        see_unreadable(self, event);
+        return;
+    }
+    self->errors++;
+    self->last_error = *event->error;
+}
+
 void witness_see(handler *self, const told *event)
 {
     schedule_note("%s", text_of(self, event));
     count(self, event);
     self->stretch++;
     if (event->type == KL_EVENT_ERROR) {
-        schedule_check(self->kind != HANDLER_QUIET,
-                       "errors: none were wanted: %s", text_of(self, event));
-        schedule_check(event->error->code != KL_OK &&
-                           event->error->message[0] != '\0',
-                       "errors: it says nothing: %s", text_of(self, event));
-        self->errors++;
-        self->last_error = *event->error;
+        see_error(self, event);
     } else if (event->type == KL_EVENT_SYNCED) {
         see_synced(self, event);
     } else {
@@ -435,6 +486,14 @@ typedef struct comparison {
     bool is_different;
 } comparison;
 
+/* True if the handler was told that the object cannot be read, or need not be:
+ * it wants no errors, or a full backlog keeps the latest error only. */
+static bool was_told(const handler *self, int key)
+{
+    return self->kind == HANDLER_QUIET || self->backlog != 0 ||
+           self->told_unreadable[key];
+}
+
 static void compare(const server_change *object, void *context)
 {
     comparison *self = context;
@@ -446,6 +505,14 @@ static void compare(const server_change *object, void *context)
         return;
     }
     known = whose->known[key];
+    if (object->spec.is_unreadable) {
+        /* It may be known in its former state. */
+        self->found += known != NULL ? 1 : 0;
+        self->is_different |=
+            (known != NULL && strcmp(kl_object_uid(known), object->uid) != 0) ||
+            !was_told(whose, key);
+        return;
+    }
     self->found++;
     self->is_different |= known == NULL ||
                           witness_version(known) != object->version ||
@@ -472,6 +539,7 @@ void witness_clear(handler *self)
     }
     free(self->known);
     free(self->newest);
+    free(self->told_unreadable);
     free(self->resynced);
     free(self->seen);
 }

@@ -60,10 +60,11 @@ typedef struct handler {
     bool is_dropped;      /* drop_context was called */
 
     /* What the handler was told. */
-    kl_object **known; /* by key; a reference each */
-    int64_t *newest;   /* by key: the greatest version that was seen */
-    int64_t *resynced; /* by key: how often */
-    int64_t *seen;     /* versions, in order, resyncs left out */
+    kl_object **known;     /* by key; a reference each */
+    int64_t *newest;       /* by key: the greatest version that was seen */
+    int64_t *resynced;     /* by key: how often */
+    bool *told_unreadable; /* by key: an error said that it cannot be read */
+    int64_t *seen;         /* versions, in order, resyncs left out */
     size_t seen_count;
     size_t seen_capacity;
     /* events that its feed carried before this index are not due */
