@@ -34,7 +34,7 @@ static int random_digits(lua_State *L)
     char digits[2 * MOST_BYTES + 1];
 
     luaL_argcheck(L, count >= 1 && count <= MOST_BYTES, 1, "1 to 32 bytes");
-    if (getrandom(bytes, (size_t)count, 0) != (ssize_t)count) {
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
         return luaL_error(L, "the kernel gives no random bytes");
     }
     for (lua_Integer i = 0; i < count; i++) {
