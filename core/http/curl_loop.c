@@ -24,7 +24,8 @@ enum {
      * A thousand would use all descriptors of a process (ulimit -n is mostly
      * 1,024). */
     MOST_CONNECTIONS = 100,
-    MOST_RESENT = 5 /* as curl's own CONN_MAX_RETRIES */
+    MOST_ADMITTED = 32, /* requests given to curl in a turn, over HTTP/1 */
+    MOST_RESENT = 5     /* as curl's own CONN_MAX_RETRIES */
 };
 
 /* Removes the transfer from curl, if it is there, and frees its easy handle. */
@@ -43,7 +44,7 @@ static void drop_easy(kl__curl_stream *stream)
         stream->dropped = true;
         (void)curl_easy_pause(stream->easy, CURLPAUSE_CONT);
     }
-    stream->transport->must_nudge |= stream->secure;
+    stream->transport->must_nudge |= kl__curl_may_share(stream);
     curl_multi_remove_handle(stream->transport->multi, stream->easy);
     curl_easy_cleanup(stream->easy);
     stream->easy = NULL;
@@ -212,6 +213,19 @@ static bool admit_next(kl__curl_transport *transport)
     return false;
 }
 
+/* As many as may be given in one turn: over HTTP/1 they do not wait for one
+ * another, and curl walks over all transfers in each turn. */
+static bool admit_some(kl__curl_transport *transport)
+{
+    int most = transport->speaks_http1 ? MOST_ADMITTED : 1;
+    int count = 0;
+
+    while (count < most && admit_next(transport)) {
+        count++;
+    }
+    return count > 0;
+}
+
 /* Resumes a paused transfer. curl may deliver bytes during the call, and the
  * transfer may be paused again. */
 static void resume_transfer(kl__curl_stream *stream)
@@ -298,8 +312,8 @@ static void nudge_stream(kl__curl_stream *stream)
 {
     CURLcode status;
 
-    if (stream->easy == NULL || stream->attempts == 0 || !stream->secure ||
-        stream->held) {
+    if (stream->easy == NULL || stream->attempts == 0 || stream->held ||
+        !kl__curl_may_share(stream)) {
         return;
     }
     status = curl_easy_pause(stream->easy, CURLPAUSE_RECV);
@@ -316,8 +330,10 @@ static void nudge_stream(kl__curl_stream *stream)
  * connection for one transfer, bytes of another may stay in its buffer until
  * more arrive from the network. Measured with 7.88.1, whose on_data_chunk_recv
  * pauses nghttp2 then: with 50 transfers at a time, one in 1,700 hung. So after
- * bytes have arrived or a transfer has ended, every transfer is looked at again
- * before the loop sleeps, until no more bytes come.
+ * bytes have arrived or a transfer has ended, every transfer that may share a
+ * connection is looked at again before the loop sleeps, until no more bytes
+ * come. Over HTTP/1 there is none: looking at a thousand watches after each of
+ * their answers took 4 s.
  */
 static void nudge_all(kl__curl_transport *transport)
 {
@@ -421,7 +437,7 @@ void *kl__curl_loop(void *arg)
         curl_multi_perform(transport->multi, &running);
         end_finished(transport);
         deliver_news(transport);
-        admitted = admit_next(transport);
+        admitted = admit_some(transport);
         if (!transport->must_nudge && !admitted && may_sleep(transport) &&
             curl_multi_poll(transport->multi, NULL, 0,
                             sleep_limit_ms(transport), NULL) != CURLM_OK) {

@@ -152,6 +152,15 @@ typedef struct kl__curl_stream {
     _Atomic int64_t last_byte_ms;
 } kl__curl_stream;
 
+/* True if the stream may share its connection with others: over HTTP/2. Before
+ * its answer has come it is not known. On the loop. */
+static inline bool kl__curl_may_share(const kl__curl_stream *stream)
+{
+    const kl__response *response = &stream->head.response;
+
+    return stream->secure && (response->status == 0 || response->http2);
+}
+
 /* In curl_transport.c. Sends the loop a command about a stream. False: the loop
  * has stopped and does not use the stream any more. Thread-safe. */
 bool kl__curl_post(kl__curl_stream *stream, unsigned command);

@@ -151,7 +151,7 @@ static void note_byte(kl__curl_stream *stream)
     atomic_store_explicit(&stream->last_byte_ms,
                           kl__clock_now(kl__clock_real()),
                           memory_order_relaxed);
-    stream->transport->must_nudge |= stream->secure;
+    stream->transport->must_nudge |= kl__curl_may_share(stream);
 }
 
 size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
