@@ -42,7 +42,7 @@ local function is_linear(f)
 end
 
 describe("a map of many keys", function()
-    it("is read key by key in time in proportion to their number", function()
+    it("is read key by key in time in proportion to their number #many", function()
         is_linear(function(count)
             local map = config_map(count, "v")
             read_all(map, count, "v")
@@ -68,7 +68,7 @@ describe("a map of many keys", function()
         read_all(b, 3000, "b")
     end)
 
-    it("is compared with another one in time in proportion to their number", function()
+    it("is compared with another one in time in proportion to their number #many", function()
         is_linear(function(count)
             local old, new = config_map(count, "v").data, config_map(count, "v").data
             for i = 1, count do

@@ -48,7 +48,7 @@ static void expect_words(const kl_error *err, const kl_value *root)
     size_t length = message != NULL ? strlen(message) : 0;
 
     if (length > 0 && length < 200 && fuzz_is_plain(message, length) &&
-        strchr(message, '\r') == NULL) {
+        strpbrk(message, "\r\n") == NULL) {
         FUZZ_EXPECT(strstr(err->message, message) != NULL);
     }
 }
