@@ -72,6 +72,27 @@ describe("an informer's status", function()
     end)
 end)
 
+describe("a relist after a break", function()
+    it("that has no items tells the deletes", function()
+        local sim, deleted = assert(Sim.new()), {}
+        for _, name in ipairs { "a", "b" } do
+            assert(sim:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name } })
+        end
+        local client = assert(sim:connect())
+        local maps = assert(client:informer { "configmaps", streaming_list = false })
+        maps:on { delete = function(object) deleted[#deleted + 1] = object.name end }
+        assert(maps:wait_synced(10))
+        sim:fail { verb = "list", resource = "configmaps", status = 200,
+            content_type = "application/json", body = '{"kind":"ConfigMapList","apiVersion":"v1",'
+                .. '"metadata":{"resourceVersion":"529"}}' }
+        sim:expire { verb = "watch", resource = "configmaps", open = true }
+        assert(sim:eventually(function() return #deleted == 2 end))
+        assert.same({ "a", "b" }, deleted)
+        client:close()
+        sim:close()
+    end)
+end)
+
 describe("10,000 levels", function()
     local LEVELS = 9990
     local text = '{"kind":"X","apiVersion":"v1","metadata":{"name":"x"},"spec":'
