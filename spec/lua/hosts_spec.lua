@@ -1,5 +1,5 @@
 -- The examples of docs/HOSTS.md for hosts whose library is installed, run as they stand there, on a
--- simulated cluster.
+-- simulated cluster. Those that are programs: spec/hosts.
 local process_of = require "spec.support.process_of"
 
 local function example(heading)
@@ -47,7 +47,8 @@ describe("an example of HOSTS.md", function()
     end)
 
     it("has text that each Lua can load", function()
-        for _, heading in ipairs { "luv and neovim", "cqueues", "HAProxy" } do
+        for _, heading in ipairs { "luv and neovim", "cqueues", "HAProxy", "Prosody", "Tarantool",
+            "knot%-resolver", "PowerDNS recursor" } do
             assert(load(example(heading), heading))
         end
     end)
