@@ -299,9 +299,10 @@ kl_code kl__listener_error(kl__listener *listener, const kl_error *error)
     if (listener->is_closed) {
         former = note;
     } else {
-        if (listener->notes.count >= listener->options.backlog &&
-            listener->notes.error != NULL) {
-            former = listener->notes.error;
+        if (listener->notes.count >= listener->options.backlog) {
+            former = *kl__notes_error(&listener->notes, error);
+        }
+        if (former != NULL) {
             kl__notes_remove(&listener->notes, former);
         }
         kl__notes_append(&listener->notes, note);
@@ -367,7 +368,8 @@ void kl__listener_close(kl__listener *listener)
         kl__list_append(&dropped.list, kl__list_shift(&listener->notes.list));
     }
     listener->notes.count = 0;
-    listener->notes.error = NULL;
+    listener->notes.unreadable = NULL;
+    listener->notes.failure = NULL;
     kl__cond_broadcast(&listener->settled);
     kl__mutex_unlock(&listener->mutex);
     kl__notes_deinit(&dropped);

@@ -24,10 +24,10 @@ typedef struct kl__listener_options {
 } kl__listener_options;
 
 /*
- * With a backlog of B and K objects at most B + 3K + 1 notes wait: the first B;
+ * With a backlog of B and K objects at most B + 3K + 2 notes wait: the first B;
  * behind them a delete and an add of each object, but no delete of an object
  * that has a note among the first B; an initial add of each object, from
- * `open`; synced and one error. Nothing is merged while fewer than B wait.
+ * `open`; synced and two errors. Nothing is merged while fewer than B wait.
  */
 typedef struct kl__listener {
     kl__listener_options options; /* constant */
@@ -73,8 +73,8 @@ bool kl__listener_push(kl__listener *listener, const kl__change_list *changes,
  * an event waits. KL_ENOMEM: nothing was pushed. */
 kl_code kl__listener_resync(kl__listener *listener,
                             const kl_object_list *objects);
-/* Pushes an error; if the backlog is full, it replaces an error that waits.
- * KL_ENOMEM. */
+/* Pushes an error; if the backlog is full, it replaces one of its sort that
+ * waits: that an object cannot be read, or of the informer. KL_ENOMEM. */
 kl_code kl__listener_error(kl__listener *listener, const kl_error *error);
 
 /* Ends the pause. The snapshot goes before all that waits, as initial adds; if

@@ -111,12 +111,17 @@ kl__note *kl__notes_find(const kl__notes *notes, const char *key)
     return kl__map_get(&notes->keys, key);
 }
 
+kl__note **kl__notes_error(kl__notes *notes, const kl_error *error)
+{
+    return error->code == KL_EUNREADABLE ? &notes->unreadable : &notes->failure;
+}
+
 void kl__notes_append(kl__notes *notes, kl__note *note)
 {
     kl__list_append(&notes->list, &note->node);
     notes->count++;
     if (note->event.type == KL_EVENT_ERROR) {
-        notes->error = note;
+        *kl__notes_error(notes, note->event.error) = note;
     }
     if (notes->is_keyed) {
         link_note(notes, note);
@@ -182,8 +187,9 @@ void kl__notes_remove(kl__notes *notes, kl__note *note)
     if (notes->is_keyed) {
         unlink_note(notes, note);
     }
-    if (notes->error == note) {
-        notes->error = NULL;
+    if (note->event.type == KL_EVENT_ERROR &&
+        *kl__notes_error(notes, note->event.error) == note) {
+        *kl__notes_error(notes, note->event.error) = NULL;
     }
     kl__list_remove(&note->node);
     notes->count--;

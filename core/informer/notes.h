@@ -31,7 +31,10 @@ typedef struct kl__notes {
     size_t count;
     kl__map keys; /* while keyed: the newest note of each key */
     bool is_keyed;
-    kl__note *error; /* the newest error that waits, or NULL */
+    /* The newest errors that wait, or NULL: that an object cannot be read, and
+     * of the informer. */
+    kl__note *unreadable;
+    kl__note *failure;
 } kl__notes;
 
 void kl__notes_init(kl__notes *notes);
@@ -45,6 +48,9 @@ bool kl__notes_key(kl__notes *notes, size_t extra);
 void kl__notes_unkey(kl__notes *notes);
 /* The newest note of that key, or NULL. Only while keyed. */
 kl__note *kl__notes_find(const kl__notes *notes, const char *key);
+
+/* The one of the two that an error belongs to. */
+kl__note **kl__notes_error(kl__notes *notes, const kl_error *error);
 
 /* Appends the note and owns it. While keyed, room was made before. */
 void kl__notes_append(kl__notes *notes, kl__note *note);

@@ -431,7 +431,7 @@ static void check_bound(const handler *self, size_t waits)
 {
     size_t keys = count_keys(self);
 
-    schedule_check(!may_merge(self) || waits <= self->backlog + 3 * keys + 1,
+    schedule_check(!may_merge(self) || waits <= self->backlog + 3 * keys + 2,
                    "bounded: %zu events wait for handler %d, whose backlog is "
                    "%zu, of %zu keys",
                    waits, self->number, self->backlog, keys);

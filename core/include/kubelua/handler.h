@@ -88,7 +88,7 @@ typedef struct kl_handler {
 
 /*
  * The number of events that may wait for a handler before changes are merged.
- * With a backlog of B and K objects, at most B + 3 * K + 1 events wait, errors
+ * With a backlog of B and K objects, at most B + 3 * K + 2 events wait, errors
  * and synced included. Beyond B, an object has at most three events: the add or
  * update that was there before, a delete and an add.
  */

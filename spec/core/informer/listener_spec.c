@@ -278,11 +278,13 @@ static void every_change_disables_coalescing(void **state)
     end(&listener);
 }
 
-static void beyond_the_backlog_one_error_waits(void **state)
+static void beyond_the_backlog_one_error_of_a_sort_waits(void **state)
 {
     kl__listener listener;
     kl_error first = {.message = "first"}, second = {.message = "second"};
     kl_error third = {.message = "third"};
+    kl_error a = {.code = KL_EUNREADABLE, .message = "a cannot be read"};
+    kl_error b = {.code = KL_EUNREADABLE, .message = "b cannot be read"};
 
     (void)state;
     begin(&listener, 2, false);
@@ -290,8 +292,11 @@ static void beyond_the_backlog_one_error_waits(void **state)
     assert_int_equal(kl__listener_error(&listener, &first), KL_OK);
     push(&listener, add("a", 1), false);
     assert_int_equal(kl__listener_error(&listener, &second), KL_OK);
+    assert_int_equal(kl__listener_error(&listener, &a), KL_OK);
     assert_int_equal(kl__listener_error(&listener, &third), KL_OK);
-    assert_string_equal(take_all(&listener), "+a@1 error:third");
+    assert_int_equal(kl__listener_error(&listener, &b), KL_OK);
+    assert_string_equal(take_all(&listener),
+                        "+a@1 error:third error:b cannot be read");
     end(&listener);
 }
 
@@ -346,7 +351,7 @@ int main(void)
         cmocka_unit_test(the_first_merge_is_reported_once),
         cmocka_unit_test(a_pulled_event_is_not_merged),
         cmocka_unit_test(every_change_disables_coalescing),
-        cmocka_unit_test(beyond_the_backlog_one_error_waits),
+        cmocka_unit_test(beyond_the_backlog_one_error_of_a_sort_waits),
         cmocka_unit_test(close_drops_waiting_events_and_refuses_more),
         cmocka_unit_test(a_uid_change_stays_a_delete_and_an_add),
     };
