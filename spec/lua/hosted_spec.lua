@@ -83,7 +83,7 @@ describe("a host that hides its LuaJIT", function()
             process_of("_G.jit = nil\nrequire 'kubelua'\nprint('works')"))
     end)
 
-    it("is told what to use, without a command line", function()
+    it("is told what to use, without a command line #processes", function()
         local said = process_of([[
             package.loaded.jit, package.preload.jit, _G.jit = nil, nil, nil
             package.path, package.cpath = package.path:gsub("[^;]*jit[^;]*;?", ""), ""

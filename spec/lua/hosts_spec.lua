@@ -18,7 +18,7 @@ local function run(heading, before, after)
 end
 
 describe("an example of HOSTS.md", function()
-    it("works in luv", function()
+    it("works in luv #processes", function()
         if not pcall(require, "luv") then
             return pending("luv is not installed")
         end
@@ -35,7 +35,7 @@ describe("an example of HOSTS.md", function()
         assert.matches("\n?[%w-]+/[%w-]+\n.*status 0", said)
     end)
 
-    it("works in cqueues", function()
+    it("works in cqueues #processes", function()
         if not pcall(require, "cqueues") then
             return pending("cqueues is not installed")
         end

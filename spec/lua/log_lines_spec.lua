@@ -34,7 +34,7 @@ local function lines_of(script)
 end
 
 describe("a call of kubelua.log", function()
-    it("is one line at every level", function()
+    it("is one line at every level #processes", function()
         local lines = lines_of [[
             for _, level in ipairs { "debug", "info", "warn", "error" } do
                 kubelua.log(level, "said: %s", EVIL:gsub("%z.*", ""))
@@ -50,7 +50,7 @@ describe("a call of kubelua.log", function()
 end)
 
 describe("an error of a task", function()
-    it("is one line with its traceback", function()
+    it("is one line with its traceback #processes", function()
         local lines = lines_of [[
             kubelua.spawn(function() error("oops " .. EVIL) end)
             kubelua.step(1)
@@ -87,7 +87,7 @@ describe("the message of a failure", function()
         assert.matches("forged\\x1b[2J\\u0085", message, 1, true)
     end)
 
-    it("shows what a program wrote to standard error", function()
+    it("shows what a program wrote to standard error #processes", function()
         local _, message = kubelua.exec({ "sh", "-c", "printf 'a\\033[2J\\r\\000\\n' >&2; exit 3" })
         assert.equal("sh: exit status 3: a\\x1b[2J\\r\\0", message)
     end)

@@ -14,7 +14,7 @@ local function folder_of(files)
     return folder, function() os.execute("rm -rf " .. folder) end
 end
 
-describe("a script of several files", function()
+describe("a script of several files #processes", function()
     local cluster, folder, remove
 
     local function write(files)
@@ -98,7 +98,7 @@ describe("a script of several files", function()
     end)
 end)
 
-describe("a script that calls kubelua.run()", function()
+describe("a script that calls kubelua.run() #processes", function()
     local function run(text, ...)
         local folder, remove = folder_of { ["main.lua"] = text }
         local cluster = assert(Sim.new())

@@ -68,7 +68,7 @@ describe("the types for editors", function()
 
     -- A class belongs to the local that stands directly below it: a checker would take the fields
     -- of that table for fields of the class.
-    it("keep a class of options apart from the table below it", function()
+    it("keep a class of options apart from the table below it #processes", function()
         local pipe = io.popen("find lua -name '*.lua'")
         local count = 0
         for path in pipe:lines() do

@@ -42,14 +42,14 @@ typedef struct played {
     int watches;        /* watches that were opened */
     char resumed[32];   /* the version that the second one began at */
     int waits;
-    int refusals;       /* watches that fail before */
-    bool is_silent;     /* the first wait lasts ten seconds, without a turn */
-    bool is_late;       /* the time of the first wait passes in its turn */
-    int64_t ages;       /* what the silence is in the turn */
-    int64_t silence_ms; /* what it is now */
-    bool was_done;      /* what the turn returned */
-    int taken;          /* how many events it read */
-    size_t queued;      /* the length of the queue then */
+    int refusals;   /* watches that fail before */
+    bool is_silent; /* the first wait lasts ten seconds, without a turn */
+    bool is_late;   /* the time of the first wait passes in its turn */
+    int64_t ages;   /* what the silence is in the turn */
+    _Atomic int64_t silence_ms; /* what it is now; read by status */
+    bool was_done;              /* what the turn returned */
+    int taken;                  /* how many events it read */
+    size_t queued;              /* the length of the queue then */
     gate may_begin;
     gate has_turned;  /* the turn has ended */
     gate has_resumed; /* the second watch was opened */
