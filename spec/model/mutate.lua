@@ -1,61 +1,83 @@
--- A mutation is: "# what it does to a user", the path, then lines that begin with " " (unchanged
--- lines before the change), "-" (removed) and "+" (added). It must fit the source at exactly one
--- place.
-local path, output = arg[1], arg[2]
-local source
-local context, gone, come = {}, {}, {}
+-- Reads a table of mutations (spec/model/mutations.lua).
+--   mutate.lua TABLE               prints their names, sorted
+--   mutate.lua TABLE NAME OUTPUT   writes the changed source, and prints the source's path
+local path, name, output = arg[1], arg[2], arg[3]
+local mutations = dofile(path)
 
-for line in io.lines(path) do
-    local mark, rest = line:sub(1, 1), line:sub(2)
-    if not source then
-        source = mark ~= "#" and line or nil
-    else
-        local list = mark == "-" and gone or mark == "+" and come or context
-        list[#list + 1] = rest
+local function complain(message)
+    io.stderr:write(path, ": ", name, " ", message, "\n")
+    os.exit(1)
+end
+
+local function read_lines(source)
+    local lines = {}
+    for line in io.lines(source) do
+        lines[#lines + 1] = line
     end
+    return lines
 end
 
-local lines = {}
-for line in io.lines(source) do
-    lines[#lines + 1] = line
+-- The unchanged lines before the change, those that go, and those that come.
+local function split_change(change)
+    local parts = { [" "] = {}, ["-"] = {}, ["+"] = {} }
+    for line in change:gmatch("(.-)\n") do
+        local mark = line == "" and " " or line:sub(1, 1)
+        local part = parts[mark] or complain("has a line without a mark: " .. line)
+        part[#part + 1] = line:sub(2)
+    end
+    return parts[" "], parts["-"], parts["+"]
 end
 
-local function fits(at)
-    for i, line in ipairs(context) do
+local function has_at(lines, at, wanted)
+    for i, line in ipairs(wanted) do
         if lines[at + i - 1] ~= line then
-            return false
-        end
-    end
-    for i, line in ipairs(gone) do
-        if lines[at + #context + i - 1] ~= line then
             return false
         end
     end
     return true
 end
 
-local found
-for at = 1, #lines do
-    if fits(at) then
-        if found then
-            io.stderr:write(path, ": fits twice into ", source, "\n")
-            os.exit(1)
+local function find_place(lines, before, gone, source)
+    local found
+    for at = 1, #lines do
+        if has_at(lines, at, before) and has_at(lines, at + #before, gone) then
+            if found then
+                complain("fits twice into " .. source)
+            end
+            found = at
         end
-        found = at
     end
-end
-if not found then
-    io.stderr:write(path, ": does not fit into ", source, "\n")
-    os.exit(1)
+    return found or complain("does not fit into " .. source)
 end
 
-local out = assert(io.open(output, "w"))
-for i = 1, found + #context - 1 do
-    out:write(lines[i], "\n")
+local function print_names()
+    local names = {}
+    for each in pairs(mutations) do
+        names[#names + 1] = each
+    end
+    table.sort(names)
+    print(table.concat(names, "\n"))
 end
-out:write(table.concat(come, "\n"), "\n")
-for i = found + #context + #gone, #lines do
-    out:write(lines[i], "\n")
+
+local function write_changed()
+    local mutation = mutations[name] or complain("is not in the table")
+    local before, gone, come = split_change(mutation.change)
+    local lines = read_lines(mutation.source)
+    local at = find_place(lines, before, gone, mutation.source) + #before
+    local out = assert(io.open(output, "w"))
+    for i = 1, at - 1 do
+        out:write(lines[i], "\n")
+    end
+    out:write(table.concat(come, "\n"), "\n")
+    for i = at + #gone, #lines do
+        out:write(lines[i], "\n")
+    end
+    out:close()
+    print(mutation.source)
 end
-out:close()
-print(source)
+
+if name then
+    write_changed()
+else
+    print_names()
+end
