@@ -3,7 +3,7 @@
 local Sim = require "kubelua.sim"
 
 describe("drain-nodes", function()
-    local cluster
+    local cluster ---@type kubelua.Sim
 
     before_each(function()
         cluster = assert(Sim.new { clock = "fake", load = "examples/cluster.yaml" })

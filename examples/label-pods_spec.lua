@@ -3,7 +3,7 @@
 local Sim = require "kubelua.sim"
 
 describe("label-pods", function()
-    local cluster
+    local cluster ---@type kubelua.Sim
 
     before_each(function()
         cluster = assert(Sim.new { load = "examples/cluster.yaml" })

@@ -3,7 +3,7 @@
 local Sim = require "kubelua.sim"
 
 describe("ordered-set", function()
-    local cluster
+    local cluster ---@type kubelua.Sim
 
     before_each(function()
         cluster = assert(Sim.new { load = "examples/ordered-sets.yaml" })
@@ -16,7 +16,7 @@ describe("ordered-set", function()
 
     local function pods()
         local names = {}
-        for _, pod in ipairs(cluster:list("pods", { namespace = "default" })) do
+        for _, pod in ipairs(assert(cluster:list("pods", { namespace = "default" }))) do
             names[#names + 1] = pod.name
         end
         return table.concat(names, " ")

@@ -2,7 +2,7 @@
 local Sim = require "kubelua.sim"
 
 describe("passwords, on a cluster in trouble,", function()
-    local cluster
+    local cluster ---@type kubelua.Sim
 
     before_each(function()
         cluster = assert(Sim.new { clock = "fake" }) -- backoff waits for cluster:advance

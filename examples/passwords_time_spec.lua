@@ -2,7 +2,7 @@
 local Sim = require "kubelua.sim"
 
 describe("passwords, as time passes,", function()
-    local cluster
+    local cluster ---@type kubelua.Sim
 
     before_each(function()
         cluster = assert(Sim.new { clock = "fake", now = "2026-01-01T00:00:00Z" })

@@ -9,6 +9,7 @@ kubelua.controller { "secrets", labels = "example.com/days", name = "rotate-cert
         local made = assert(kubelua.exec { "openssl", "req", "-x509", "-newkey", "ed25519",
             "-nodes", "-days", days, "-subj", "/CN=" .. secret.name, "-keyout", "-" })
         local key, cert = made.stdout:match("(%-+BEGIN.-END PRIVATE KEY%-+\n)(%-+BEGIN.+)$")
+        assert(key and cert, "openssl printed something else")
         local next_due = kubelua.timestamp(kubelua.now() + days * 86400 * 2 / 3)
         return run:patch { metadata = { annotations = { ["example.com/due"] = next_due } },
             data = { key = kubelua.base64(key), cert = kubelua.base64(cert) } }

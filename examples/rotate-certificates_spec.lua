@@ -4,7 +4,7 @@ local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 
 describe("rotate-certificates", function()
-    local cluster
+    local cluster ---@type kubelua.Sim
 
     before_each(function()
         cluster = assert(Sim.new { clock = "fake" })

@@ -3,7 +3,10 @@
 local Sim = require "kubelua.sim"
 
 describe("zones", function()
-    local cluster, dns, kubeconfig, getenv
+    local cluster ---@type kubelua.Sim
+    local dns ---@type kubelua.Sim
+    local kubeconfig ---@type string
+    local getenv
 
     before_each(function()
         dns = assert(Sim.new())

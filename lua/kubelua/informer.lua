@@ -13,11 +13,11 @@ local TYPE = "kubelua.informer"
 
 ---What client:informer returns.
 ---@class kubelua.Informer
----@field has_synced fun(self): boolean true once the cache holds the first list
+---@field has_synced fun(self): boolean?, string?, string? # it holds the first list
 ---@field get fun(self, key: string, name?: string): kubelua.Object?, string?, string?
----@field list fun(self, filter?: kubelua.Filter): kubelua.Object[]
----@field count fun(self): integer how many objects the cache holds
----@field resource_version fun(self): string the version that the cache has reached
+---@field list fun(self, filter?: kubelua.Filter): kubelua.Object[]?, string?, string?
+---@field count fun(self): integer?, string?, string? # how many objects the cache holds
+---@field resource_version fun(self): string?, string?, string? # the version that it has reached
 ---@field status fun(self): kubelua.Status its state and counters
 local Informer = core.methods(TYPE)
 
@@ -104,7 +104,7 @@ end
 
 ---Registers callbacks: any of add, update, delete, synced and error.
 ---@param given kubelua.HandlerOptions
----@return kubelua.Registration # or nil, message, "closed" if the informer was stopped
+---@return kubelua.Registration?, string?, string? # "closed" if the informer was stopped
 function Informer:on(given)
     local state = state_of(self)
     if state.is_retired then
@@ -150,7 +150,7 @@ end
 ---The objects with a value in an index, sorted by key.
 ---@param index string
 ---@param value string|number|boolean
----@return kubelua.Object[]
+---@return kubelua.Object[]?, string?, string?
 function Informer:by(index, value)
     local state = state_of(self)
     expect_string("by", "the index's name", index)
@@ -163,7 +163,7 @@ end
 
 ---The distinct values of an index, sorted.
 ---@param index string
----@return string[]
+---@return string[]?, string?, string?
 function Informer:values(index)
     local state = state_of(self)
     expect_string("values", "the index's name", index)

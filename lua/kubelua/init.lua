@@ -20,7 +20,7 @@ local values = require "kubelua.values"
 
 ---@class kubelua.Object a read-only Kubernetes object; a field is looked up when it is read
 ---@field name string
----@field namespace string?
+---@field namespace string nil if its kind has no namespaces
 ---@field key string "namespace/name"
 ---@field uid string
 ---@field resource_version string

@@ -152,7 +152,7 @@ end
 ---The resourceVersion of one namespace. Without a namespace: the lowest, which every namespace has
 ---reached; "" if one has none yet, or they cannot be compared.
 ---@param namespace string?
----@return string
+---@return string?, string?, string?
 function Several:resource_version(namespace)
     if namespace ~= nil then
         local part = find_part(self, namespace)

@@ -206,7 +206,7 @@ end
 ---@param name string "namespace/service:port"
 ---@param options resty.kubelua.PickOptions?
 ---@return string? host nil: there is none
----@return integer|"unknown"|"empty"|"not_synced" port or the reason why there is none
+---@return integer|"unknown"|"empty"|"not_synced"|nil port or the reason why there is none
 ---@return integer? version
 ---@return true? is_name the host is a name that the caller resolves; see Service:pick
 function calls.pick(map, name, options)
@@ -263,7 +263,7 @@ end
 ---@param table_name string any name but "services", at most 31 bytes
 ---@param key string at most 511 bytes
 ---@param value any a string, number, boolean or table
----@return boolean?, string?, string? nil, message, code: "closed" if another worker is the owner
+---@return boolean?, string?, string? # nil, message, code: "closed" if another worker is the owner
 function calls.put(map, table_name, key, value)
     map:check_open("kube.put")
     return writes.put(map, table_name, key, value)

@@ -64,7 +64,8 @@ local function check_size(path, lines, limit)
     end
     for i, line in ipairs(lines) do
         local columns = utf8.len(line) or #line
-        if columns > limit.columns then
+        -- The type of a function is one line.
+        if columns > limit.columns and not line:find("^%-%-%-@alias [%w.]+ fun%(") then
             breach(path, i, "%d columns; the limit is %d", columns, limit.columns)
         end
     end

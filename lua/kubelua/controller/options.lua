@@ -9,7 +9,7 @@ local options = require "kubelua.options"
 ---  kubelua.controller { "foos.example.com", reconcile = function(foo, run) end }
 ---@class kubelua.ControllerOptions: kubelua.InformerScope
 ---@field [1]? string the resource; none: the keys are any strings that map and enqueue give
----@field name? string in logs, metrics and events, and as field manager; default: the resource
+---@field name? string # in logs, metrics and events, and as field manager; default: the resource
 ---@field client? kubelua.Client default: kubelua.connect()
 ---@field reconcile kubelua.Reconcile
 ---@field gone? kubelua.Gone called for a queued key that is not in the cache, even if it never was;
@@ -32,18 +32,18 @@ local options = require "kubelua.options"
 ---seconds. 0 or less: again, as late as after a failure, but not counted as one. false, message:
 ---not again before the next event. nil, message[, code, retry_after]: a failure, again with
 ---backoff.
----@alias kubelua.Result nil|boolean|number|kubelua.Object
----@alias kubelua.Reconcile fun(object: kubelua.Object, run: kubelua.Run): kubelua.Result, ...any
----@alias kubelua.Gone fun(key: string, run: kubelua.Run): kubelua.Result, ...any
+---@alias kubelua.Result boolean|number|kubelua.Object
+---@alias kubelua.Reconcile fun(object: kubelua.Object, run: kubelua.Run): kubelua.Result?, string?, string?, number?
+---@alias kubelua.Gone fun(key: string, run: kubelua.Run): kubelua.Result?, string?, string?, number?
 
 ---An entry of owns, watches or reads. The resource comes first, as in { "pods", as = "shop_pods" },
 ---with the options of an informer. The namespace defaults to the controller's.
 ---@class kubelua.SourceOptions: kubelua.InformerOptions
 ---@field as? string its name in run:get; default: the resource
 ---@field when? fun(old: kubelua.Object, new: kubelua.Object): any true: the update matters
----@field map? fun(object: kubelua.Object, run: kubelua.Run): any in watches: returns a key, an
----object, or a list of these
----@field controller? boolean in owns; false: any owner reference counts, not only the controller's
+---@field map? fun(object: kubelua.Object, run: kubelua.Run): any # in watches: returns a key,
+---an object, or a list of these
+---@field controller? boolean # in owns; false: every owner reference counts
 ---@field metadata? boolean cache metadata only; reading spec or status then raises
 
 local checked = {}

@@ -68,7 +68,7 @@ function Queue:add_after(key, seconds)
 end
 
 ---See queue:next in lua/src/queue.c.
----@return string? key, boolean is_rear, integer attempt, number waited, number? due
+---@return string? key, boolean? is_rear, integer? attempt, number? waited, number? due
 function Queue:next()
     return sync_clock(self):next()
 end

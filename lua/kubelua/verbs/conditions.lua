@@ -48,8 +48,8 @@ function conditions.reader(call, condition)
             return false
         end
     end
-    misuse("%s: the condition is a function, a table of fields, \"deleted\" or the type of a "
-        .. "condition such as \"Ready\", not a %s", call, type(condition))
+    return misuse("%s: the condition is a function, a table of fields, \"deleted\" or the type of "
+        .. "a condition such as \"Ready\", not a %s", call, type(condition))
 end
 
 ---The message of a wait that timed out: what the object has instead.

@@ -13,7 +13,7 @@ local patching = {}
 ---@field type? "merge"|"json"|"strategic"|"apply" default: "merge"
 ---@field subresource? string "status", "scale"
 ---@field manager? string the field manager; default: "kubelua"
----@field force? boolean in an apply: take fields that others own
+---@field force? boolean # in an apply: take fields that others own
 ---@field dry_run? boolean the server checks it, and writes nothing
 ---@field timeout? number seconds of the whole call; default: 30
 

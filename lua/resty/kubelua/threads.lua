@@ -16,7 +16,7 @@ local threads = {
 ---@field arguments table with the field n
 ---@field results table? with the fields n and ok, once the function has returned or raised
 
-local unbegun = {} ---@type resty.kubelua.Job[] in the order of their calls
+local unbegun = {} ---@type resty.kubelua.Job[] # in the order of their calls
 
 local function keep_results(job, ok, ...)
     job.results = { ok = ok, n = select("#", ...), ... }

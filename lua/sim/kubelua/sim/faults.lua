@@ -32,7 +32,17 @@ local simcore = require "kubelua.simcore"
 ---@field reason string?
 ---@field message string?
 
+---@alias kubelua.Sim.AddFault fun(self: kubelua.Sim, rule: kubelua.Fault?): integer?, string?
+
 ---@class kubelua.Sim
+---@field fail kubelua.Sim.AddFault
+---@field expire kubelua.Sim.AddFault
+---@field delay kubelua.Sim.AddFault
+---@field tamper kubelua.Sim.AddFault
+---@field withhold kubelua.Sim.AddFault
+---@field garble kubelua.Sim.AddFault
+---@field certificate kubelua.Sim.AddFault
+---@field tls kubelua.Sim.AddFault
 local faults = {}
 
 local function add_fault(self, action, rule)

@@ -129,7 +129,7 @@ end
 ---@param object any a table, a view, or a text of YAML or JSON documents
 ---@param options kubelua.ApplyOptions?
 ---@return kubelua.Object? object its new state; one for each document
----@return ... string, string
+---@return any ... the next ones; or message, code
 function objects:apply(object, options)
     if options ~= nil then
         return writing.apply(port_of(self), object, options)

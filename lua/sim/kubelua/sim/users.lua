@@ -61,13 +61,15 @@ function users.token(given, name)
         .. tostring(name) .. "\", token = ... } }", 3)
 end
 
-users.methods = {}
+---@class kubelua.Sim
+local methods = {}
+users.methods = methods
 
 ---A kubeconfig for this cluster, once it listens: for the administrator, or for a user, with their
 ---token or (over TLS, if they have none) with a client certificate that is made for them.
 ---@param user kubelua.Sim.User?
 ---@return string?, string?, string?
-function users.methods:kubeconfig(user)
+function methods:kubeconfig(user)
     return simcore.kubeconfig(self, user and to_plain(user, 3))
 end
 
