@@ -3,9 +3,8 @@
 -- For other names the server's discovery is asked: once for all tasks that wait, and again for an
 -- unknown name, because a custom resource may have been defined meanwhile.
 local core = require "kubelua.core"
-local discovery = require "kubelua.verbs.discovery"
 local loop = require "kubelua.loop"
-local scheduler = require "kubelua.scheduler"
+local survey = require "kubelua.verbs.survey"
 
 local kinds = {}
 
@@ -23,8 +22,9 @@ local kinds = {}
 ---@class kubelua.Kinds
 ---@field builtin table<string, kubelua.Kind> by the name that was asked for
 ---@field all kubelua.Catalogue? nil before the first answer of discovery
----@field asked_at number when that answer came, on the clock of kubelua.core.now
----@field flight { landed: boolean, message: string?, code: string? }? a request under way
+---@field roots kubelua.Roots? the last question for the groups; nil: it does not count any more
+---@field queue kubelua.Slot[] versions that have to be asked for their kinds, the next one last
+---@field workers integer how many tasks ask for them
 
 -- Seconds: discovery is not asked again while its answer is younger than this.
 local YOUNG = 1
@@ -32,48 +32,95 @@ local YOUNG = 1
 local function known_to(port)
     local known = port.kinds
     if not known then
-        known = { builtin = {}, asked_at = -math.huge }
+        known = { builtin = {}, queue = {}, workers = 0 }
         port.kinds = known
     end
     return known
 end
 
--- Asks the server, for all tasks that wait. They look again once `landed` is true.
-local function ask_server(port, known)
-    local flight = { landed = false }
-    known.flight = flight
-    local ok, all, message, code = pcall(discovery.read, port.send, port.till)
-    known.flight = nil
-    flight.landed = true
-    scheduler.poller:wake()
-    if not ok then
-        error(all, 0) -- this task was cancelled; the next task that waits asks
-    elseif not all then
-        flight.message, flight.code = message, code
-        return nil, message, code
+-- Waits until the condition is true, or the time of the call is over; until `till`, if that comes
+-- first.
+local function wait_until(port, till, what, condition)
+    local ends_at = math.min(port.till or math.huge, till or math.huge)
+    local left = ends_at < math.huge and math.max(0, ends_at - core.now()) or nil
+    local is_true, is_ended = loop.wait("a verb", left, condition)
+    if is_ended then
+        return nil, loop.CANCELED, "canceled"
+    elseif not is_true and (port.till or math.huge) <= core.now() then
+        return nil, "discovery: it was not complete in time: " .. what .. " has not answered",
+            "timeout"
     end
-    known.all, known.asked_at = all, core.now()
-    return all
+    return true
 end
 
--- The catalogue: the known one if it is young (see YOUNG and port.young), else the server is asked.
-local function fetch_catalogue(port, known)
-    while known.flight do
-        local flight = known.flight
-        local left = port.till and math.max(0, port.till - core.now())
-        local is_landed, is_ended = loop.wait("a verb", left, function() return flight.landed end)
-        if is_ended then
-            return nil, loop.CANCELED, "canceled"
-        elseif not is_landed then
-            return nil, "discovery: it was not complete in time", "timeout"
-        elseif flight.message and flight.code ~= "timeout" then -- the time of that call only
-            return nil, flight.message, flight.code
+local function wait_for_roots(port, known, roots)
+    roots.waiting = roots.waiting + 1
+    local ok, result, message, code = pcall(wait_until, port, nil, "the server", function()
+        return roots.is_over
+    end)
+    roots.waiting = roots.waiting - 1
+    if roots.waiting == 0 then
+        survey.abandon(known, roots)
+    end
+    if not ok then
+        error(result, 0)
+    elseif not result then
+        return nil, message, code
+    end
+    return roots.code == nil, roots.message, roots.code
+end
+
+-- Waits for the groups that a name may mean.
+local function wait_for_slots(port, known, name, anew)
+    local function awaited()
+        local slot, till = known.all:awaited(name, anew)
+        return slot and slot.state == "asked" and slot, till, slot
+    end
+    local slot, till, failed = awaited()
+    while slot do
+        local ok, message, code = wait_until(port, till,
+            (slot.group == "" and "/api/" or "/apis/" .. slot.group .. "/") .. slot.version,
+            function() return awaited() ~= slot end)
+        if not ok then
+            return nil, message, code
         end
+        slot, till, failed = awaited()
     end
-    if known.all and core.now() - known.asked_at < (port.young or YOUNG) then
-        return known.all
+    if failed then
+        return nil, failed.message, failed.code
     end
-    return ask_server(port, known)
+    return true
+end
+
+-- True if the last answer is so young that the server is not asked again (see YOUNG, port.young).
+local function is_young(port, known, name, anew)
+    local roots = known.roots
+    if not roots or not roots.is_over then
+        return roots ~= nil
+    end
+    local slot = known.all and known.all:awaited(name, anew)
+    return roots.code == nil and core.now() - roots.at < (port.young or YOUNG)
+        and not (slot and slot.state == "failed")
+end
+
+-- Waits until it is certain what a name means, as far as the server tells; asks it if need be.
+local function learn(port, known, name, anew)
+    local roots, base = known.roots, port.base or port -- it goes on when this call has ended
+    local ok, message, code
+    if is_young(port, known, name, anew) then
+        survey.hurry(base, known, name)
+    else
+        roots = survey.begin(base, known, name)
+    end
+    ok, message, code = wait_for_roots(port, known, roots)
+    if ok then
+        ok, message, code = wait_for_slots(port, known, name, anew)
+    end
+    local is_for_others = code == "canceled" and message == nil -- the end of a run cancelled it
+    if not ok and (is_for_others or code == "timeout") and (port.till or 0) > core.now() then
+        return learn(port, known, name, anew)
+    end
+    return ok, message or loop.CANCELED, code
 end
 
 local function find_builtin(known, name)
@@ -85,25 +132,42 @@ local function find_builtin(known, name)
     return kind
 end
 
+-- What is known of a name without a request. A built-in kind counts while its group has not
+-- answered.
+local function find_known(known, name)
+    local all = known.all
+    local builtin = find_builtin(known, name)
+    local slot = builtin and all and all:slot(builtin.group, builtin.version)
+    if builtin and (not all or slot and slot.state ~= "answered" and #slot.kinds == 0) then
+        return builtin
+    end
+    local found = all and all:find(name)
+    return found and not all:awaited(name) and found or nil
+end
+
+local function find_or_refuse(port, known, name, anew)
+    local ok, message, code = learn(port, known, name, anew)
+    if not ok then
+        return nil, message, code
+    end
+    local found = known.all:find(name)
+    if found then
+        return found
+    end
+    return known.all:refuse(name)
+end
+
 ---Finds a kind by any of its names.
 ---@param port kubelua.Port
 ---@param name string
 ---@return kubelua.Kind?, string?, string?
 function kinds.find(port, name)
     local known = known_to(port)
-    local found = known.all and known.all:find(name) or not known.all and find_builtin(known, name)
+    local found = find_known(known, name)
     if found then
         return found
     end
-    local all, message, code = fetch_catalogue(port, known)
-    if not all then
-        return nil, message, code
-    end
-    found = all:find(name)
-    if found then
-        return found
-    end
-    return all:refuse(name)
+    return find_or_refuse(port, known, name)
 end
 
 ---Finds the kind of an object.
@@ -120,22 +184,17 @@ end
 ---@param name string the name that was asked for
 ---@return kubelua.Kind?, string?, string?
 function kinds.again(port, name)
-    local all, message, code = fetch_catalogue(port, known_to(port))
-    if not all then
-        return nil, message, code
-    end
-    local found = all:find(name)
-    if found then
-        return found
-    end
-    return all:refuse(name)
+    return find_or_refuse(port, known_to(port), name, true)
 end
 
 ---Makes the next unknown name ask the server, even if its last answer is recent: a custom resource
 ---definition was written.
 ---@param port kubelua.Port
 function kinds.doubt(port)
-    known_to(port).asked_at = -math.huge
+    local roots = known_to(port).roots
+    if roots then
+        roots.at = -math.huge
+    end
 end
 
 -- Percent-encodes a segment of a path (RFC 3986).

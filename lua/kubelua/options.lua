@@ -30,9 +30,11 @@ end
 function options.nearest(word, words)
     local nearest, least = nil, math.max(2, math.floor(#word / 3)) + 1
     for _, other in ipairs(words) do
-        local between = edit_distance(word:lower(), other:lower())
-        if between < least then
-            nearest, least = other, between
+        if math.abs(#other - #word) < least then
+            local between = edit_distance(word:lower(), other:lower())
+            if between < least then
+                nearest, least = other, between
+            end
         end
     end
     return nearest

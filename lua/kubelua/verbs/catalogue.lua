@@ -1,36 +1,135 @@
 -- The catalogue of the kinds that a server serves, in its order of preference. It finds a kind by a
--- name as people type it, with kubectl's rules. discovery.lua fills it.
+-- name as people type it, with kubectl's rules. survey.lua fills it, one group and version at a
+-- time: what is known of a version is kept until its next answer has come.
+local core = require "kubelua.core"
 local options = require "kubelua.options"
 
+---What is known of a version of a group.
+---@class kubelua.Slot
+---@field group string
+---@field version string
+---@field kinds kubelua.Kind[] of its last answer
+---@field state "new"|"asked"|"answered"|"silent"|"failed" silent: it gave no answer, or an error
+---@field is_doubtful boolean? it was silent when it was last asked
+---@field sent_at number? a time of core.now, while it is asked
+---@field message string? why it failed
+---@field code string?
+
 ---@class kubelua.Catalogue
----@field kinds kubelua.Kind[]
----@field unreachable string[] groups and versions about which the server knew nothing
----@field till number? while it is filled: the time of core.now at which that ends
+---@field slots kubelua.Slot[]
+---@field by_key table<string, kubelua.Slot>
+---@field open integer how many slots are asked or have failed
+---@field places table<kubelua.Kind, integer>? the index of a kind's slot; nil: it must be made
+---@field by_word table<string, kubelua.Kind[]> the kinds that have that name
 ---@field found table<string, kubelua.Kind> by name, of earlier calls
 local Catalogue = {}
 Catalogue.__index = Catalogue
 
+-- Seconds: a kind that was found by a short name is taken although another group, which might have
+-- the name too, has been silent for so long.
+local PATIENCE = 1
+
+-- The message for an unknown name is about so many names at most, and names so many versions that
+-- have not answered.
+local WORDS, SILENT = 5000, 20
+
 ---@return kubelua.Catalogue
 function Catalogue.new()
-    return setmetatable({ kinds = {}, unreachable = {}, found = {} }, Catalogue)
+    return setmetatable({ slots = {}, by_key = {}, open = 0, by_word = {}, found = {} }, Catalogue)
 end
 
----Adds a kind. Call it in the server's order.
----@param kind kubelua.Kind
----@param short_names string[]?
----@param verbs string[]?
-function Catalogue:add(kind, short_names, verbs)
-    kind.api_version = kind.group == "" and kind.version or kind.group .. "/" .. kind.version
-    kind.names = { [kind.plural:lower()] = true, [kind.kind:lower()] = true,
-        [(kind.singular or ""):lower()] = true }
-    kind.short_names = {}
-    for _, name in ipairs(short_names or {}) do
-        kind.short_names[name:lower()] = true
+local function forget_index(self)
+    self.places, self.found = nil, {}
+end
+
+-- Takes over what the server says of a version. True: its kinds must be asked for.
+local function update_slot(self, slot, served)
+    if served.kinds then
+        slot.state = served.is_stale and "silent" or "answered"
+        local is_less = served.is_stale and #served.kinds == 0
+        slot.kinds = is_less and slot.kinds or served.kinds
+        return false
     end
-    for _, verb in ipairs(verbs or {}) do
-        kind.can_watch = kind.can_watch or verb == "watch"
+    self.open = self.open + 1
+    if slot.state == "asked" then
+        return false
     end
-    self.kinds[#self.kinds + 1] = kind
+    slot.is_doubtful, slot.state = slot.state == "silent", "asked"
+    return true
+end
+
+---Takes over the server's groups and versions, in its order of preference. What is known of those
+---that have to be asked is kept until they have answered.
+---@param served kubelua.ServedVersion[]
+---@return kubelua.Slot[] unasked those that have to be asked
+function Catalogue:replace(served)
+    local by_key, unasked = {}, {}
+    self.slots, self.open = {}, 0
+    for _, each in ipairs(served) do
+        local key = each.group .. "/" .. each.version
+        if not by_key[key] then
+            local slot = self.by_key[key] or { group = each.group, version = each.version,
+                kinds = {}, state = "new" }
+            by_key[key] = slot
+            self.slots[#self.slots + 1] = slot
+            if update_slot(self, slot, each) then
+                unasked[#unasked + 1] = slot
+            end
+        end
+    end
+    self.by_key = by_key
+    forget_index(self)
+    return unasked
+end
+
+---Notes the answer to a question, or why there is none.
+---@param slot kubelua.Slot
+---@param state "answered"|"silent"|"failed"
+---@param kinds kubelua.Kind[]? nil: what was known is kept
+function Catalogue:settle(slot, state, kinds)
+    if slot.state ~= "asked" then
+        return -- an answer in the aggregated form came first
+    end
+    slot.state, slot.sent_at, slot.kinds = state, nil, kinds or slot.kinds
+    if self:slot(slot.group, slot.version) == slot then
+        self.open = state == "failed" and self.open or self.open - 1
+        forget_index(self)
+    end
+end
+
+---The slot of a version, if the server has it.
+---@param group string
+---@param version string
+---@return kubelua.Slot?
+function Catalogue:slot(group, version)
+    return self.by_key[group .. "/" .. version]
+end
+
+local function add_words(by_word, kind, words)
+    for word in pairs(words) do
+        local list = by_word[word]
+        if not list then
+            list = {}
+            by_word[word] = list
+        end
+        if list[#list] ~= kind then
+            list[#list + 1] = kind
+        end
+    end
+end
+
+local function make_index(self)
+    if self.places then
+        return
+    end
+    self.places, self.by_word = {}, {}
+    for place, slot in ipairs(self.slots) do
+        for _, kind in ipairs(slot.kinds) do
+            self.places[kind] = place
+            add_words(self.by_word, kind, kind.names)
+            add_words(self.by_word, kind, kind.short_names)
+        end
+    end
 end
 
 -- All meanings that a name may have, the likelier first: { word =, group =, version =, prefix = };
@@ -71,7 +170,7 @@ end
 -- The first match; a kind that can be watched comes before one that cannot.
 local function run_pass(self, ...)
     local found
-    for _, kind in ipairs(self.kinds) do
+    for _, kind in ipairs(self.by_word[(...).word] or {}) do
         if matches_reading(kind, ...) then
             if kind.can_watch then
                 return kind
@@ -85,6 +184,7 @@ end
 -- Full names come before short ones, exact groups before beginnings of groups, and kinds that the
 -- server is sure of before stale ones.
 local function find_kind(self, name)
+    make_index(self)
     for _, wanted in ipairs(list_readings(name:lower())) do
         for _, by_prefix in ipairs { false, wanted.prefix } do
             for _, short in ipairs { false, true } do
@@ -108,6 +208,99 @@ function Catalogue:find(name)
     return found
 end
 
+-- True if a slot may have what this reading means. The second result: its group is the one that is
+-- named.
+local function may_have(slot, wanted)
+    local group = slot.group:lower()
+    if wanted.version and slot.version:lower() ~= wanted.version then
+        return false
+    elseif not wanted.group or group == wanted.group then
+        return true, wanted.group ~= nil
+    end
+    return wanted.prefix and group:sub(1, #wanted.group) == wanted.group or false
+end
+
+-- True if the answer of a slot may change what a name means, now that `found` is known.
+local function may_change(self, place, slot, readings, found)
+    for _, wanted in ipairs(readings) do
+        local may, is_named = may_have(slot, wanted)
+        if may and (is_named or not slot.is_doubtful or wanted.group ~= nil) then
+            local group = found and self.slots[self.places[found]].group
+            return not found or not found.names[wanted.word] or place < self.places[found]
+                or is_named and group ~= slot.group
+        end
+    end
+    return false
+end
+
+---True if the name, as people type it, names the group of the slot.
+---@param slot kubelua.Slot
+---@param name string
+---@return boolean
+function Catalogue.is_named(slot, name)
+    for _, wanted in ipairs(list_readings(name:lower())) do
+        if wanted.group and may_have(slot, wanted) then
+            return true
+        end
+    end
+    return false
+end
+
+---The slot that must be waited for before a name's meaning is certain; nil: none. The second result
+---is the time of core.now at which it is not waited for any more, if there is one.
+---@param name string
+---@param anew boolean? what earlier answers said does not count
+---@return kubelua.Slot?, number?
+function Catalogue:awaited(name, anew)
+    if self.open == 0 then
+        return nil
+    end
+    local readings = list_readings(name:lower())
+    local found = self:find(name)
+    if found and anew and self.slots[self.places[found]].state ~= "answered" then
+        found = nil
+    end
+    local is_short = found and #readings == 1 and not readings[1].group
+    for place, slot in ipairs(self.slots) do
+        if (slot.state == "asked" or slot.state == "failed")
+            and may_change(self, place, slot, readings, found) then
+            local till = is_short and (slot.sent_at or core.now()) + PATIENCE or nil
+            if not till or till > core.now() then
+                return slot, till
+            end
+        end
+    end
+    return nil
+end
+
+-- The versions whose API server gave no answer, for a message.
+local function list_silent(self)
+    local silent = {}
+    for _, slot in ipairs(self.slots) do
+        if slot.state == "silent" and #silent < SILENT then
+            silent[#silent + 1] = slot.group .. "/" .. slot.version
+        end
+    end
+    return silent
+end
+
+-- What the message for an unknown name is made of: the nearest name; the apiVersion of a kind of
+-- that name; and true if its group is there.
+local function look_around(self, wanted)
+    local field = wanted.word:find("^%u") and "kind" or "plural"
+    local words, served_as, has_group = {}, nil, not (wanted.group or ""):find(".", 1, true)
+    for _, kind in ipairs(self.by_word[wanted.word:lower()] or {}) do
+        served_as = served_as or kind.names[wanted.word:lower()] and kind.api_version
+    end
+    for _, slot in ipairs(self.slots) do
+        has_group = has_group or slot.group == wanted.group
+        for _, kind in ipairs(#words < WORDS and slot.kinds or {}) do
+            words[#words + 1] = kind[field]
+        end
+    end
+    return not served_as and options.nearest(wanted.word, words), served_as, has_group
+end
+
 ---The message for an unknown name: with the nearest name, or the remedy.
 ---@param name string
 ---@return nil, string, string
@@ -118,15 +311,9 @@ function Catalogue:refuse(name)
         return nil, "\"" .. name:sub(1, 100) .. "\" names no resource; write it as \"pods\", "
             .. "\"deployments.apps\" or \"apps/v1/Deployment\"", "unknown_kind"
     end
-    local field = wanted.word:find("^%u") and "kind" or "plural"
-    local words, served_as, has_group = {}, nil, not (wanted.group or ""):find(".", 1, true)
-    for _, kind in ipairs(self.kinds) do
-        words[#words + 1] = kind[field]
-        served_as = served_as or kind.names[wanted.word:lower()] and kind.api_version
-        has_group = has_group or kind.group == wanted.group
-    end
+    make_index(self)
+    local nearest, served_as, has_group = look_around(self, wanted)
     local hint
-    local nearest = not served_as and options.nearest(wanted.word, words)
     if not served_as and not has_group then
         hint = ", and nothing of the group " .. wanted.group .. ": install its CRD "
             .. "(CustomResourceDefinition) or API server"
@@ -142,8 +329,9 @@ function Catalogue:refuse(name)
     else
         hint = "; if it is a custom one, its CustomResourceDefinition is not installed yet"
     end
-    if #self.unreachable > 0 then
-        hint = hint .. "; it does not know " .. table.concat(self.unreachable, ", ")
+    local unreachable = list_silent(self)
+    if #unreachable > 0 then
+        hint = hint .. "; it does not know " .. table.concat(unreachable, ", ")
             .. ", whose API server does not answer (kubectl get apiservices)"
     end
     return nil, "the server serves no resource \"" .. name .. "\"" .. hint, "unknown_kind"

@@ -1,8 +1,8 @@
--- Reads a server's discovery: the kinds that it serves. Newer servers answer in the aggregated
--- form; older ones need a request for each group and version.
+-- Asks a server which groups and versions it serves (the roots of discovery), and for the kinds of
+-- one of them. Newer servers answer the roots in the aggregated form, with all kinds; older ones
+-- need a request for each group and version, which survey.lua sends.
 local answers = require "kubelua.verbs.answers"
-local Catalogue = require "kubelua.verbs.catalogue"
-local core = require "kubelua.core"
+local lists = require "kubelua.verbs.resource_lists"
 
 local discovery = {}
 
@@ -11,134 +11,83 @@ local AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
     .. "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
     .. "application/json"
 
--- Iterates over a list in a server's answer. A missing or wrong list is empty.
-local function each_item(value, name)
-    local list = type(value) == "table" and value[name]
-    return ipairs(type(list) == "table" and list or {})
-end
+-- Bytes of an answer, and versions of groups in the old form: reading more would block the loop for
+-- seconds, or be thousands of requests.
+local MOST_BYTES, MOST_VERSIONS = 32 * 1024 * 1024, 5000
 
--- A string in a server's answer; "" if it is missing.
-local function read_text(value, name)
-    local member = type(value) == "table" and value[name]
-    return type(member) == "string" and member or ""
-end
+---A version of a group that a server serves.
+---@class kubelua.ServedVersion
+---@field group string
+---@field version string
+---@field kinds kubelua.Kind[]? nil: they must be asked for
+---@field is_stale boolean? its API server does not answer now
 
--- The strings of a list; or of one field of each table in a list.
-local function read_texts(value, name, member)
-    local list = {}
-    for _, item in each_item(value, name) do
-        local word = member and read_text(item, member) or item
-        if type(word) == "string" and word ~= "" then
-            list[#list + 1] = word
-        end
-    end
-    return list
-end
-
-local function make_set(list)
-    local set = {}
-    for _, name in ipairs(list) do
-        set[name] = true
-    end
-    return set
-end
-
--- Adds a kind, unless a name is missing. `below`: its subresources.
-local function add_kind(self, kind, resource, below)
-    if kind.kind ~= "" and kind.plural ~= "" and kind.version ~= "" then
-        kind.subresources, kind.has_status = below, below.status or false
-        self:add(kind, read_texts(resource, "shortNames"), read_texts(resource, "verbs"))
-    end
-end
-
--- Adds a version of a group in the aggregated form. A stale version has the last answer of its API
--- server, or nothing.
-local function add_aggregated(self, group, served)
-    local version = read_text(served, "version")
-    local is_stale = read_text(served, "freshness") == "Stale"
-    if is_stale then
-        self.unreachable[#self.unreachable + 1] = group .. "/" .. version
-    end
-    for _, resource in each_item(served, "resources") do
-        add_kind(self, {
-            group = group, version = version, is_stale = is_stale,
-            kind = type(resource) == "table" and read_text(resource.responseKind, "kind") or "",
-            plural = read_text(resource, "resource"),
-            singular = read_text(resource, "singularResource"),
-            namespaced = read_text(resource, "scope") == "Namespaced",
-        }, resource, make_set(read_texts(resource, "subresources", "subresource")))
-    end
-end
-
--- Adds a group and version in the old form, where subresources are among the resources.
-local function add_resources(self, group, version, list)
-    local below = {}
-    for _, name in ipairs(read_texts(list, "resources", "name")) do
-        local plural, subresource = name:match("^(.-)/(.+)$")
-        if plural then
-            below[plural] = below[plural] or {}
-            below[plural][subresource] = true
-        end
-    end
-    for _, resource in each_item(list, "resources") do
-        local plural = read_text(resource, "name")
-        if not plural:find("/", 1, true) then
-            add_kind(self, {
-                group = group, version = version, plural = plural,
-                kind = read_text(resource, "kind"), singular = read_text(resource, "singularName"),
-                namespaced = type(resource) == "table" and resource.namespaced == true,
-            }, resource, below[plural] or {})
-        end
-    end
-end
-
-local function get_json(send, path, accept)
-    local reply, message, code = send { method = "GET", path = path, headers = { Accept = accept } }
+local function get_json(send, path, accept, timeout)
+    local reply, message, code = send { method = "GET", path = path, timeout = timeout,
+        headers = { Accept = accept } }
     if not reply then
         return nil, message, code
+    elseif #reply.body > MOST_BYTES then
+        return nil, ("discovery: %s answered with more than %d MB"):format(path,
+            MOST_BYTES / 1024 / 1024), "too_large"
     end
     local answer
     answer, message, code = answers.json(reply, path)
     return answer, message, code, reply.status
 end
 
--- A group whose API server does not answer is noted; the others are still read.
-local function add_version(self, send, group, version)
+---Asks for the kinds of a group and version in the old form. The fourth result is the HTTP status,
+---if the server has answered.
+---@param send fun(call: table): table?, string?, string?
+---@param group string
+---@param version string
+---@param timeout number?
+---@return kubelua.Kind[]?, string?, string?, integer?
+function discovery.version(send, group, version, timeout)
     local prefix = group == "" and "/api/" or "/apis/" .. group .. "/"
-    local list, message, code, status = get_json(send, prefix .. version, "application/json")
-    if list then
-        add_resources(self, group, version, list)
-    elseif status then
-        self.unreachable[#self.unreachable + 1] = group .. "/" .. version
-    else
-        return nil, message, code
+    local list, message, code, status = get_json(send, prefix .. version, "application/json",
+        timeout)
+    if not list then
+        return nil, message, code, status
     end
-    return true
+    return lists.of_version(group, version, list)
+end
+
+local function add_aggregated(served, answer, rest)
+    for i, group in lists.each(answer, "items") do
+        local name = type(group) == "table" and lists.text(group.metadata, "name") or ""
+        for _, each in lists.each(group, "versions") do
+            local kinds, is_stale = lists.of_aggregated(name, each)
+            served[#served + 1] = { group = name, version = lists.text(each, "version"),
+                kinds = kinds, is_stale = is_stale }
+        end
+        if i % 500 == 0 then
+            rest()
+        end
+    end
 end
 
 -- Adds a group in the old form: its preferred version, then the others.
-local function add_group(self, send, name, versions, preferred)
-    local order = { preferred ~= "" and preferred or nil }
-    for _, version in ipairs(versions) do
-        order[#order + 1] = version ~= preferred and version or nil
+local function add_group(served, name, versions, preferred)
+    if preferred ~= "" then
+        served[#served + 1] = { group = name, version = preferred }
     end
-    for _, version in ipairs(order) do
-        local ok, message, code = add_version(self, send, name, version)
-        if not ok then
-            return nil, message, code
+    for _, version in ipairs(versions) do
+        if version ~= preferred then
+            served[#served + 1] = { group = name, version = version }
         end
     end
-    return true
 end
 
-local function add_old_groups(self, send, answer)
-    for _, group in each_item(answer, "groups") do
+local function add_old_groups(served, answer)
+    for _, group in lists.each(answer, "groups") do
         local preferred = type(group) == "table"
-            and read_text(group.preferredVersion, "version") or ""
-        local ok, message, code = add_group(self, send, read_text(group, "name"),
-            read_texts(group, "versions", "version"), preferred)
-        if not ok then
-            return nil, message, code
+            and lists.text(group.preferredVersion, "version") or ""
+        add_group(served, lists.text(group, "name"), lists.texts(group, "versions", "version"),
+            preferred)
+        if #served > MOST_VERSIONS then
+            return nil, ("discovery: the server has more than %d groups and versions")
+                :format(MOST_VERSIONS), "too_large"
         end
     end
     return true
@@ -146,7 +95,7 @@ end
 
 -- Reads one of the two roots: "/api" has the core group, "/apis" the others. The kind of the answer
 -- tells its form.
-local function add_root(self, send, root)
+local function add_root(served, send, root, rest)
     local answer, message, code, status = get_json(send, root, AGGREGATED)
     if status == 406 then
         answer, message, code, status = get_json(send, root, "application/json")
@@ -154,37 +103,29 @@ local function add_root(self, send, root)
     if not answer then
         return nil, message, code, status
     elseif answer.kind == "APIGroupDiscoveryList" then
-        for _, group in each_item(answer, "items") do
-            local name = type(group) == "table" and read_text(group.metadata, "name") or ""
-            for _, served in each_item(group, "versions") do
-                add_aggregated(self, name, served)
-            end
-            if self.till and core.now() > self.till then
-                return nil, "discovery: it was not complete in time", "timeout"
-            end
-        end
+        add_aggregated(served, answer, rest)
         return true
     elseif answer.kind == "APIVersions" then
-        return add_group(self, send, "", read_texts(answer, "versions"), "v1")
+        add_group(served, "", lists.texts(answer, "versions"), "v1")
+        return true
     elseif answer.kind == "APIGroupList" then
-        return add_old_groups(self, send, answer)
+        return add_old_groups(served, answer)
     end
     return nil, root .. " answered with kind \"" .. tostring(answer.kind)
         .. "\": is this a Kubernetes API server?", "parse"
 end
 
----Asks a server for all kinds that it serves.
+---Asks a server for its groups and versions, in its order of preference.
 ---@param send fun(call: table): table?, string?, string?
----@param till number? a time of core.now
----@return kubelua.Catalogue?, string?, string?
-function discovery.read(send, till)
-    local self = Catalogue.new()
-    self.till = till
+---@param rest fun() called now and then while a long answer is read: lets others have their turn
+---@return kubelua.ServedVersion[]?, string?, string?
+function discovery.roots(send, rest)
+    local served = {}
     local refused, message, code = 0, nil, nil
     -- A server may have only one of the roots, and a user may be allowed to read only one.
     for _, root in ipairs { "/api", "/apis" } do
         local ok, status
-        ok, message, code, status = add_root(self, send, root)
+        ok, message, code, status = add_root(served, send, root, rest)
         if not ok and status ~= 403 and status ~= 404 then
             return nil, message, code
         end
@@ -193,7 +134,7 @@ function discovery.read(send, till)
     if refused == 2 then
         return nil, message, code
     end
-    return self
+    return served
 end
 
 return discovery

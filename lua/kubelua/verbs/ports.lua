@@ -17,6 +17,7 @@ local ports = {}
 ---@field is_closed fun(): boolean? of a client
 ---@field client kubelua.Client? nil: a simulated cluster; its writes are not reported to a scope
 ---@field till number? a time of core.now: the call that has this port ends then
+---@field base kubelua.Port? the port without that end; discovery goes on for other calls
 ---@field young number? seconds in which discovery is not asked again; default: 1
 ---@field kinds kubelua.Kinds? what is known about the server's kinds; kinds.lua fills it
 
@@ -61,7 +62,7 @@ function ports.bounded(port, seconds)
     end
     local till, is_begun = core.now() + seconds, false
     return setmetatable({
-        till = till,
+        till = till, base = port,
         send = function(call)
             local left = till - core.now()
             if left <= 0 and is_begun then
