@@ -19,27 +19,58 @@ typedef struct target {
     void (*run)(const char *bytes, size_t length);
 } target;
 
+/* Reads `length` bytes into memory of the caller. */
+static char *read_bytes(FILE *file, size_t length)
+{
+    char *bytes = malloc(length + 1);
+
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, length, file), length);
+    return bytes;
+}
+
+static void replay(const target *self, FILE *file, size_t length)
+{
+    char *bytes = read_bytes(file, length);
+    char *block = fuzz_block((fuzz_text){bytes, length});
+
+    free(bytes);
+    fuzz_run(self->run, block, length);
+    free(block);
+}
+
 static void replay_file(const target *self, const char *path)
 {
     FILE *file = fopen(path, "rb");
-    fuzz_text text = {NULL, 0};
-    char *room, *block;
+    long length;
 
     assert_non_null(file);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    text.length = (size_t)ftell(file);
+    length = ftell(file);
     rewind(file);
-    room = malloc(text.length + 1);
-    assert_non_null(room);
-    assert_int_equal(fread(room, 1, text.length, file), text.length);
-    fclose(file);
-    text.bytes = room;
-    block = fuzz_block(text);
-    free(room);
     /* If the input crashes the process, this is the last line. */
     fprintf(stderr, "%s\n", path);
-    fuzz_run(self->run, block, text.length);
-    free(block);
+    replay(self, file, (size_t)length);
+    fclose(file);
+}
+
+/* The inputs in one file: for each a line with its length, its bytes, and a
+ * line feed (seeds.lua). A target need not have such a file. */
+static void replay_seeds(const target *self, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    unsigned long length;
+
+    while (file != NULL && fscanf(file, "%lu", &length) == 1) {
+        assert_int_equal(fgetc(file), '\n');
+        fprintf(stderr, "%s, before byte %ld\n", path, ftell(file));
+        replay(self, file, length);
+        assert_int_equal(fgetc(file), '\n');
+    }
+    if (file != NULL) {
+        assert_true(feof(file));
+        fclose(file);
+    }
 }
 
 static void corpus_holds(void **state)
@@ -62,6 +93,8 @@ static void corpus_holds(void **state)
     }
     closedir(files);
     assert_true(count > 0);
+    snprintf(path, sizeof(path), "%s.seeds", folder);
+    replay_seeds(self, path);
 }
 
 int main(void)

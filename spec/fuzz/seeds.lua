@@ -1,0 +1,44 @@
+-- The inputs of a fuzz target that have no name of their own, in one file: for each a line with its
+-- length, its bytes, and a line feed.
+--   seeds.lua unpack FILE FOLDER   writes each to a file of FOLDER, named by its number
+--   seeds.lua pack FOLDER FILE     the reverse, in the order of the names
+local command, from, to = arg[1], arg[2], arg[3]
+
+local function read(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+local function write(path, text)
+    local file = assert(io.open(path, "wb"))
+    file:write(text)
+    file:close()
+end
+
+local function unpack_seeds()
+    local text, at, count = read(from), 1, 0
+    while at <= #text do
+        local digits, begins = text:match("^(%d+)\n()", at)
+        local length = assert(tonumber(digits), from .. ": no length at byte " .. at)
+        local ends = begins + length
+        assert(text:sub(ends, ends) == "\n", from .. ": a record is cut at byte " .. at)
+        count = count + 1
+        write(string.format("%s/%04d", to, count), text:sub(begins, ends - 1))
+        at = ends + 1
+    end
+end
+
+local function pack_seeds()
+    local records = {}
+    local names = assert(io.popen("LC_ALL=C ls " .. from))
+    for name in names:lines() do
+        local text = read(from .. "/" .. name)
+        records[#records + 1] = #text .. "\n" .. text .. "\n"
+    end
+    names:close()
+    write(to, table.concat(records))
+end
+
+assert(({ unpack = unpack_seeds, pack = pack_seeds })[command], "unpack or pack?")()
