@@ -2,6 +2,7 @@
 -- lua/src/client.c has the parts that are in C.
 local core = require "kubelua.core"
 local events = require "kubelua.events"
+local Flight = require "kubelua.flight"
 local failures = require "kubelua.failures"
 local informer_parts = require "kubelua.informer_parts"
 local informers = require "kubelua.informer"
@@ -41,12 +42,13 @@ end
 ---@field proxy_url? string an HTTP(S) or SOCKS5 proxy
 ---@field namespace? string what client:namespace() returns
 ---@field sim? kubelua.Sim a simulated cluster
+---@field share? string a name: Lua states of this process that connect with it share watches
 
 local TYPES = {
     kubeconfig = "string", context = "string", server = "string", token = "string",
     token_file = "string", ca_file = "string", ca_data = "string", insecure = "boolean",
     tls_server_name = "string", cert_file = "string", key_file = "string", proxy_url = "string",
-    namespace = "string", sim = "userdata",
+    namespace = "string", sim = "userdata", share = "string",
 }
 
 local clients = {
@@ -57,6 +59,9 @@ local clients = {
 }
 
 local open_clients = setmetatable({}, { __mode = "k" }) -- a weak set
+-- The set of shared clients that are open. One whose script keeps only informers of it stays there
+-- for other states.
+local shared_clients = {}
 
 -- The simulator's module, if a script has loaded it; otherwise no cluster can exist.
 local function simulator()
@@ -124,6 +129,9 @@ function clients.connect(given)
         return nil, message, code
     end
     open_clients[self] = true
+    if merged.share and not merged.sim then
+        shared_clients[self] = true
+    end
     scheduler.keep_queue()
     local state = core.state(self, TYPE)
     state.informers = setmetatable({}, { __mode = "k" })
@@ -216,18 +224,25 @@ function Client:informer(given, ...)
 end
 
 ---Ends all its informers, controllers and requests: no handler runs any more. Caches can still be
----read.
+---read, unless the client is shared: other states may still need them.
 function Client:close()
     local state = core.state(self, TYPE)
     for controller in pairs(state.controllers or {}) do
         controller:stop()
     end
     for informer in pairs(state.informers) do
-        informers.retire(informer)
+        if shared_clients[self] then
+            informer:stop()
+        else
+            informers.retire(informer)
+        end
+    end
+    if shared_clients[self] then
+        Flight.end_all(self)
     end
     state.informers, state.is_closed = {}, true
     core.client_close(self)
-    open_clients[self] = nil
+    open_clients[self], shared_clients[self] = nil, nil
     if next(open_clients) == nil then
         scheduler.release_queue()
     end

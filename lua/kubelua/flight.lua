@@ -10,7 +10,9 @@ local trace = require "kubelua.trace"
 ---@class kubelua.Flight
 ---@field id integer of its source: the poller returns it when the request has news
 ---@field name string of the call that waits, for messages
+---@field client kubelua.Client
 ---@field request userdata
+---@field has_lost_client boolean? its client was closed in this state only
 ---@field task kubelua.Task? the task that waits for it
 ---@field wake fun()
 ---@field is_closed boolean? the request was freed, or will be
@@ -28,6 +30,20 @@ Flight.FINISH = 0.5
 
 -- The set of requests that wait for an answer. Streams whose head has arrived are not in it.
 local pending = {}
+
+-- The set of requests that were not freed.
+local open = setmetatable({}, { __mode = "k" })
+
+---Ends the requests of a client that other Lua states share, as its close does for others.
+---@param client kubelua.Client
+function Flight.end_all(client)
+    for flight in pairs(open) do
+        if flight.client == client then
+            flight.has_lost_client = true
+            core.request_cancel(flight.request)
+        end
+    end
+end
 
 ---True while a request waits for an answer that may come at any moment.
 ---@return boolean
@@ -55,7 +71,7 @@ function Flight.begin(client, call, name)
         local headers = call.headers
         headers[#headers + 1], headers[#headers + 2] = run_tag.HEADER, tag
     end
-    local self = setmetatable({ id = sources.new_id(), name = name,
+    local self = setmetatable({ id = sources.new_id(), name = name, client = client,
         may_finish = call.may_finish }, Flight)
     self.wake = function()
         if self.task then
@@ -67,6 +83,7 @@ function Flight.begin(client, call, name)
     if not self.request then
         return nil, message, code
     end
+    open[self] = true
     return self
 end
 
@@ -128,12 +145,23 @@ function Flight:answer()
         return core.request_is_complete(self.request)
     end)
     pending[self] = nil
-    return core.request_result(self.request)
+    return self:outcome(core.request_result(self.request))
+end
+
+---The results of a call of core on the request: a request that its client's end has cancelled is
+---"closed".
+---@param result any
+---@return any, string?, string?
+function Flight:outcome(result, message, code)
+    if code == "canceled" and self.has_lost_client then
+        return nil, "the client was closed", "closed"
+    end
+    return result, message, code
 end
 
 ---Frees the request; cancels it if it is in flight.
 function Flight:close()
-    self.is_closed, pending[self] = true, nil
+    self.is_closed, pending[self], open[self] = true, nil, nil
     core.request_free(self.request)
 end
 

@@ -26,7 +26,7 @@ local function read_more(self)
     self.is_reading = true
     flight:wait(function()
         if text == "" then
-            text, message, code = core.request_read(flight.request)
+            text, message, code = flight:outcome(core.request_read(flight.request))
         end
         return text ~= ""
     end)

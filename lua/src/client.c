@@ -3,9 +3,11 @@
  * through a transport of another C module (the simulator).
  */
 #include "binding.h"
+#include "shared_client.h"
 
 typedef struct client_box {
     kl_client *client; /* NULL once closed */
+    bool is_shared;    /* see shared_client.h */
 } client_box;
 
 kl_client *check_client(lua_State *L, int index)
@@ -51,18 +53,24 @@ static kl_client *connect_over_network(const kl_config_options *options,
     return client;
 }
 
-/* core.connect(options, transport or nil): a client, or nil, message, code. */
+/* core.connect(options, transport or nil): a client, or nil, message, code. The
+ * option `share` does not concern a transport. */
 static int connect_client(lua_State *L)
 {
     kl_config_options options;
+    const char *share;
     client_box *box;
     kl_error err;
 
     read_client_options(L, 1, &options);
+    share = option_string(L, 1, "share");
     lua_settop(L, 2);
     box = push_with_state(L, sizeof(*box), TYPE_CLIENT);
     /* options, transport or nil, box */
-    if (lua_isnil(L, 2)) {
+    if (lua_isnil(L, 2) && share != NULL) {
+        box->client = shared_client_open(share, &options, &err);
+        box->is_shared = true;
+    } else if (lua_isnil(L, 2)) {
         box->client = connect_over_network(&options, &err);
     } else {
         kl_transport *transport = check_transport(L, 2);
@@ -73,27 +81,36 @@ static int connect_client(lua_State *L)
     return box->client != NULL ? 1 : push_error(L, &err);
 }
 
-static void drop_client(client_box *box)
+/* `ends`: also ends its requests and informers, unless others share them. */
+static void drop_client(client_box *box, bool ends)
 {
-    kl_client_unref(box->client);
+    kl_client *client = box->client;
+
     box->client = NULL;
+    if (client == NULL) {
+        return;
+    }
+    if (box->is_shared) {
+        shared_client_close(client, ends);
+        return;
+    }
+    if (ends) {
+        kl_client_close(client);
+    }
+    kl_client_unref(client);
 }
 
 static int client_gc(lua_State *L)
 {
-    drop_client(lua_touserdata(L, 1));
+    drop_client(lua_touserdata(L, 1), false);
     return 0;
 }
 
-/* core.client_close(client): ends all its requests and informers. */
+/* core.client_close(client): ends all its requests and informers; if it is
+ * shared, the caller has ended its own before. */
 static int client_close(lua_State *L)
 {
-    client_box *box = luaL_checkudata(L, 1, TYPE_CLIENT);
-
-    if (box->client != NULL) {
-        kl_client_close(box->client);
-    }
-    drop_client(box);
+    drop_client(luaL_checkudata(L, 1, TYPE_CLIENT), true);
     return 0;
 }
 
