@@ -161,7 +161,7 @@ describe("a discovery that is broken off", function()
     end)
 end)
 
-describe("a discovery with very many groups", function()
+describe("a discovery with very many groups #many", function()
     local GROUP = '{"metadata":{"name":"g%d.example.com"},"versions":[{"version":"v1","freshness":'
         .. '"Current","resources":[{"resource":"foos%d","responseKind":{"group":"g%d.example.com",'
         .. '"version":"v1","kind":"Foo%d"},"scope":"Namespaced","verbs":["get","list"]}]}]}'
