@@ -21,6 +21,20 @@ enum { STALL_MS = 200 };
 
 /* ---- bytes ---- */
 
+/* Bytes that were not read would make the close a reset, which may overtake
+ * what was sent. */
+static void drop_unread(int fd)
+{
+    enum { MOST = 64 };
+    char bytes[4096];
+
+    for (int i = 0; i < MOST; i++) {
+        if (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0) {
+            return;
+        }
+    }
+}
+
 static void end(hostile_connection *connection, bool reset)
 {
     struct linger at_once = {1, 0};
@@ -31,6 +45,8 @@ static void end(hostile_connection *connection, bool reset)
     if (reset) {
         setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &at_once,
                    sizeof(at_once));
+    } else {
+        drop_unread(connection->fd);
     }
     if (connection->session != NULL) {
         gnutls_deinit(connection->session);
