@@ -65,11 +65,13 @@ describe("A shared client", function()
             return pending("luv is not installed")
         end
         local client = assert(connect {})
-        assert(assert(client:informer("pods")):wait_synced())
+        local pods = assert(client:informer("pods")) -- one that is collected is closed
+        assert(pods:wait_synced())
         local thread = uv.new_thread(load_text(THREAD), package.path, package.cpath,
             server)
         create_pod("first")
         assert(cluster:wait("configmaps", "default/saw-first"))
+        pods:stop()
         client:close()
         create_pod("end")
         thread:join()
