@@ -37,6 +37,7 @@ void kl__catalogue_unref(kl__catalogue *catalogue)
         kl__buf_deinit(&catalogue->texts);
         kl__buf_deinit(&catalogue->unreachable);
         kl__free(catalogue->entries);
+        kl__free(catalogue->hung);
         kl__free(catalogue);
     }
 }
@@ -133,6 +134,83 @@ kl_code kl__catalogue_add_unreachable(kl__catalogue *catalogue,
                    catalogue->unreachable.length != 0 ? ", " : "", group,
                    group[0] != '\0' ? "/" : "", version);
     return catalogue->unreachable.failed ? set_no_memory(err) : KL_OK;
+}
+
+kl_code kl__catalogue_add_hung(kl__catalogue *catalogue, const char *group,
+                               const char *version, int64_t since_ms,
+                               kl_error *err)
+{
+    kl__hung *hung = kl__realloc(catalogue->hung, (catalogue->hung_count + 1) *
+                                                      sizeof(*catalogue->hung));
+
+    if (hung == NULL) {
+        return set_no_memory(err);
+    }
+    catalogue->hung = hung;
+    hung[catalogue->hung_count++] =
+        (kl__hung){.group = put_text(catalogue, group),
+                   .version = put_text(catalogue, version),
+                   .since_ms = since_ms};
+    return catalogue->texts.failed ? set_no_memory(err) : KL_OK;
+}
+
+int64_t kl__catalogue_hung_ms(const kl__catalogue *catalogue, const char *group,
+                              const char *version)
+{
+    size_t count = catalogue != NULL ? catalogue->hung_count : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const kl__hung *hung = &catalogue->hung[i];
+
+        if (strcmp(kl__catalogue_text(catalogue, hung->group), group) == 0 &&
+            strcmp(kl__catalogue_text(catalogue, hung->version), version) ==
+                0) {
+            return hung->since_ms;
+        }
+    }
+    return -1;
+}
+
+/* Adds an entry of another catalogue. */
+static kl_code copy_entry(kl__catalogue *catalogue, const kl__catalogue *from,
+                          const kl__entry *entry, kl_error *err)
+{
+    const char *name = kl__catalogue_text(from, entry->short_names);
+    kl_code code = kl__catalogue_add(
+        catalogue,
+        &(kl__listing){.group = kl__catalogue_text(from, entry->group),
+                       .version = kl__catalogue_text(from, entry->version),
+                       .plural = kl__catalogue_text(from, entry->plural),
+                       .singular = kl__catalogue_text(from, entry->singular),
+                       .kind = kl__catalogue_text(from, entry->kind),
+                       .namespaced = entry->namespaced,
+                       .watchable = entry->watchable,
+                       .stale = entry->stale},
+        err);
+
+    for (uint32_t i = 0; code == KL_OK && i < entry->short_count; i++) {
+        code = kl__catalogue_add_short(catalogue, name, err);
+        name += strlen(name) + 1;
+    }
+    return code;
+}
+
+kl_code kl__catalogue_keep(kl__catalogue *catalogue,
+                           const kl__catalogue *former, const char *group,
+                           const char *version, kl_error *err)
+{
+    size_t count = former != NULL ? former->count : 0;
+    kl_code code = KL_OK;
+
+    for (size_t i = 0; code == KL_OK && i < count; i++) {
+        const kl__entry *entry = &former->entries[i];
+
+        if (strcmp(kl__catalogue_text(former, entry->group), group) == 0 &&
+            strcmp(kl__catalogue_text(former, entry->version), version) == 0) {
+            code = copy_entry(catalogue, former, entry, err);
+        }
+    }
+    return code;
 }
 
 bool kl__catalogue_resource(const kl__catalogue *catalogue,

@@ -25,6 +25,12 @@ typedef struct kl__entry {
     bool stale;     /* the server's information on it is old */
 } kl__entry;
 
+/* A group and version that gave no answer in its time. */
+typedef struct kl__hung {
+    kl__text_at group, version;
+    int64_t since_ms; /* when it was asked last, on the clock of discovery */
+} kl__hung;
+
 typedef struct kl__catalogue {
     atomic_int refs;    /* acquire-release: the last one frees */
     kl__buf texts;      /* each with its NUL */
@@ -33,6 +39,10 @@ typedef struct kl__catalogue {
     size_t capacity;
     kl__buf unreachable; /* "metrics.k8s.io/v1beta1, ...": discovery failed for
                             them */
+    kl__hung *hung;
+    size_t hung_count;
+    bool is_partial; /* some versions had no time to answer, but may well do:
+                        an unknown name is asked for again at once */
 } kl__catalogue;
 
 /* A resource to add; NULL reads as "". */
@@ -59,6 +69,22 @@ kl_code kl__catalogue_add_short(kl__catalogue *catalogue, const char *name,
 kl_code kl__catalogue_add_unreachable(kl__catalogue *catalogue,
                                       const char *group, const char *version,
                                       kl_error *err);
+
+/* The same for one that gave no answer, and when it was asked. */
+kl_code kl__catalogue_add_hung(kl__catalogue *catalogue, const char *group,
+                               const char *version, int64_t since_ms,
+                               kl_error *err);
+
+/* When a version that hung was asked; -1: it did not hang. `catalogue` NULL:
+ * nothing is known. */
+int64_t kl__catalogue_hung_ms(const kl__catalogue *catalogue, const char *group,
+                              const char *version);
+
+/* Adds what `former` (NULL: nothing) has of a group and version. KL_ENOMEM,
+ * KL_ETOO_LARGE. */
+kl_code kl__catalogue_keep(kl__catalogue *catalogue,
+                           const kl__catalogue *former, const char *group,
+                           const char *version, kl_error *err);
 
 /* The text at a position; borrowed from the catalogue. */
 const char *kl__catalogue_text(const kl__catalogue *catalogue, kl__text_at at);

@@ -288,6 +288,30 @@ kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
     return stream;
 }
 
+kl__stream *kl__client_start(kl_client *client, const kl__request *request,
+                             kl__cancel *cancel, kl_error *err)
+{
+    kl__credentials credentials = {0};
+    kl__cancel_either either;
+    kl__stream *stream = NULL;
+    kl_code code;
+
+    if (client->config == NULL) {
+        return kl__client_begin(client, request, &credentials, err);
+    }
+    kl__cancel_either_init(&either, cancel, &client->closed);
+    code = kl__config_credentials(client->config, &credentials, &either.token,
+                                  err);
+    kl__cancel_either_deinit(&either);
+    if (code == KL_OK) {
+        stream = kl__client_begin(client, request, &credentials, err);
+    } else if (code == KL_ECANCELED && !kl__cancel_fired(cancel)) {
+        kl_error_set(err, KL_ECLOSED, "the client is closed");
+    }
+    kl__credentials_clear(&credentials);
+    return stream;
+}
+
 /* Sends the request once, with these credentials. */
 static kl_code send_with(const outgoing *out,
                          const kl__credentials *credentials,

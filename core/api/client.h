@@ -37,6 +37,11 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
 kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
                              const kl__credentials *credentials, kl_error *err);
 
+/* The same with the client's credentials, for which it may have to read files
+ * or run a plugin: `cancel` ends that. As kl__client_open. */
+kl__stream *kl__client_start(kl_client *client, const kl__request *request,
+                             kl__cancel *cancel, kl_error *err);
+
 /* Notes that the server answered 401 to the credentials of a generation, and
  * looks for new ones, which may read files. True: there are some, so another
  * try may succeed. Thread-safe. */

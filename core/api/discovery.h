@@ -25,10 +25,25 @@ void kl__discovery_set_clock(kl__discovery *discovery, kl__clock *clock);
  * kl__resource_clear. KL_EUNKNOWN_KIND names the nearest ones, KL_ENOT_ALLOWED:
  * it cannot be listed and watched; otherwise as kl__client_open. A cached name
  * costs no request. For any other name the server is asked again: once for all
- * threads that wait, and at most once a second. Thread-safe.
+ * threads that wait, and at most once a second. A group that hangs costs at
+ * most 5 s, and then only its own resources; what was known is kept.
+ * Thread-safe.
  */
 kl_code kl__discovery_resolve(kl_client *client, const char *name,
                               kl__resource *resource, kl__cancel *cancel,
+                              kl_error *err);
+
+/* The same with a limit: at `deadline_ms` of the real clock (< 0: none but
+ * discovery's own, 30 s) it fails with KL_ETIMEOUT, and what was learned is
+ * kept. */
+typedef struct kl__lookup {
+    kl_client *client;
+    const char *name;
+    int64_t deadline_ms;
+    kl__cancel *cancel;
+} kl__lookup;
+
+kl_code kl__discovery_look_up(const kl__lookup *lookup, kl__resource *resource,
                               kl_error *err);
 
 /*

@@ -80,7 +80,8 @@ kl_code kl__discovery_add_version(kl__catalogue *catalogue, const char *group,
 
 /* Adds one version of a group in the aggregated form. If its API server is down
  * ("stale"), it has that server's last answer, or nothing. */
-static kl_code add_aggregated(kl__catalogue *catalogue, const char *group,
+static kl_code add_aggregated(kl__catalogue *catalogue,
+                              const kl__catalogue *former, const char *group,
                               const kl_value *served, kl_error *err)
 {
     const char *version = kl__discovery_text(served, "version");
@@ -91,6 +92,9 @@ static kl_code add_aggregated(kl__catalogue *catalogue, const char *group,
 
     if (stale) {
         code = kl__catalogue_add_unreachable(catalogue, group, version, err);
+    }
+    if (stale && code == KL_OK && kl_value_size(resources) == 0) {
+        code = kl__catalogue_keep(catalogue, former, group, version, err);
     }
     while (code == KL_OK &&
            (resource = kl_value_next(resources, &iter, NULL)) != NULL) {
@@ -110,8 +114,9 @@ static kl_code add_aggregated(kl__catalogue *catalogue, const char *group,
     return code;
 }
 
-kl_code kl__discovery_add_groups(kl__catalogue *catalogue, const kl_value *list,
-                                 kl_error *err)
+kl_code kl__discovery_add_groups(kl__catalogue *catalogue,
+                                 const kl__catalogue *former,
+                                 const kl_value *list, kl_error *err)
 {
     const kl_value *groups = kl_value_get(list, "items"), *group;
     kl_value_iter outer = {0};
@@ -126,7 +131,7 @@ kl_code kl__discovery_add_groups(kl__catalogue *catalogue, const kl_value *list,
 
         while (code == KL_OK &&
                (version = kl_value_next(versions, &inner, NULL)) != NULL) {
-            code = add_aggregated(catalogue, name, version, err);
+            code = add_aggregated(catalogue, former, name, version, err);
         }
     }
     return code;

@@ -8,9 +8,12 @@
 #include "api/catalogue.h"
 #include "kubelua/value.h"
 
-/* Adds all groups of an APIGroupDiscoveryList. KL_ENOMEM, KL_ETOO_LARGE. */
-kl_code kl__discovery_add_groups(kl__catalogue *catalogue, const kl_value *list,
-                                 kl_error *err);
+/* Adds all groups of an APIGroupDiscoveryList. Of a version that is stale and
+ * empty, what `former` (NULL: nothing) has is added. KL_ENOMEM, KL_ETOO_LARGE.
+ */
+kl_code kl__discovery_add_groups(kl__catalogue *catalogue,
+                                 const kl__catalogue *former,
+                                 const kl_value *list, kl_error *err);
 
 /* Adds the resources of an APIResourceList, the old form of one group and
  * version. Errors as above. */

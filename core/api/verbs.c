@@ -128,9 +128,11 @@ static void put_segment(kl__buf *path, const char *segment)
 
 static kl_code find_resource(verb *self, kl__resource *found, kl_error *err)
 {
-    kl_code code =
-        kl__discovery_resolve(self->client, self->target->resource, found,
-                              kl__client_closed(self->client), err);
+    const kl__lookup lookup = {.client = self->client,
+                               .name = self->target->resource,
+                               .deadline_ms = self->deadline_ms,
+                               .cancel = kl__client_closed(self->client)};
+    kl_code code = kl__discovery_look_up(&lookup, found, err);
 
     if (code == KL_ENOT_ALLOWED) {
         return kl_error_set(err, code,

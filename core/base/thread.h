@@ -36,7 +36,7 @@ typedef enum kl__rank {
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,
-    KL__RANK_NEWS = 77,     /* requests that kl-requests has to look at */
+    KL__RANK_NEWS = 77,     /* requests or answers to look at */
     KL__RANK_SCHEMA = 85,   /* the simulator's types of built-in kinds */
     KL__RANK_WATCHDOG = 88, /* a watchdog's state */
     KL__RANK_OBJECT = 89,   /* an object's open text and tree: an object may be

@@ -60,6 +60,13 @@ static int64_t last_byte_ms(const kl__stream *base)
     return 0;
 }
 
+static bool set_hook(kl__stream *base, const kl__stream_hook *hook)
+{
+    (void)base;
+    (void)hook;
+    return true; /* all has arrived */
+}
+
 static void close_stream(kl__stream *base)
 {
     wire_stream *self = (wire_stream *)base;
@@ -73,7 +80,8 @@ static void close_stream(kl__stream *base)
 static const kl__stream_ops stream_ops = {.response = response,
                                           .read = read_stream,
                                           .last_byte_ms = last_byte_ms,
-                                          .close = close_stream};
+                                          .close = close_stream,
+                                          .set_hook = set_hook};
 
 static kl__stream *open_stream(kl_transport *base, const kl__request *request,
                                kl_error *err)

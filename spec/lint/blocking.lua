@@ -13,6 +13,7 @@ local EXEMPT = {
     kl__listener_wait_synced = "within kl_registration_wait_synced",
     kl__exec_run = "within kl__config_credentials",
     kl__discovery_fetch = "within kl__discovery_resolve",
+    kl__client_start = "within kl__discovery_resolve",
     kl__http_source_correct = "within kl__list_watch_list and kl__list_watch_watch",
     kl__http_source_list = "within kl__list_watch_list",
     kl__http_source_watch = "within kl__list_watch_watch",

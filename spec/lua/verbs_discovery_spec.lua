@@ -85,6 +85,16 @@ describe("a group that hangs", function()
         assert.equal(1, hits(id))
     end)
 
+    it("does not keep an informer of another group waiting", function()
+        answer_in_old_form()
+        cluster:freeze { path = "/apis/asleep.example", count = 0 }
+        local informer = assert(client:informer("emus.late.example"))
+        local has_synced = false
+        informer:on { synced = function() has_synced = true end }
+        assert(cluster:eventually(function() return has_synced end))
+        informer:stop()
+    end)
+
     it("costs nothing that was known before", function()
         answer_in_old_form()
         assert(client:list("cats"))

@@ -62,8 +62,8 @@ typedef struct kl_verb_options {
     bool force;      /* kl_apply: takes fields from other managers; else
                         KL_ECONFLICT */
     bool dry_run;    /* create, apply, patch, delete: as if, only */
-    int timeout_ms;  /* of the whole call, with all pages of a list; 0: 30 s.
-                        Discovery counts, and has a limit of its own, 30 s */
+    int timeout_ms;  /* of the whole call, with discovery and all pages of a
+                        list; 0: 30 s */
     kl_unreadable_list *unreadable; /* kl_list: filled with the objects that
                                        cannot be read; the caller clears it.
                                        NULL: they are only logged */

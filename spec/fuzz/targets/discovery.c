@@ -25,7 +25,10 @@ static kl__catalogue *fetch(fuzz_text answers, fuzz_text pattern, kl_code *code)
 
     fuzz_wire_init(&wire, answers, pattern);
     client = kl_client_new(&(kl_client_options){.transport = &wire.base}, NULL);
-    *code = kl__discovery_fetch(client, catalogue, NULL, &err);
+    *code = kl__discovery_fetch(&(kl__survey){.client = client,
+                                              .catalogue = catalogue,
+                                              .deadline_ms = INT64_MAX},
+                                &err);
     FUZZ_EXPECT(*code == err.code || *code == KL_OK);
     FUZZ_EXPECT(*code == KL_OK || err.message[0] != '\0');
     kl_client_unref(client);

@@ -290,6 +290,50 @@ a_version_that_is_not_served_any_more_is_no_missing_object(void **state)
     expect_at(object, "apiVersion", "example.com/v2");
 }
 
+/* Adds a fault; the text is JSON. */
+static void add_fault(world *self, const char *fault)
+{
+    assert_int_equal(
+        kl_sim_fault(self->sim, fault, strlen(fault), NULL, &self->err), KL_OK);
+}
+
+static void a_timeout_counts_discovery_too(void **state)
+{
+    world *self = *state;
+    const kl_target foos = {.resource = "foos"};
+    const kl_verb_options options = {.timeout_ms = 300};
+    kl_object_list list;
+
+    add_fault(self, "{\"action\":\"freeze\",\"path\":\"/api\",\"count\":0}");
+    assert_int_equal(kl_list(self->client, &foos, &options, &list, &self->err),
+                     KL_ETIMEOUT);
+    assert_non_null(strstr(self->err.message, "discovery was not complete"));
+    assert_true(kl_sim_heal(self->sim, 0));
+    assert_int_equal(kl_list(self->client, &foos, NULL, &list, &self->err),
+                     KL_OK);
+    kl_object_list_clear(&list);
+}
+
+static void a_group_that_hangs_does_not_delay_verbs_on_another(void **state)
+{
+    world *self = *state;
+    const kl_target foos = {.resource = "foos.example.com"};
+    const kl_target hpas = {.resource = "hpa"};
+    const kl_verb_options options = {.timeout_ms = 4000};
+    kl_object_list list;
+
+    add_fault(self, "{\"action\":\"fail\",\"path\":\"/api\",\"status\":406}");
+    add_fault(self, "{\"action\":\"fail\",\"path\":\"/apis\",\"status\":406}");
+    add_fault(self, "{\"action\":\"freeze\",\"path\":"
+                    "\"/apis/batch/v1\",\"count\":0}");
+    assert_int_equal(kl_list(self->client, &foos, &options, &list, &self->err),
+                     KL_OK);
+    kl_object_list_clear(&list);
+    assert_int_equal(kl_list(self->client, &hpas, &options, &list, &self->err),
+                     KL_OK);
+    kl_object_list_clear(&list);
+}
+
 static void a_write_without_an_object_as_answer_may_be_done(void **state)
 {
     world *self = *state;
@@ -375,6 +419,8 @@ int main(void)
         SPEC(a_list_without_end_ends_in_its_time),
         SPEC(an_object_that_cannot_be_read_is_left_out_of_a_list),
         SPEC(a_version_that_is_not_served_any_more_is_no_missing_object),
+        SPEC(a_timeout_counts_discovery_too),
+        SPEC(a_group_that_hangs_does_not_delay_verbs_on_another),
         SPEC(a_write_without_an_object_as_answer_may_be_done),
         SPEC(a_wrong_target_is_refused_before_it_is_sent),
     };
