@@ -6,10 +6,12 @@ files["lua/kubelua/controller/options.lua"].max_comment_line_length = 120
 files["lua/cli"].globals = { "arg", "kubelua" }
 files["lua"].read_globals = { "jit", "setfenv", "unpack", table = { fields = { "unpack" } },
     package = { fields = { "searchpath", "searchers", "loaders" } } }
+files["sim/lua"] = files["lua"]
 files["lua/resty"].std = "ngx_lua"
 files["spec"].std = "min+busted"
 files["spec"].read_globals = { "jit" }
 files["spec"].globals = { "arg" }
+files["sim/spec"] = files["spec"]
 files["examples"].read_globals = { "arg", "kubelua" }
 files["examples/*_spec.lua"].std = "min+busted"
 files["spec/types/meta"].ignore = { "12", "212" }

@@ -36,7 +36,7 @@ if(KUBELUA_INSTALL_CORE)
         ${PROJECT_BINARY_DIR}/include/kubelua/version.h)
     if(KUBELUA_SIM)
         kubelua_install_library(kubelua_sim kubelua-sim
-            sim/include/kubelua/sim.h)
+            sim/core/include/kubelua/sim.h)
     endif()
 endif()
 
@@ -68,7 +68,7 @@ if(KUBELUA_LUA)
                 kubelua_install_beside(${lua_libdir}/kubelua kubelua_sim)
             endif()
         endif()
-        install(DIRECTORY lua/kubelua lua/sim/kubelua lua/cli/kubelua
+        install(DIRECTORY lua/kubelua sim/lua/kubelua lua/cli/kubelua
                 DESTINATION ${lua_datadir} FILES_MATCHING PATTERN "*.lua")
         if(abi STREQUAL "5.1") # FFI, in nginx: LuaJIT only
             install(DIRECTORY lua/resty DESTINATION ${lua_datadir}

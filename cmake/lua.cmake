@@ -8,7 +8,7 @@ if(NOT KUBELUA_LUA)
 endif()
 
 file(GLOB KUBELUA_LUA_SOURCES CONFIGURE_DEPENDS lua/src/*.c)
-file(GLOB KUBELUA_LUA_SIM_SOURCES CONFIGURE_DEPENDS lua/sim/src/*.c)
+file(GLOB KUBELUA_LUA_SIM_SOURCES CONFIGURE_DEPENDS sim/lua/src/*.c)
 
 function(kubelua_lua_module abi package)
     string(REPLACE "." "" id ${abi})

@@ -1,6 +1,6 @@
 # One cmocka program for each *_spec.c. Specs see internals, so they link objects:
-# those of spec/core the core's, and nothing of the simulator; those of spec/sim
-# (the simulator itself) and spec/live (the core at work on it) both.
+# those of spec/core the core's, and nothing of the simulator; those of spec/live
+# (the core at work on the simulator) and of sim/spec (the simulator itself) both.
 if(NOT KUBELUA_TESTS)
     return()
 endif()
@@ -13,7 +13,8 @@ target_include_directories(kubelua_support PUBLIC
 target_link_libraries(kubelua_support PUBLIC kubelua_objects
     PkgConfig::GNUTLS PkgConfig::CMOCKA)
 
-# A spec program of these parts, which are object libraries.
+# A spec program of these parts, which are object libraries, in this folder.
+set(KUBELUA_SPEC_FOLDER ${PROJECT_BINARY_DIR}/spec)
 function(kubelua_c_spec spec)
     get_filename_component(name ${spec} NAME_WE)
     add_executable(${name} ${spec})
@@ -22,7 +23,7 @@ function(kubelua_c_spec spec)
         target_link_libraries(${name} PRIVATE ${part})
     endforeach()
     set_target_properties(${name} PROPERTIES
-        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
+        RUNTIME_OUTPUT_DIRECTORY ${KUBELUA_SPEC_FOLDER})
     add_test(NAME ${name} COMMAND ${name}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES TIMEOUT 120
@@ -74,29 +75,15 @@ if(NOT KUBELUA_SIM)
     return()
 endif()
 
-file(GLOB KUBELUA_SIM_SUPPORT_SOURCES CONFIGURE_DEPENDS spec/support/sim/*.c)
-add_library(kubelua_sim_support OBJECT ${KUBELUA_SIM_SUPPORT_SOURCES})
-target_include_directories(kubelua_sim_support PUBLIC
-    ${PROJECT_SOURCE_DIR}/spec/support/sim)
-target_link_libraries(kubelua_sim_support PUBLIC kubelua_sim_objects
-    kubelua_support)
+# What a spec on the simulator links: the core, the simulator, and their supports.
+set(KUBELUA_SIM_PARTS kubelua_objects kubelua_support kubelua_sim_objects
+    kubelua_sim_support)
+add_subdirectory(sim/spec)
 
-file(GLOB KUBELUA_SIM_SPECS CONFIGURE_DEPENDS spec/sim/*/*_spec.c
-     spec/live/*/*_spec.c)
-foreach(spec ${KUBELUA_SIM_SPECS})
-    kubelua_c_spec(${spec} kubelua_objects kubelua_support kubelua_sim_objects
-        kubelua_sim_support)
+file(GLOB KUBELUA_LIVE_SPECS CONFIGURE_DEPENDS spec/live/*/*_spec.c)
+foreach(spec ${KUBELUA_LIVE_SPECS})
+    kubelua_c_spec(${spec} ${KUBELUA_SIM_PARTS})
 endforeach()
-
-# Reads the truth suite's answers in protobuf.
-add_executable(protobuf_json spec/truth/protobuf_json.c
-    spec/support/sim/protobuf_reader.c $<TARGET_OBJECTS:kubelua_objects>
-    $<TARGET_OBJECTS:kubelua_sim_objects>)
-target_include_directories(protobuf_json PRIVATE spec/support/sim)
-target_link_libraries(protobuf_json PRIVATE kubelua_sim_objects
-    kubelua_objects)
-set_target_properties(protobuf_json PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
 
 # The soak (spec/soak): a program like any user's, against the shared libraries.
 file(GLOB KUBELUA_SOAK_SOURCES CONFIGURE_DEPENDS spec/soak/*.c)

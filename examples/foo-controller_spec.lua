@@ -1,4 +1,4 @@
--- One Foo and its Deployment; spec/clients/foo compares with sample-controller.
+-- One Foo and its Deployment; sim/spec/clients/foo compares with sample-controller.
 -- Run it: busted examples/foo-controller_spec.lua
 local Sim = require "kubelua.sim"
 

@@ -2,7 +2,7 @@
 -- KUBELUA_BUILD (or build). KUBELUA_COLLECT=always keeps the collector running all the time.
 local abi = jit and "5.1" or _VERSION:match("%d%.%d")
 local build = os.getenv("KUBELUA_BUILD") or "build"
-package.path = "lua/?.lua;lua/?/init.lua;lua/sim/?.lua;lua/cli/?.lua;spec/support/?.lua;"
+package.path = "lua/?.lua;lua/?/init.lua;sim/lua/?.lua;lua/cli/?.lua;spec/support/?.lua;"
     .. package.path
 package.cpath = build .. "/lua/" .. abi .. "/?.so;" .. package.cpath
 

@@ -29,7 +29,7 @@ type contender struct {
 func luaEnvironment(build, abi string) []string {
 	here, _ := os.Getwd()
 	return []string{"LUA_PATH=" + here + "/../lua/?.lua;" + here + "/../lua/?/init.lua;" +
-		here + "/../lua/sim/?.lua;" + here + "/../lua/cli/?.lua;;",
+		here + "/../sim/lua/?.lua;" + here + "/../lua/cli/?.lua;;",
 		"LUA_CPATH=" + filepath.Join(build, "lua", abi, "?.so") + ";;",
 		"KUBELUA_LOG=error"}
 }

@@ -1,6 +1,6 @@
 -- Measures routing by the shared map inside of a real nginx. Prints a table with a row for each
 -- figure: its value, its bound, and "ok" or "missed". Usage: bench/nginx/run [SECONDS].
-package.path = "lua/?.lua;lua/?/init.lua;lua/sim/?.lua;spec/support/?.lua;bench/nginx/?.lua;"
+package.path = "lua/?.lua;lua/?/init.lua;sim/lua/?.lua;spec/support/?.lua;bench/nginx/?.lua;"
     .. package.path
 package.cpath = os.getenv("KUBELUA_BUILD") .. "/lua/5.1/?.so;" .. package.cpath
 

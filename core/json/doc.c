@@ -1,6 +1,6 @@
 /*
  * doc.c - immutable JSON documents, parsed by yyjson. A kl_value pointer is a
- * yyjson_val pointer; only files in core/json and sim/json use yyjson. yyjson
+ * yyjson_val pointer; only files in core/json and sim/core/json use yyjson. It
  * parses without recursion and allocates with the library's allocator.
  */
 #include "json/doc.h"

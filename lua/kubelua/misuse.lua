@@ -6,8 +6,9 @@ local scopes = require "kubelua.scope"
 -- of the simulator and the command.
 local root = debug.getinfo(1, "S").source:match("^(.*)kubelua/misuse%.lua$")
 if root then
-    for _, folder in ipairs { "kubelua/", "sim/kubelua/", "cli/kubelua/" } do
-        core.own_source(root .. folder)
+    for _, folder in ipairs { root .. "kubelua/", root .. "cli/kubelua/",
+        root:gsub("lua/$", "") .. "sim/lua/kubelua/" } do
+        core.own_source(folder)
     end
 end
 

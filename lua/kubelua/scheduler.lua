@@ -18,7 +18,7 @@ local is_unused = false -- no client is left, so the event queue is not needed
 local held = turns.new() -- tasks without a turn while the run is ending
 
 -- The machine's clock. A task of a simulated cluster may have another one; see
--- lua/sim/kubelua/sim/clock.lua.
+-- sim/lua/kubelua/sim/clock.lua.
 ---@type kubelua.Clock
 scheduler.machine = {
     now = function() return core.now() end,

@@ -24,7 +24,7 @@ end
 
 local function is_in_a_spec(tree, line, phrase)
     local has_spec = false
-    for path in line:gmatch("spec/[%w_/]+_spec%.%l+") do
+    for path in line:gmatch("[%w_/]*spec/[%w_/]+_spec%.%l+") do
         has_spec = true
         if (tree.read(path) or ""):find('"' .. phrase, 1, true) then
             return true

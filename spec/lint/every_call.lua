@@ -1,7 +1,7 @@
 -- Holds the public headers against the tables of spec/*/exhaust: every public C call is tried there
 -- with each of its allocations failing, or shown to make none; and is called where the table says.
 -- Usage, in the root of the tree: lua5.4 spec/lint/every_call.lua; exit status 1 if one is missing.
-local HEADERS = "core/include/kubelua sim/include/kubelua"
+local HEADERS = "core/include/kubelua sim/core/include/kubelua"
 local SPECS = "spec/core/exhaust spec/live/exhaust"
 
 local breaches = 0

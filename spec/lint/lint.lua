@@ -7,7 +7,7 @@ local RANKS = {
 }
 
 -- The simulator's folders, lowest first: a file includes its own folder and those before it; what
--- stands in sim/ itself sees them all. All of it stands on the core, which never includes it.
+-- stands in sim/core/ itself sees them all. All of it stands on the core, which never includes it.
 local SIM_FOLDERS = {
     "json", "body", "schema", "patch", "kinds", "request", "store", "table", "answer", "discovery",
     "vet", "write", "admit", "custom", "subresources", "life", "access", "http",
@@ -17,10 +17,10 @@ local SIM_FOLDERS = {
 local OWNERS = {
     ["curl/curl.h"] = { ["core/http"] = true, bench = true },
     ["zstd.h"] = { ["core/object"] = true },
-    ["zlib.h"] = { ["core/http"] = true, ["sim/body"] = true },
-    ["yyjson.h"] = { ["core/json"] = true, ["sim/json"] = true },
-    ["yaml.h"] = { ["core/config"] = true, ["sim/body"] = true },
-    ["microhttpd.h"] = { ["sim/http"] = true, ["sim/request"] = true },
+    ["zlib.h"] = { ["core/http"] = true, ["sim/core/body"] = true },
+    ["yyjson.h"] = { ["core/json"] = true, ["sim/core/json"] = true },
+    ["yaml.h"] = { ["core/config"] = true, ["sim/core/body"] = true },
+    ["microhttpd.h"] = { ["sim/core/http"] = true, ["sim/core/request"] = true },
 }
 
 local LIMITS = {
@@ -71,9 +71,9 @@ local function check_size(path, lines, limit)
     end
 end
 
--- core/json/doc.c is in core/json, sim/sim.c in sim, lua/src/view.c in lua.
+-- core/json/doc.c is in core/json, sim/core/sim.c in sim, lua/src/view.c in lua.
 local function place_of(path)
-    return path:match("^core/%w+") or path:match("^(sim/%w+)/") or path:match("^%w+")
+    return path:match("^core/%w+") or path:match("^(sim/core/%w+)/") or path:match("^%w+")
 end
 
 local function check_core_arrow(path, line_number, layer, included)
@@ -87,7 +87,7 @@ local function check_core_arrow(path, line_number, layer, included)
 end
 
 local function rank_of_folder(path)
-    local folder = path:match("^sim/([%w_]+)/")
+    local folder = path:match("^sim/core/([%w_]+)/")
     for rank, name in ipairs(SIM_FOLDERS) do
         if name == folder then
             return rank
@@ -97,12 +97,12 @@ local function rank_of_folder(path)
 end
 
 local function check_sim_arrow(path, line_number, included)
-    if not included:match("^sim/") then
+    if not included:match("^sim/core/") then
         return
     end
     local rank, stranger = rank_of_folder(path)
     if stranger then
-        breach(path, line_number, "sim/%s is not in SIM_FOLDERS", stranger)
+        breach(path, line_number, "sim/core/%s is not in SIM_FOLDERS", stranger)
     elseif rank_of_folder(included) > rank then
         breach(path, line_number, "%s is above this folder", included)
     end
@@ -112,7 +112,7 @@ local function check_arrow(path, line_number, included)
     local layer = path:match("^core/(%w+)/")
     if layer and layer ~= "include" then
         check_core_arrow(path, line_number, layer, included)
-    elseif path:match("^sim/") and not path:match("^sim/include/") then
+    elseif path:match("^sim/core/") and not path:match("^sim/core/include/") then
         check_sim_arrow(path, line_number, included)
     elseif included:match("^sim/") or RANKS[included:match("^(%w+)/")] then
         breach(path, line_number, "only public headers may be included here, not %s", included)
@@ -121,7 +121,7 @@ end
 
 -- Specs and bench/cache see everything; layers what is below them; all else the public headers.
 local function check_arrows(path, lines)
-    if path:match("^spec/") or path:match("^bench/cache/") then
+    if path:match("^spec/") or path:match("^sim/spec/") or path:match("^bench/cache/") then
         return
     end
     for i, line in ipairs(lines) do
@@ -231,7 +231,7 @@ local function check_file(path, extension, limit)
         check_arrows(path, lines)
         check_functions(path, lines)
     end
-    if path:match("^%w+/include/") then
+    if path:match("^core/include/") or path:match("^sim/core/include/") then
         check_documented(path, lines)
     end
 end

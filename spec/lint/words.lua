@@ -18,7 +18,8 @@ local FILES_OF_A_NAME = 3
 local PERSONS = { who = true, whoever = true, whom = true, nobody = true, somebody = true }
 
 -- Where comments are read by strangers first.
-local FOLDERS = { "core/", "lua/", "sim/", "spec/support/", "scripts/" }
+local FOLDERS = { "core/", "lua/", "sim/core/", "sim/lua/", "sim/tools/", "sim/spec/support/",
+    "spec/support/", "scripts/" }
 
 local function is_read(path)
     for _, folder in ipairs(FOLDERS) do
@@ -83,7 +84,7 @@ function words.find(files)
         for _, comment in ipairs(text and comments.of(path, text) or {}) do
             add_comment(found, path, comment)
         end
-        if text and path:find("%.c$") and (path:find("^core/") or path:find("^sim/")) then
+        if text and path:find("%.c$") and (path:find("^core/") or path:find("^sim/core/")) then
             for name in pairs(names_of(text)) do
                 files_of[name] = files_of[name] or {}
                 table.insert(files_of[name], path)

@@ -20,21 +20,23 @@ describe("the lint of words", function()
 
     it("counts words for persons in comments, and nowhere else", function()
         local found = find {
-            ["sim/a.c"] = "/* Who asks,\n * and nobody else. */\nconst char *a = \"who\";\n",
+            ["sim/core/a.c"] = "/* Who asks,\n * and nobody else. */\nconst char *a = \"who\";\n",
             ["scripts/a"] = "echo who # whom\n",
             ["docs/A.md"] = "who\n",
         }
-        assert.same({ "scripts/a:1: whom", "sim/a.c:1: Who", "sim/a.c:2: nobody" }, found.persons)
+        assert.same({ "scripts/a:1: whom", "sim/core/a.c:1: Who", "sim/core/a.c:2: nobody" },
+            found.persons)
     end)
 
     it("counts names of static functions that more than three files have", function()
         local body = "static void take(int a)\n{\n}\n\n"
             .. "static int\nput_it(int a,\n       int b)\n{\n}\n"
-        local texts = { ["core/a.c"] = body, ["core/b.c"] = body, ["sim/c.c"] = body }
+        local texts = { ["core/a.c"] = body, ["core/b.c"] = body, ["sim/core/c.c"] = body }
         assert.same({}, find(texts).names)
         texts["lua/src/d.c"] = body
         assert.same({}, find(texts).names)
-        texts["sim/d.c"] = "static int put_it(int a);\n\nstatic void take(int a)\n{\n}\n"
-        assert.same({ "take in 4 files: core/a.c core/b.c sim/c.c sim/d.c" }, find(texts).names)
+        texts["sim/core/d.c"] = "static int put_it(int a);\n\nstatic void take(int a)\n{\n}\n"
+        assert.same({ "take in 4 files: core/a.c core/b.c sim/core/c.c sim/core/d.c" },
+            find(texts).names)
     end)
 end)

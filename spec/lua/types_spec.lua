@@ -82,7 +82,7 @@ describe("the types for editors", function()
     end)
 
     it("have one type for kubelua.sim, with and without the simulator", function()
-        local text = read("lua/sim/kubelua/sim.lua")
+        local text = read("sim/lua/kubelua/sim.lua")
         local returned = 0
         for name in text:gmatch("\n *return (%w+)\n") do
             if name == "missing" or name == "sims" then

@@ -1,7 +1,7 @@
 -- How emmylua_check reads examples/: as an editor of a user does, who has the modules as a library.
 return {
     runtime = { version = "Lua5.4" },
-    workspace = { library = { "../../lua", "../../lua/sim", "meta" } },
+    workspace = { library = { "../../lua", "../../sim/lua", "meta" } },
     strict = { requirePath = true },
     diagnostics = {
         globals = { "kubelua" },

@@ -2,7 +2,7 @@
 -- code below them is luacheck's.
 return {
     runtime = { version = "LuaJIT" },
-    workspace = { library = { "meta" } },
+    workspace = { library = { "../../sim/lua", "meta" } },
     diagnostics = {
         disable = {
             "access-invisible", "assign-type-mismatch", "await-in-sync", "call-non-callable",

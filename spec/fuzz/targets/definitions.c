@@ -6,8 +6,8 @@
  */
 #include "fuzz.h"
 
-#include "sim/schema/custom.h"
-#include "sim/schema/definition.h"
+#include "sim/core/schema/custom.h"
+#include "sim/core/schema/definition.h"
 
 #include <stdlib.h>
 #include <string.h>

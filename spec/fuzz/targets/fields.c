@@ -7,10 +7,10 @@
 #include "fuzz.h"
 
 #include "kubelua/memory.h"
-#include "sim/schema/schema_check.h"
-#include "sim/schema/schema_normal.h"
-#include "sim/schema/protobuf_scalar.h"
-#include "sim/schema/schema_protobuf.h"
+#include "sim/core/schema/schema_check.h"
+#include "sim/core/schema/schema_normal.h"
+#include "sim/core/schema/protobuf_scalar.h"
+#include "sim/core/schema/schema_protobuf.h"
 
 #include <string.h>
 

@@ -7,10 +7,10 @@
  */
 #include "fuzz.h"
 
-#include "sim/patch/field_set.h"
-#include "sim/patch/managers.h"
-#include "sim/patch/members.h"
-#include "sim/patch/patch.h"
+#include "sim/core/patch/field_set.h"
+#include "sim/core/patch/managers.h"
+#include "sim/core/patch/members.h"
+#include "sim/core/patch/patch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,9 +12,9 @@
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
 #include "kubelua/sim.h"
-#include "sim/schema/schema_protobuf.h"
-#include "sim/request/sim_protobuf.h"
-#include "sim/request/sim_rule.h"
+#include "sim/core/schema/schema_protobuf.h"
+#include "sim/core/request/sim_protobuf.h"
+#include "sim/core/request/sim_rule.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,230 @@
+/*
+ * sim_shape.c - see sim_shape.h.
+ */
+#include "sim/core/answer/sim_shape.h"
+
+#include "sim/core/store/sim_compose.h"
+#include "sim/core/store/sim_core.h"
+#include "sim/core/table/sim_table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Writes the start of a list or object, without its closing brace. */
+static void write_kind(const kl__sim_answer *answer, const char *kind,
+                       kl__buf *out)
+{
+    kl__buf_printf(out, "{\"kind\":\"%s\",\"apiVersion\":\"meta.k8s.io/%s\"",
+                   kind, answer->form.version);
+}
+
+/* Writes metadata without the generation of a DaemonSet's template: only whole
+ * objects have that annotation. When memory runs out, `out` keeps the
+ * failure. */
+static void write_uncounted(const kl__sim_answer *answer,
+                            const kl__sim_state *state, int64_t version,
+                            kl__buf *out)
+{
+    kl__edit *edit = kl__sim_state_edit(state, NULL);
+    kl__node *metadata =
+        edit != NULL ? kl__node_get(kl__edit_root(edit), "metadata") : NULL;
+    kl__node *annotations = kl__node_get(metadata, "annotations");
+    kl__sim_state *shown = NULL;
+
+    kl__node_remove(annotations, "deprecated.daemonset.template.generation");
+    if (kl__node_size(annotations) == 0) {
+        kl__node_remove(metadata, "annotations");
+    }
+    if (edit != NULL) {
+        shown = kl__sim_compose(answer->kind, edit, state->version, NULL);
+    }
+    if (shown != NULL) {
+        kl__sim_state_write_metadata(shown, version, out);
+    }
+    out->failed |= shown == NULL;
+    kl__sim_state_unref(shown);
+    kl__edit_free(edit);
+}
+
+static void write_partial(const kl__sim_answer *answer,
+                          const kl__sim_state *state, int64_t version,
+                          kl__buf *out)
+{
+    write_kind(answer, "PartialObjectMetadata", out);
+    kl__buf_puts(out, ",\"metadata\":");
+    if (strcmp(answer->kind->qualified, "daemonsets.apps") == 0) {
+        write_uncounted(answer, state, version, out);
+    } else {
+        kl__sim_state_write_metadata(state, version, out);
+    }
+    kl__buf_putc(out, '}');
+}
+
+static void write_cells(const kl__sim_answer *answer, const char *version,
+                        const kl_value *root, kl__buf *out)
+{
+    const kl__sim_table table = {.kind = answer->kind,
+                                 .version = version,
+                                 .now_ms =
+                                     kl__sim_clock_unix(&answer->sim->clock)};
+
+    kl__sim_table_cells(&table, root, out);
+}
+
+static void write_row(const kl__sim_answer *answer, const kl__sim_view *view,
+                      const kl__sim_state *state, kl__buf *out)
+{
+    kl__sim_view whole = *view;
+    kl_doc *doc = kl_doc_parse(state->text, state->length, NULL);
+
+    if (doc == NULL) {
+        out->failed = true;
+        return;
+    }
+    kl__buf_puts(out, "{\"cells\":");
+    write_cells(answer, view->api_version, kl_doc_root(doc), out);
+    kl_doc_unref(doc);
+    kl__buf_puts(out, ",\"object\":");
+    switch (answer->form.include) {
+    case KL__SIM_INCLUDE_METADATA:
+        write_partial(answer, state, view->version, out);
+        break;
+    case KL__SIM_INCLUDE_NONE:
+        kl__buf_puts(out, "null");
+        break;
+    case KL__SIM_INCLUDE_OBJECT:
+        whole.bare = false;
+        kl__sim_state_write(state, &whole, out);
+        break;
+    }
+    kl__buf_putc(out, '}');
+}
+
+/* Writes a Table up to its rows. */
+static void begin_table(const kl__sim_answer *answer, const char *version,
+                        const char *metadata, kl__buf *out)
+{
+    write_kind(answer, "Table", out);
+    kl__buf_printf(out, ",\"metadata\":%s,\"columnDefinitions\":", metadata);
+    if (answer->form.is_headless) {
+        kl__buf_puts(out, "null");
+    } else {
+        kl__sim_table_columns(answer->kind, version, out);
+    }
+    kl__buf_puts(out, ",\"rows\":");
+}
+
+static void begin_table_of(const kl__sim_answer *answer,
+                           const kl__sim_view *view, int64_t version,
+                           kl__buf *out)
+{
+    char metadata[64];
+
+    snprintf(metadata, sizeof(metadata),
+             "{\"resourceVersion\":\"%" PRId64 "\"}", version);
+    begin_table(answer, view->api_version, metadata, out);
+}
+
+void kl__sim_shape_item(const kl__sim_answer *answer,
+                        const kl__sim_state *state, kl__buf *out)
+{
+    switch (answer->form.shape) {
+    case KL__SIM_WHOLE:
+    case KL__SIM_DISCOVERY: /* has no objects */
+        kl__sim_state_write(state, &answer->view, out);
+        break;
+    case KL__SIM_PARTIAL:
+    case KL__SIM_PARTIAL_LIST:
+        write_partial(answer, state, 0, out);
+        break;
+    case KL__SIM_TABLE:
+        write_row(answer, &answer->view, state, out);
+        break;
+    }
+}
+
+void kl__sim_shape_object(const kl__sim_answer *answer,
+                          const kl__sim_view *view, const kl__sim_state *state,
+                          kl__buf *out)
+{
+    switch (answer->form.shape) {
+    case KL__SIM_WHOLE:
+    case KL__SIM_DISCOVERY:
+    case KL__SIM_PARTIAL_LIST:
+        kl__sim_state_write(state, view, out);
+        break;
+    case KL__SIM_PARTIAL:
+        write_partial(answer, state, view->version, out);
+        break;
+    case KL__SIM_TABLE:
+        begin_table_of(answer, view,
+                       view->version != 0 ? view->version : state->version,
+                       out);
+        kl__buf_putc(out, '[');
+        write_row(answer, view, state, out);
+        kl__buf_puts(out, "]}");
+        break;
+    }
+}
+
+static void write_bare_bookmark(const kl__sim_answer *answer,
+                                const kl__sim_view *view, const char *metadata,
+                                bool partial, kl__buf *out)
+{
+    if (partial) {
+        write_kind(answer, "PartialObjectMetadata", out);
+        kl__buf_putc(out, ',');
+    } else {
+        kl__sim_write_head(view->kind, view->api_version, out);
+    }
+    kl__buf_printf(out, "\"metadata\":%s}", metadata);
+}
+
+void kl__sim_shape_bookmark(const kl__sim_answer *answer,
+                            const kl__sim_view *view, const char *metadata,
+                            kl__buf *out)
+{
+    const kl__sim_form *form = &answer->form;
+    bool is_end = strstr(metadata, "initial-events-end") != NULL;
+
+    if (form->shape != KL__SIM_TABLE) {
+        write_bare_bookmark(answer, view, metadata,
+                            form->shape == KL__SIM_PARTIAL, out);
+        return;
+    }
+    begin_table_of(answer, view, view->version, out);
+    kl__buf_puts(out, "[{\"cells\":");
+    write_cells(answer, view->api_version, NULL, out);
+    kl__buf_puts(out, ",\"object\":");
+    if (form->include == KL__SIM_INCLUDE_NONE && !is_end) {
+        kl__buf_puts(out, "null");
+    } else {
+        write_bare_bookmark(answer, view, metadata,
+                            form->include != KL__SIM_INCLUDE_OBJECT, out);
+    }
+    kl__buf_puts(out, "}]}");
+}
+
+static bool has_no_rows(const kl__sim_answer *answer)
+{
+    return answer->form.shape == KL__SIM_TABLE && answer->state_count == 0 &&
+           kl__sim_table_is_plain(answer->kind);
+}
+
+void kl__sim_shape_begin(const kl__sim_answer *answer, const char *metadata,
+                         kl__buf *out)
+{
+    if (answer->form.shape == KL__SIM_TABLE) {
+        begin_table(answer, answer->view.api_version, metadata, out);
+        kl__buf_puts(out, has_no_rows(answer) ? "null" : "[");
+        return;
+    }
+    write_kind(answer, "PartialObjectMetadataList", out);
+    kl__buf_printf(out, ",\"metadata\":%s,\"items\":[", metadata);
+}
+
+void kl__sim_shape_end(const kl__sim_answer *answer, kl__buf *out)
+{
+    kl__buf_puts(out, has_no_rows(answer) ? "}" : "]}");
+}

@@ -1,0 +1,36 @@
+/*
+ * members.h - finds the members of an object by name through a table: if each
+ * were searched linearly, a patch of a megabyte would take minutes.
+ */
+#ifndef KL_PATCH_MEMBERS_H
+#define KL_PATCH_MEMBERS_H
+
+#include "base/map.h"
+#include "sim/core/json/edit.h"
+
+/* Borrows the object, whose members must not be renamed meanwhile; a removed
+ * member may still be found. Small objects are searched linearly, large objects
+ * only if there is no memory for a table. */
+typedef struct kl__members {
+    const kl__node *object;
+    kl__map by_name; /* empty if there is no table */
+} kl__members;
+
+void kl__members_init(kl__members *members, const kl__node *object);
+void kl__members_deinit(kl__members *members);
+kl__node *kl__members_get(const kl__members *members, const char *name,
+                          size_t length);
+
+/* Removes repeated names from all objects of a tree: the last value stays, at
+ * the place of the first, as when Go reads JSON. KL_ENOMEM. */
+kl_code kl__members_unique(kl__node *node, kl_error *err);
+/* The same for one object, but not for the objects in it. Other values stay as
+ * they are. */
+kl_code kl__members_unique_in(kl__node *object, kl_error *err);
+/* True if no name is repeated. If memory runs out: false. */
+bool kl__members_are_unique(const kl__node *node);
+
+/* Removes members that are null, at any depth; null elements of arrays stay. */
+void kl__patch_prune(kl__node *node);
+
+#endif

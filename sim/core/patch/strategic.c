@@ -1,0 +1,332 @@
+/*
+ * strategic.c - see patch.h and strategic.h: merges objects by a strategic
+ * merge patch.
+ */
+#include "sim/core/patch/strategic.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "sim/core/patch/go_text.h"
+#include "sim/core/patch/members.h"
+
+#include <string.h>
+
+static const char delete_prefix[] = "$deleteFromPrimitiveList";
+
+kl_code kl__strategic_no_memory(const kl__strategic *job)
+{
+    return kl_error_set(job->err, KL_ENOMEM, "out of memory for a patch");
+}
+
+bool kl__strategic_is(const char *name, size_t length, const char *prefix)
+{
+    size_t size = strlen(prefix);
+
+    return length >= size && memcmp(name, prefix, size) == 0;
+}
+
+const char *kl__strategic_about(const char *name, size_t *length,
+                                const char *prefix)
+{
+    size_t skip = strlen(prefix) + 1;
+
+    if (*length < skip || name[skip - 1] != '/') {
+        return NULL;
+    }
+    *length -= skip;
+    return name + skip;
+}
+
+bool kl__strategic_strip(kl__node *value)
+{
+    kl__node_iter iter = {0};
+    kl__node *child;
+
+    if (kl__node_get(value, "$patch") != NULL) {
+        return false;
+    }
+    while ((child = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
+        if (!kl__strategic_strip(child)) {
+            kl__node_drop(&iter);
+        }
+    }
+    return true;
+}
+
+const kl__schema *kl__strategic_member(const kl__schema *schema,
+                                       const kl__member_name *name)
+{
+    const kl__schema_field *field;
+
+    if (schema == NULL || schema->type == KL__SCHEMA_MAP) {
+        return schema != NULL ? schema->items : NULL;
+    }
+    field = schema->type == KL__SCHEMA_OBJECT
+                ? kl__schema_get(schema, name->text, name->length)
+                : NULL;
+    return field != NULL ? field->schema : NULL;
+}
+
+kl__strategic_list kl__strategic_list_of(const kl__schema *schema)
+{
+    if (schema == NULL || schema->type != KL__SCHEMA_ARRAY) {
+        return (kl__strategic_list){NULL, NULL, false};
+    }
+    return (kl__strategic_list){schema->items, schema->merge_key,
+                                (schema->flags & KL__SCHEMA_MERGE) != 0};
+}
+
+/* Carries out "$patch" of a whole object. */
+static kl_code obey_directive(const kl__strategic *job,
+                              const kl__node *directive, kl__node *original,
+                              kl__node *patch)
+{
+    const char *text = kl__node_string(directive, NULL);
+    kl_code code;
+    char *printed, *whole;
+
+    if (text != NULL && strcmp(text, "delete") == 0) {
+        kl__node_clear(original);
+        return KL_OK;
+    }
+    if (text != NULL && strcmp(text, "replace") == 0) {
+        kl__node_remove(patch, "$patch");
+        kl__node_become(original, patch);
+        return KL_OK;
+    }
+    printed = kl__go_text(directive);
+    whole = kl__go_text(patch);
+    code = printed == NULL || whole == NULL
+               ? kl__strategic_no_memory(job)
+               : kl__patch_refuse(job->err, 500,
+                                  "unknown patch type: %.100s in map: %s",
+                                  printed, whole);
+    kl__free(printed);
+    kl__free(whole);
+    return code;
+}
+
+static bool has_text(const kl__map *texts, const char *name, size_t length)
+{
+    return kl__map_get_n(texts, name, length) != NULL;
+}
+
+/* True if all members of a patch are listed in its $retainKeys; nulls and
+ * directives need not be. */
+static bool retains_patch(const kl__map *kept, kl__node *patch)
+{
+    kl__node_iter iter = {0};
+    kl__node *value;
+    const char *name;
+    size_t length;
+
+    while ((value = kl__node_next(patch, &iter, &name, &length)) != NULL) {
+        if (!kl__node_is(value, KL_NULL) &&
+            !kl__strategic_is(name, length, KL__SET_ELEMENT_ORDER) &&
+            !kl__strategic_is(name, length, delete_prefix) &&
+            !has_text(kept, name, length)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* $retainKeys: keeps only the listed members of the object. */
+static kl_code retain_keys(const kl__strategic *job, kl__node *original,
+                           kl__node *patch)
+{
+    static const char bad[] = "invalid patch format of retainKeys";
+    kl__node *list = kl__node_remove(patch, "$retainKeys"), *element;
+    kl__node_iter iter = {0};
+    kl__map kept = {0};
+    kl_code code = KL_OK;
+    const char *name;
+    size_t length;
+
+    if (list == NULL) {
+        return KL_OK;
+    }
+    if (!kl__node_is(list, KL_ARRAY)) {
+        return kl__patch_refuse(job->err, 400, bad);
+    }
+    if (!kl__map_reserve(&kept, kl__node_size(list))) {
+        return kl__strategic_no_memory(job);
+    }
+    while ((element = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        name = kl__node_string(element, &length);
+        if (name != NULL) {
+            kl__map_put_n(&kept, name, length, element, NULL);
+        }
+    }
+    if (!retains_patch(&kept, patch)) {
+        code = kl__patch_refuse(job->err, 400, bad);
+    }
+    iter = (kl__node_iter){0};
+    while (code == KL_OK &&
+           kl__node_next(original, &iter, &name, &length) != NULL) {
+        if (!has_text(&kept, name, length)) {
+            kl__node_drop(&iter);
+        }
+    }
+    kl__map_deinit(&kept);
+    return code;
+}
+
+/* Merges two values of the same name. */
+static kl_code merge_value(const kl__strategic *job, const kl__schema *schema,
+                           kl__node *original, kl__node *patch)
+{
+    kl__strategic_list list = kl__strategic_list_of(schema);
+
+    if (kl__node_is(original, KL_OBJECT) && kl__node_is(patch, KL_OBJECT)) {
+        return kl__strategic_map(job, schema, original, patch);
+    }
+    if (kl__node_is(original, KL_ARRAY) && kl__node_is(patch, KL_ARRAY)) {
+        if (list.merges) {
+            return kl__strategic_slice(job, &list, original, patch);
+        }
+    } else {
+        kl__patch_prune(patch);
+    }
+    kl__node_become(original, patch);
+    return KL_OK;
+}
+
+/* True if two values have the same type in Go. */
+static bool is_same_type(const kl__node *a, const kl__node *b)
+{
+    return strcmp(kl__go_type(a), kl__go_type(b)) == 0;
+}
+
+/* An object that is being merged into. Members to be removed are collected
+ * first and removed together: removing one by one would take quadratic time. */
+typedef struct merging {
+    const kl__schema *schema;
+    kl__node *object;
+    kl__members old; /* the members before the merge */
+    kl__map gone;    /* names to be removed */
+} merging;
+
+static void drop_gone(const merging *self)
+{
+    kl__node_iter iter = {0};
+    const char *name;
+    size_t length;
+
+    while (self->gone.count != 0 &&
+           kl__node_next(self->object, &iter, &name, &length) != NULL) {
+        if (kl__map_get_n(&self->gone, name, length) != NULL) {
+            kl__node_drop(&iter);
+        }
+    }
+}
+
+/* Merges one member of a patch. */
+static kl_code merge_member(const kl__strategic *job, merging *self,
+                            const kl__member_name *given, kl__node *value)
+{
+    kl__node *original;
+    const char *name = given->text;
+    size_t length = given->length;
+
+    if (kl__strategic_is(name, length, delete_prefix)) {
+        name = kl__strategic_about(name, &length, delete_prefix);
+        if (name == NULL) {
+            return kl__patch_refuse(job->err, 400,
+                                    "invalid patch format of primitive list");
+        }
+        original = kl__members_get(&self->old, name, length);
+        return kl__node_is(original, KL_ARRAY) && is_same_type(original, value)
+                   ? kl__strategic_delete(job, original, value)
+                   : KL_OK;
+    }
+    original = kl__members_get(&self->old, name, length);
+    if (original != NULL) {
+        if (!is_same_type(original, value) && !kl__strategic_strip(value)) {
+            return kl__map_put_n(&self->gone, name, length, value, NULL)
+                       ? KL_OK
+                       : kl__strategic_no_memory(job);
+        }
+        return merge_value(job, kl__strategic_member(self->schema, given),
+                           original, value);
+    }
+    kl__patch_prune(value);
+    if (!kl__strategic_strip(value)) {
+        return KL_OK;
+    }
+    return kl__node_add_n(job->edit, self->object, name, length, value)
+               ? KL_OK
+               : kl__strategic_no_memory(job);
+}
+
+/* Removes members that a patch sets to null. */
+static void drop_nulls(kl__node *original, kl__node *patch)
+{
+    kl__node_iter iter = {0};
+    kl__members changes;
+    const char *name;
+    size_t length;
+
+    kl__members_init(&changes, patch);
+    while (kl__node_next(original, &iter, &name, &length) != NULL) {
+        if (kl__node_is(kl__members_get(&changes, name, length), KL_NULL)) {
+            kl__node_drop(&iter);
+        }
+    }
+    kl__members_deinit(&changes);
+}
+
+kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
+                          kl__node *original, kl__node *patch)
+{
+    const kl__node *directive = kl__node_get(patch, "$patch");
+    merging self = {.schema = schema, .object = original};
+    kl__node_iter iter = {0};
+    kl__node *value;
+    kl__member_name name;
+    kl_code code;
+
+    if (directive != NULL) {
+        return obey_directive(job, directive, original, patch);
+    }
+    code = retain_keys(job, original, patch);
+    if (code == KL_OK) {
+        code = kl__strategic_orders(job, schema, original, patch);
+    }
+    if (code != KL_OK) {
+        return code;
+    }
+    drop_nulls(original, patch);
+    kl__members_init(&self.old, original);
+    while (code == KL_OK && (value = kl__node_next(patch, &iter, &name.text,
+                                                   &name.length)) != NULL) {
+        if (!kl__node_is(value, KL_NULL)) {
+            kl__node_drop(&iter);
+            code = merge_member(job, &self, &name, value);
+        }
+    }
+    drop_gone(&self);
+    kl__map_deinit(&self.gone);
+    kl__members_deinit(&self.old);
+    return code;
+}
+
+kl_code kl__patch_strategic(kl__edit *edit, const kl__schema *schema,
+                            kl__node *target, kl__node *patch, kl_error *err)
+{
+    const kl__strategic job = {edit, err};
+
+    if (kl__node_type(patch) == KL_NULL) {
+        return KL_OK;
+    }
+    if (!kl__node_is(patch, KL_OBJECT)) {
+        return kl__patch_refuse(err, 400,
+                                "json: cannot unmarshal %s into Go value of "
+                                "type map[string]interface {}",
+                                kl__node_is(patch, KL_ARRAY)    ? "array"
+                                : kl__node_is(patch, KL_STRING) ? "string"
+                                : kl__node_is(patch, KL_BOOL)   ? "bool"
+                                                                : "number");
+    }
+    return kl__strategic_map(&job, schema, target, patch);
+}

@@ -1,0 +1,24 @@
+/*
+ * sim_protobuf.h - decodes request bodies of typed Go clients
+ * (application/vnd.kubernetes.protobuf) into the document that the same object
+ * in JSON would give.
+ */
+#ifndef KL_SIM_PROTOBUF_H
+#define KL_SIM_PROTOBUF_H
+
+#include "sim/core/schema/schema.h"
+#include "sim/core/request/sim_ask.h"
+
+/* True if a Content-Type is protobuf. */
+bool kl__sim_is_protobuf(const char *content_type);
+
+/* The schema of a built-in kind, by the apiVersion and kind of its objects:
+ * "apps/v1", "Deployment". NULL: KL_EUNKNOWN_KIND, KL_ENOMEM. */
+const kl__schema *kl__sim_protobuf_schema(const char *api_version,
+                                          const char *kind, kl_error *err);
+
+/* Decodes the body into ask->doc. If the body is malformed, ask->doc stays NULL
+ * and ask->parse says why. KL_ENOMEM. */
+kl_code kl__sim_protobuf_read(kl__sim_ask *ask, kl_error *err);
+
+#endif

@@ -1,0 +1,371 @@
+/*
+ * custom_scalar.c - see custom_check.h: the keywords of texts and numbers, and
+ * enum.
+ */
+#include "sim/core/schema/custom_check.h"
+
+#include "base/mem.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *schema_text(const kl_value *schema, const char *name)
+{
+    const char *text = kl_value_string(kl_value_get(schema, name), NULL);
+
+    return text != NULL ? text : "";
+}
+
+/* --- Texts. --------------------------------------------------------------- */
+
+/* Counts characters, not bytes. */
+static int64_t count_runes(const char *text, size_t length)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return count;
+}
+
+/* Checks length and pattern; reports the first that fails. */
+static void check_form(kl__check *check, const kl_value *schema,
+                       const kl__node *value)
+{
+    const kl_value *most = kl_value_get(schema, "maxLength");
+    const kl_value *least = kl_value_get(schema, "minLength");
+    const char *pattern = schema_text(schema, "pattern");
+    size_t length;
+    const char *text = kl__node_string(value, &length);
+    int64_t count = count_runes(text, length);
+    kl__pattern_result result;
+
+    if (most != NULL && count > kl_value_integer(most)) {
+        kl__check_add(check, KL__FIELD_TOO_LONG, NULL,
+                      "may not be more than %lld byte%s",
+                      (long long)kl_value_integer(most),
+                      kl_value_integer(most) == 1 ? "" : "s");
+    } else if (least != NULL && count < kl_value_integer(least)) {
+        kl__check_refuse(
+            check, value, "%s in body should be at least %lld chars long",
+            kl__check_name(check), (long long)kl_value_integer(least));
+    } else if (*pattern != '\0') {
+        result = kl__pattern_match(pattern, text);
+        if (result == KL__PATTERN_FAILS) {
+            kl__check_refuse(check, value, "%s in body should match '%s'",
+                             kl__check_name(check), pattern);
+        }
+        check->outcome->errors.failed |= result == KL__PATTERN_ENOMEM;
+    }
+}
+
+void kl__check_text(kl__check *check, const kl_value *schema,
+                    const kl__node *value)
+{
+    const char *format = schema_text(schema, "format");
+    const char *type = schema_text(schema, "type");
+    size_t length;
+    const char *text = kl__node_string(value, &length);
+    char *shown;
+
+    check_form(check, schema, value);
+    check->outcome->matches++;
+    if ((*type != '\0' && strcmp(type, "string") != 0) ||
+        !kl__custom_format_is_known(format)) {
+        return;
+    }
+    check->outcome->matches++;
+    if (kl__custom_format_fits(format, text, length)) {
+        return;
+    }
+    shown = kl__field_value(value);
+    check->outcome->errors.failed |= shown == NULL;
+    kl__check_add(check, KL__FIELD_TYPE, shown,
+                  "%s in body must be of type %s: %s", kl__check_name(check),
+                  format, shown != NULL ? shown : "");
+    kl__free(shown);
+}
+
+/* --- Numbers. ------------------------------------------------------------- */
+
+/* The type that a schema requires of a number, and its format, if the format is
+ * one of that type; else "". */
+typedef struct number_kind {
+    const char *type;
+    const char *format;
+} number_kind;
+
+static number_kind kind_of(const kl_value *schema)
+{
+    const char *type = schema_text(schema, "type");
+    const char *format = schema_text(schema, "format");
+    number_kind self = {"", ""};
+
+    if (kl_value_bool(kl_value_get(schema, "x-kubernetes-int-or-string"))) {
+        return self;
+    }
+    if (strcmp(type, "integer") == 0) {
+        self.type = type;
+        self.format = strcmp(format, "int32") == 0   ? "int32"
+                      : strcmp(format, "int64") == 0 ? "int64"
+                                                     : "";
+    } else if (strcmp(type, "number") == 0) {
+        self.type = type;
+        self.format = strcmp(format, "float") == 0    ? "float"
+                      : strcmp(format, "double") == 0 ? "double"
+                                                      : "";
+    }
+    return self;
+}
+
+/* True if the number is in the range of its type. Else adds an error; its text
+ * begins with `whose`. */
+static bool check_range(kl__check *check, number_kind kind, double number,
+                        const char *whose)
+{
+    bool fits = true;
+
+    if (strcmp(kind.type, "integer") == 0) {
+        double limit = strcmp(kind.format, "int32") == 0
+                           ? 2147483648.0
+                           : 9223372036854775808.0;
+
+        fits =
+            kl__number_is_whole(number) && number < limit && number >= -limit;
+        if (fabs(number) >= 9007199254740992.0) {
+            fits = number < limit && number >= -limit;
+        }
+    } else if (strcmp(kind.format, "float") == 0) {
+        fits = fabs(number) <= FLT_MAX;
+    }
+    if (!fits && *kind.format != '\0') {
+        kl__check_complain(
+            check, "%s value must be of type %s with format %s in %s", whose,
+            kind.type, kind.format, kl__check_name(check));
+    } else if (!fits) {
+        kl__check_complain(check,
+                           "%s value must be of type %s (default format) in "
+                           "%s",
+                           whose, kind.type, kl__check_name(check));
+    }
+    return fits;
+}
+
+/* A limit as messages show it, without its fraction if the value is an integer
+ * and `may_be_whole`. Freed by the caller; NULL: out of memory. */
+static char *show_bound(const kl__node *value, double bound, bool may_be_whole)
+{
+    kl__buf out = {0};
+
+    if (kl__node_is(value, KL_INTEGER) && may_be_whole) {
+        kl__buf_printf(&out, "%.0f", trunc(bound));
+    } else {
+        kl__go_number(&out, bound);
+    }
+    if (out.failed) {
+        kl__buf_deinit(&out);
+        return NULL;
+    }
+    return kl__buf_take(&out, NULL);
+}
+
+static void refuse_bound(kl__check *check, const kl__node *value,
+                         const char *words, const char *bound)
+{
+    if (bound == NULL) {
+        check->outcome->errors.failed = true;
+        return;
+    }
+    kl__check_refuse(check, value, "%s in body should be %s %s",
+                     kl__check_name(check), words, bound);
+}
+
+static void check_multiple(kl__check *check, const kl_value *schema,
+                           number_kind kind, const kl__node *value)
+{
+    const kl_value *factor_value = kl_value_get(schema, "multipleOf");
+    double factor = kl_value_real(factor_value);
+    double number = kl__node_real(value);
+    bool is_native, is_multiple;
+    char *bound;
+
+    if (factor_value == NULL) {
+        return;
+    }
+    is_native = check_range(check, kind, factor, "MultipleOf");
+    if (is_native && kl__node_is(value, KL_INTEGER)) {
+        factor = trunc(factor);
+        is_multiple = factor > 0 && fmod(number, factor) == 0;
+    } else {
+        is_multiple =
+            factor > 0 && kl__number_is_whole(factor < 1 ? 1 / factor * number
+                                                         : number / factor);
+    }
+    if (is_multiple) {
+        return;
+    }
+    bound = show_bound(value, factor, is_native);
+    if (factor > 0) {
+        refuse_bound(check, value, "a multiple of", bound);
+    } else if (bound != NULL) {
+        kl__check_add(check, KL__FIELD_INVALID, bound,
+                      "factor MultipleOf declared for %s must be positive: %s",
+                      kl__check_name(check), bound);
+    }
+    check->outcome->errors.failed |= bound == NULL;
+    kl__free(bound);
+}
+
+static void check_bound(kl__check *check, const kl_value *schema,
+                        number_kind kind, const kl__node *value, bool is_upper)
+{
+    const kl_value *bound_value =
+        kl_value_get(schema, is_upper ? "maximum" : "minimum");
+    bool exclusive = kl_value_bool(kl_value_get(
+        schema, is_upper ? "exclusiveMaximum" : "exclusiveMinimum"));
+    double bound = kl_value_real(bound_value);
+    double number = kl__node_real(value);
+    bool is_native, fits;
+    char *shown;
+
+    if (bound_value == NULL) {
+        return;
+    }
+    is_native = check_range(check, kind, bound,
+                            is_upper ? "Maximum boundary" : "Minimum boundary");
+    if (is_native && kl__node_is(value, KL_INTEGER)) {
+        bound = trunc(bound);
+    }
+    fits = exclusive ? (is_upper ? number < bound : number > bound)
+                     : (is_upper ? number <= bound : number >= bound);
+    if (fits) {
+        return;
+    }
+    shown = show_bound(value, bound, is_native);
+    refuse_bound(
+        check, value,
+        is_upper ? (exclusive ? "less than" : "less than or equal to")
+                 : (exclusive ? "greater than" : "greater than or equal to"),
+        shown);
+    kl__free(shown);
+}
+
+void kl__check_number(kl__check *check, const kl_value *schema,
+                      const kl__node *value)
+{
+    number_kind kind = kind_of(schema);
+
+    check_range(check, kind, kl__node_real(value), "Checked");
+    check_multiple(check, schema, kind, value);
+    check_bound(check, schema, kind, value, true);
+    check_bound(check, schema, kind, value, false);
+    check->outcome->matches += 2;
+}
+
+/* --- Enum. ---------------------------------------------------------------- */
+
+/* True if a value is in the list. The numbers 1 and 1.0 are equal here. */
+static bool is_listed(const kl__node *value, const kl__node *listed)
+{
+    kl__node_iter iter = {0};
+    const kl__node *one;
+
+    while ((one = kl__node_next(listed, &iter, NULL, NULL)) != NULL) {
+        kl_type a = kl__node_type(value), b = kl__node_type(one);
+        bool are_numbers =
+            a >= KL_INTEGER && a <= KL_REAL && b >= KL_INTEGER && b <= KL_REAL;
+
+        if (are_numbers ? kl__node_real(value) == kl__node_real(one)
+                        : kl__node_equal(value, one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The same for a text only, but without a tree of the list. */
+static bool is_listed_text(const kl__node *value, const kl_value *listed)
+{
+    kl_value_iter iter = {0};
+    const kl_value *one;
+    size_t length, other;
+    const char *text =
+        kl__node_is(value, KL_STRING) ? kl__node_string(value, &length) : NULL;
+
+    while (text != NULL && (one = kl_value_next(listed, &iter, NULL)) != NULL) {
+        const char *listed_text = kl_value_type(one) == KL_STRING
+                                      ? kl_value_string(one, &other)
+                                      : NULL;
+
+        if (listed_text != NULL && other == length &&
+            memcmp(listed_text, text, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends `supported values: "a", "b"`; values that are no texts are shown as
+ * JSON. */
+static void put_listed(kl__buf *out, const kl__node *listed)
+{
+    kl__node_iter iter = {0};
+    const kl__node *one;
+    bool is_first = true;
+
+    kl__buf_puts(out, "supported values: ");
+    while ((one = kl__node_next(listed, &iter, NULL, NULL)) != NULL) {
+        size_t length = 0;
+        const char *text = kl__node_string(one, &length);
+        char *json = text == NULL ? kl__field_value(one) : NULL;
+
+        kl__buf_puts(out, is_first ? "" : ", ");
+        is_first = false;
+        if (text != NULL) {
+            kl__go_quote(out, text, length);
+        } else if (json != NULL) {
+            kl__go_quote(out, json, strlen(json));
+        }
+        out->failed |= text == NULL && json == NULL;
+        kl__free(json);
+    }
+}
+
+void kl__check_enum(kl__check *check, const kl_value *schema,
+                    const kl__node *value)
+{
+    const kl_value *source = kl_value_get(schema, "enum");
+    kl__edit *edit;
+    kl__buf words = {0};
+    char *shown;
+
+    if (kl_value_size(source) == 0 || is_listed_text(value, source)) {
+        check->outcome->matches++;
+        return;
+    }
+    edit = kl__edit_of(source, NULL);
+    if (edit == NULL) {
+        check->outcome->errors.failed = true;
+        return;
+    }
+    /* null never fits an enum, even if it is listed there. */
+    if (!kl__node_is(value, KL_NULL) && value != NULL &&
+        is_listed(value, kl__edit_root(edit))) {
+        check->outcome->matches++;
+        kl__edit_free(edit);
+        return;
+    }
+    put_listed(&words, kl__edit_root(edit));
+    shown = kl__field_value(value);
+    if (words.failed || shown == NULL) {
+        check->outcome->errors.failed = true;
+    } else {
+        kl__check_add(check, KL__FIELD_UNSUPPORTED, shown, "%s", words.bytes);
+    }
+    kl__free(shown);
+    kl__buf_deinit(&words);
+    kl__edit_free(edit);
+}

@@ -1,0 +1,354 @@
+/*
+ * sim_below.c - see sim_below.h: finds the function that serves a subresource.
+ * Also has functions that several subresources use.
+ */
+#include "sim/core/subresources/sim_below.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "sim/core/answer/sim_status.h"
+#include "sim/core/request/sim_said.h"
+#include "sim/core/write/sim_pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The Go package that has the kind in kube-apiserver, for messages. */
+static const char *package_of(const char *kind)
+{
+    static const char *const rows[][2] = {{"Scale", "autoscaling"},
+                                          {"Eviction", "policy"},
+                                          {"TokenRequest", "authentication"}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(rows[i][0], kind) == 0) {
+            return rows[i][1];
+        }
+    }
+    return "core";
+}
+
+kl_code kl__sim_below_body(kl__sim_answer *answer, const char *kind,
+                           kl__edit **edit, kl_error *err)
+{
+    const kl__sim_ask *ask = &answer->ask;
+    const kl_value *root = ask->doc != NULL ? kl_doc_root(ask->doc) : NULL;
+    const char *given = kl__sim_text(root, "kind");
+    const char *version = kl__sim_text(root, "apiVersion");
+    char text[KL__SIM_SAID_SIZE], shown[KL__SIM_SHOWN_SIZE];
+    const char *fault = kl__sim_body_fault(ask, text);
+
+    *edit = NULL;
+    if (fault != NULL) {
+        return kl__sim_refuse(
+            answer, 400, "BadRequest", err,
+            "the object provided is unrecognized (must be of type %s): %s (%s)",
+            kind, fault, kl__sim_show_body(ask, shown));
+    }
+    if (given != NULL && *given != '\0' && strcmp(given, kind) != 0) {
+        const char *slash = version != NULL ? strchr(version, '/') : NULL;
+
+        version = slash != NULL ? slash + 1 : version;
+        return kl__sim_refuse(answer, 400, "BadRequest", err,
+                              "%.100s in version \"%.100s\" cannot be handled "
+                              "as a %s: converting (%.100s.%.100s) to "
+                              "(%s.%s): unknown conversion",
+                              given, version != NULL ? version : "v1", kind,
+                              version != NULL ? version : "v1", given,
+                              package_of(kind), kind);
+    }
+    *edit = kl_value_type(root) == KL_OBJECT ? kl__edit_of(root, err)
+                                             : kl__edit_new(err);
+    if (*edit != NULL && kl__edit_root(*edit) == NULL) {
+        kl__edit_set_root(*edit, kl__edit_object(*edit));
+    }
+    return *edit != NULL && kl__edit_root(*edit) != NULL
+               ? KL_OK
+               : kl__sim_no_memory(err);
+}
+
+kl_code kl__sim_below_check(kl__sim_answer *answer, const char *kind,
+                            const kl__edit *edit, kl_error *err)
+{
+    const kl__sim_route *route = &answer->ask.route;
+    const kl__node *metadata = kl__node_get(kl__edit_root(edit), "metadata");
+    const char *name_space = kl__node_text(metadata, "namespace");
+
+    if (name_space != NULL && *name_space != '\0' &&
+        !kl__streq(name_space, route->name_space)) {
+        return kl__sim_refuse(answer, 400, "BadRequest", err,
+                              "the namespace of the provided object does not "
+                              "match the namespace sent on the request");
+    }
+    return kl__streq(kl__node_text(metadata, "name"), route->name)
+               ? KL_OK
+               : kl__sim_refuse(answer, 400, "BadRequest", err,
+                                "name in URL does not match name in %s object",
+                                kind);
+}
+
+kl_code kl__sim_answer_tree(kl__sim_answer *answer, int status,
+                            const kl__edit *edit, kl_error *err)
+{
+    size_t length;
+    char *json = kl__edit_json(edit, &length, err);
+
+    if (json == NULL) {
+        return KL_ENOMEM;
+    }
+    kl__sim_answer_json(answer, status);
+    kl__buf_append(&answer->out, json, length);
+    kl__buf_putc(&answer->out, '\n');
+    kl__free(json);
+    return !answer->out.failed ? KL_OK : kl__sim_no_memory(err);
+}
+
+kl_code kl__sim_answer_created(kl__sim_answer *answer, kl_error *err)
+{
+    kl__sim_answer_json(answer, 201);
+    kl__buf_puts(&answer->out,
+                 "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+                 "\"status\":\"Success\",\"code\":201}\n");
+    return !answer->out.failed ? KL_OK : kl__sim_no_memory(err);
+}
+
+bool kl__sim_put_condition(kl__edit *edit, kl__node *status, const char *type,
+                           const char *const texts[3], const char *now)
+{
+    kl__node *list = kl__node_get(status, "conditions"), *entry, *found = NULL;
+    kl__node_iter iter = {0};
+    const char *before;
+
+    if (!kl__node_is(list, KL_ARRAY)) {
+        list = kl__edit_array(edit);
+        if (!kl__node_put(edit, status, "conditions", list)) {
+            return false;
+        }
+    }
+    while ((entry = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
+        const char *given = kl__node_text(entry, "type");
+
+        if (given != NULL && strcmp(given, type) == 0) {
+            found = entry;
+        }
+    }
+    if (found == NULL) {
+        found = kl__edit_object(edit);
+        if (!kl__node_append(list, found) ||
+            !kl__sim_put_text(edit, found, "type", type)) {
+            return false;
+        }
+    }
+    before = kl__node_text(found, "status");
+    if ((before == NULL || strcmp(before, texts[0]) != 0) &&
+        !kl__sim_put_text(edit, found, "lastTransitionTime", now)) {
+        return false;
+    }
+    return kl__sim_put_text(edit, found, "status", texts[0]) &&
+           kl__sim_put_text(edit, found, "reason", texts[1]) &&
+           kl__sim_put_text(edit, found, "message", texts[2]);
+}
+
+/* --- Label selectors. ----------------------------------------------------- */
+
+static void put_label(kl__buf *out, const char *key, const char *relation,
+                      const kl__node *value)
+{
+    const char *text = kl__node_string(value, NULL);
+
+    kl__buf_printf(out, "%s%s%s%s", out->length != 0 ? "," : "", key, relation,
+                   text != NULL ? text : "");
+}
+
+static void put_expression(kl__buf *out, const kl__node *expression)
+{
+    const char *key = kl__node_text(expression, "key");
+    const char *operator= kl__node_text(expression, "operator");
+    const kl__node *values = kl__node_get(expression, "values"), *value;
+    const char *separator = "";
+    kl__node_iter iter = {0};
+
+    if (key == NULL || operator== NULL) {
+        return;
+    }
+    if (strcmp(operator, "Exists") == 0 ||
+        strcmp(operator, "DoesNotExist") == 0) {
+        kl__buf_printf(out, "%s%s%s", out->length != 0 ? "," : "",
+                       *operator== 'D' ? "!" : "", key);
+        return;
+    }
+    put_label(out, key, strcmp(operator, "In") == 0 ? " in (" : " notin (",
+              NULL);
+    while ((value = kl__node_next(values, &iter, NULL, NULL)) != NULL) {
+        const char *text = kl__node_string(value, NULL);
+
+        kl__buf_printf(out, "%s%s", separator, text != NULL ? text : "");
+        separator = ",";
+    }
+    kl__buf_putc(out, ')');
+}
+
+void kl__sim_selector_text(const kl__node *selector, kl__buf *out)
+{
+    const kl__node *labels = kl__node_get(selector, "matchLabels");
+    const kl__node *expressions = kl__node_get(selector, "matchExpressions");
+    const kl__node *value;
+    kl__node_iter iter = {0};
+    const char *key;
+
+    /* The selector of a ReplicationController is a map of labels. */
+    if (labels == NULL && expressions == NULL) {
+        labels = selector;
+    }
+    while ((value = kl__node_next(labels, &iter, &key, NULL)) != NULL) {
+        put_label(out, key, "=", value);
+    }
+    iter = (kl__node_iter){0};
+    while ((value = kl__node_next(expressions, &iter, NULL, NULL)) != NULL) {
+        put_expression(out, value);
+    }
+}
+
+/* --- Requests. ------------------------------------------------------------ */
+
+void kl__sim_below_route(kl__sim_ask *ask)
+{
+    kl__sim_route *route = &ask->route;
+    const char *name;
+
+    if (route->plural == NULL || route->name != NULL || ask->doc == NULL ||
+        *route->group != '\0' || strcmp(route->plural, "bindings") != 0 ||
+        strcmp(ask->method, "POST") != 0) {
+        return;
+    }
+    name =
+        kl__sim_text(kl_value_get(kl_doc_root(ask->doc), "metadata"), "name");
+    if (name != NULL) {
+        route->plural = "pods";
+        route->name = name;
+        route->subresource = "binding";
+    }
+}
+
+/* Answers requests that a kubelet would answer (log, exec ...). There is none,
+ * so they are refused; only the log of a pod without a node is empty. */
+static kl_code ask_kubelet(kl__sim_answer *answer, kl__sim_resource *resource,
+                           kl_error *err)
+{
+    kl_code code = KL_OK;
+    kl__sim_state *state = kl__sim_current(answer, resource, &code, err);
+    bool is_pod = strcmp(resource->kind->plural, "pods") == 0;
+    bool is_log = strcmp(answer->ask.route.subresource, "log") == 0;
+    const kl__sim_field *node;
+
+    if (state == NULL) {
+        return code;
+    }
+    if (strcmp(answer->ask.route.subresource, "proxy") == 0 && is_pod) {
+        return kl__sim_refuse(answer, 400, "BadRequest", err,
+                              "address not allowed");
+    }
+    node = is_pod ? kl__sim_kind_field(resource->kind, "spec.nodeName") : NULL;
+    if (node != NULL && *state->fields[node - resource->kind->fields] == '\0') {
+        if (is_log) {
+            answer->status = 204;
+            answer->content_type = "";
+            return KL_OK;
+        }
+        return kl__sim_refuse(answer, 400, "BadRequest", err,
+                              "pod %s does not have a host assigned",
+                              state->name);
+    }
+    return kl__sim_refuse(answer, 500, NULL, err,
+                          "no preferred addresses found; known addresses: []");
+}
+
+/* Answers a subresource that reads or writes the object itself. */
+static kl_code ask_object(kl__sim_answer *answer, kl__sim_resource *resource,
+                          const kl__sim_version *served, kl_error *err)
+{
+    const char *method = answer->ask.method;
+    kl__sim_view view = {resource->kind, answer->ask.route.version, false, 0};
+    kl__sim_state *state;
+    kl_code code = KL_OK;
+
+    if (strcmp(method, "PUT") == 0) {
+        return kl__sim_update(answer, resource, served, err);
+    }
+    if (strcmp(method, "PATCH") == 0) {
+        return kl__sim_patch(answer, resource, served, err);
+    }
+    state = kl__sim_current(answer, resource, &code, err);
+    return state != NULL ? kl__sim_answer_object(answer, 200, &view, state, err)
+                         : code;
+}
+
+/* The row of the table of subresources for a built-in kind, or NULL. */
+static const kl__sim_subresource *find_subresource(const kl__sim_kind *kind,
+                                                   const char *name)
+{
+    const kl__sim_subresource *row = kl__sim_subresources;
+
+    while (row->name != NULL && (kl__sim_kind_is(kind, KL__SIM_CUSTOM) ||
+                                 strcmp(row->group, kind->group) != 0 ||
+                                 strcmp(row->plural, kind->plural) != 0 ||
+                                 strcmp(row->name, name) != 0)) {
+        row++;
+    }
+    return row->name != NULL ? row : NULL;
+}
+
+/* True if the subresource has the verb of the method. */
+static bool takes_method_of(const kl__sim_subresource *row, const char *method)
+{
+    static const char *const verbs[][2] = {{"GET", "get"},
+                                           {"POST", "create"},
+                                           {"PUT", "update"},
+                                           {"PATCH", "patch"},
+                                           {"DELETE", "delete"}};
+
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(method, verbs[i][0]) == 0) {
+            return strstr(row->verbs, verbs[i][1]) != NULL;
+        }
+    }
+    return false;
+}
+
+kl_code kl__sim_below(kl__sim_answer *answer, kl__sim_resource *resource,
+                      const kl__sim_version *served, kl_error *err)
+{
+    const char *name = answer->ask.route.subresource;
+    const kl__sim_subresource *row = find_subresource(resource->kind, name);
+
+    if (served->scale != NULL && strcmp(name, "scale") == 0) {
+        return kl__sim_scale(answer, resource, served, err);
+    }
+    if (row == NULL) {
+        return kl__sim_kind_is(resource->kind, KL__SIM_CUSTOM)
+                   ? kl__sim_refuse_missing(answer, resource->kind,
+                                            answer->ask.route.name, err)
+                   : kl__sim_refuse_path(answer, err);
+    }
+    if (!takes_method_of(row, answer->ask.method)) {
+        return kl__sim_refuse_method(answer, err);
+    }
+    if (strcmp(name, "scale") == 0) {
+        return kl__sim_scale(answer, resource, served, err);
+    }
+    if (strcmp(name, "binding") == 0) {
+        return kl__sim_bind(answer, resource, err);
+    }
+    if (strcmp(name, "eviction") == 0) {
+        return kl__sim_evict(answer, resource, err);
+    }
+    if (strcmp(name, "token") == 0) {
+        return kl__sim_request_token(answer, resource, err);
+    }
+    if (*row->of_group == '\0' &&
+        strcmp(row->of_kind, resource->kind->kind) == 0 &&
+        strcmp(name, "log") != 0) {
+        return ask_object(answer, resource, served, err);
+    }
+    return ask_kubelet(answer, resource, err);
+}

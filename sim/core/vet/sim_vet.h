@@ -1,0 +1,165 @@
+/*
+ * sim_vet.h - validates objects of built-in kinds. Messages and their order are
+ * those of kube-apiserver. Each file sim_vet_*.c checks some kinds;
+ * sim_vet_kinds.c has the table of all. The object has its defaults already;
+ * nothing is looked up in the cluster.
+ */
+#ifndef KL_SIM_VET_H
+#define KL_SIM_VET_H
+
+#include "base/map.h"
+#include "sim/core/schema/field_errors.h"
+
+/* The state while one object is checked. Zero it, then set `errors`; deinit
+ * `path` at the end. */
+typedef struct kl__vet {
+    kl__field_errors *errors;
+    kl__buf path; /* of the current value: "spec.containers[0]" */
+} kl__vet;
+
+/* Extends the path by a member, an element or a key of a map. kl__vet_back
+ * takes the result, and removes what was added since then. */
+size_t kl__vet_into(kl__vet *vet, const char *member);
+size_t kl__vet_at(kl__vet *vet, size_t index);
+size_t kl__vet_key(kl__vet *vet, const char *key);
+void kl__vet_back(kl__vet *vet, size_t mark);
+
+/* Adds an error about a member of the current value (NULL: about that value
+ * itself). The message shows the text in quotes (NULL: no text), or the
+ * value. */
+void kl__vet_fault(kl__vet *vet, kl__field_fault fault, const char *member,
+                   const char *text, const char *detail);
+void kl__vet_value(kl__vet *vet, kl__field_fault fault, const char *member,
+                   const kl__node *value, const char *detail);
+
+/* Adds an error about the current value; the message shows `shown` as it is. */
+void kl__vet_shown(kl__vet *vet, kl__field_fault fault, const char *shown,
+                   const char *detail);
+
+/* A text member; "" if there is none. */
+const char *kl__vet_text(const kl__node *object, const char *member);
+
+/* --- Checks of a member of `object`, which is the current value. Each adds an
+ * error if its condition is not met. */
+
+/* The text must be there and not empty. True if it is. */
+bool kl__vet_required(kl__vet *vet, const kl__node *object, const char *member);
+/* The text must be one of `names` (the last is NULL), or absent. */
+void kl__vet_enum(kl__vet *vet, const kl__node *object, const char *member,
+                  const char *const *names);
+/* The text must be one of `names`. "" stands for a text that is absent. */
+void kl__vet_unsupported(kl__vet *vet, const char *member, const char *text,
+                         const char *const *names);
+/* The number must be in the range, or absent. */
+void kl__vet_range(kl__vet *vet, const kl__node *object, const char *member,
+                   int64_t low, int64_t high);
+void kl__vet_not_negative(kl__vet *vet, const kl__node *object,
+                          const char *member);
+/* The text must be a DNS label, or absent. */
+void kl__vet_label(kl__vet *vet, const kl__node *object, const char *member);
+void kl__vet_subdomain(kl__vet *vet, const kl__node *object,
+                       const char *member);
+/* The text must not be in the map yet; it is added, and borrowed by the map. */
+void kl__vet_unique(kl__vet *vet, kl__map *map, const char *member,
+                    const char *text);
+/* The member must be a number or name of a port. */
+void kl__vet_port(kl__vet *vet, const kl__node *object, const char *member);
+/* Checks the keys and values of labels. */
+void kl__vet_labels(kl__vet *vet, const kl__node *labels, const char *member);
+/* Checks a LabelSelector; it may be absent. */
+void kl__vet_selector(kl__vet *vet, const kl__node *object, const char *member);
+/* Checks the terms of a node selector, which may be absent: their expressions
+ * and fields. */
+void kl__vet_node_terms(kl__vet *vet, const kl__node *selector,
+                        const char *member);
+/* Checks key, operator and values of each of the term's expressions. */
+void kl__vet_expressions(kl__vet *vet, const kl__node *term,
+                         const char *const *operators);
+/* True if a LabelSelector selects those labels. */
+bool kl__vet_selects(const kl__node *selector, const kl__node *labels);
+/* The member must be a number that is not negative, or a percentage, or
+ * absent. */
+void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member);
+
+/* The text must be a DNS name and not "" (NULL counts as ""). */
+void kl__vet_dns(kl__vet *vet, const char *member, const char *text);
+/* The current value must be a DNS name, in which underscores are allowed. The
+ * second function: the text must be a DNS label. */
+void kl__vet_dns_underscore(kl__vet *vet, const char *text);
+void kl__vet_label_text(kl__vet *vet, const char *member, const char *text);
+/* The text must have the form of a label's key, "name" or "prefix/name", and
+ * not be "". */
+void kl__vet_qualified(kl__vet *vet, const char *member, const char *name);
+/* The text must be an IP address; false: it is not. */
+bool kl__vet_address(kl__vet *vet, const char *member, const char *text);
+/* Calls `check` for each element of a list; the path leads to the element. */
+void kl__vet_each(kl__vet *vet, const kl__node *object, const char *member,
+                  void (*check)(kl__vet *vet, const kl__node *element));
+
+/* --- Parts of objects. ---------------------------------------------------- */
+
+/* Checks a PodSpec, the current value. The names of `claims` (may be NULL)
+ * count as volumes too. */
+void kl__vet_pod_spec(kl__vet *vet, const kl__node *spec,
+                      const kl__node *claims);
+/* Checks the member `template` of the current value. */
+void kl__vet_template(kl__vet *vet, const kl__node *template,
+                      const kl__node *claims);
+/* Checks the spec of a Job, the current value. */
+void kl__vet_job_spec(kl__vet *vet, const kl__node *spec);
+/* Parts of a PodSpec, the current value, about the nodes on which its pods may
+ * run. */
+void kl__vet_affinity(kl__vet *vet, const kl__node *spec);
+void kl__vet_spread(kl__vet *vet, const kl__node *spec);
+void kl__vet_tolerations(kl__vet *vet, const kl__node *spec);
+/* Parts of a PodSpec, the current value, about the use of its node: security
+ * and namespaces of the host, DNS settings, operating system. */
+void kl__vet_host(kl__vet *vet, const kl__node *spec);
+void kl__vet_names_of_host(kl__vet *vet, const kl__node *spec);
+void kl__vet_system(kl__vet *vet, const kl__node *spec);
+/* Checks the volumes of a PodSpec; adds their names to the map, borrowed. */
+void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names);
+/* Checks one of the spec's lists of containers. `volumes`: by their names. */
+void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
+                        const kl__map *volumes);
+/* Checks a probe; `succeeds_once`: its successThreshold must be 1. The second
+ * checks the handler of a probe or hook. Both are the current value. */
+void kl__vet_probe(kl__vet *vet, const kl__node *probe, bool succeeds_once);
+void kl__vet_handler(kl__vet *vet, const kl__node *handler);
+/* Checks requests and limits: none is negative, and no request is above its
+ * limit. */
+void kl__vet_resources(kl__vet *vet, const kl__node *resources);
+
+/* --- Whole objects. ------------------------------------------------------- */
+
+typedef void kl__vet_kind(kl__vet *vet, const kl__node *object);
+
+kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
+    kl__vet_replica_set, kl__vet_daemon_set, kl__vet_stateful_set, kl__vet_job,
+    kl__vet_cron_job, kl__vet_service, kl__vet_config_map, kl__vet_secret,
+    kl__vet_claim, kl__vet_ingress, kl__vet_lease, kl__vet_slice, kl__vet_event,
+    kl__vet_role_binding, kl__vet_cluster_role_binding, kl__vet_role,
+    kl__vet_cluster_role, kl__vet_budget, kl__vet_autoscaler,
+    kl__vet_priority_class, kl__vet_quota, kl__vet_limit_range,
+    kl__vet_network_policy, kl__vet_ingress_class, kl__vet_volume,
+    kl__vet_storage_class, kl__vet_csi_driver, kl__vet_csi_node,
+    kl__vet_attachment, kl__vet_attributes, kl__vet_capacity, kl__vet_endpoints,
+    kl__vet_group_event;
+
+kl__vet_kind kl__vet_runtime_class;
+
+/* The checks of a write of status. */
+kl__vet_kind kl__vet_quota_status, kl__vet_deployment_status,
+    kl__vet_replica_set_status, kl__vet_controller_status,
+    kl__vet_stateful_set_status, kl__vet_daemon_set_status,
+    kl__vet_budget_status, kl__vet_autoscaler_status, kl__vet_namespace_status,
+    kl__vet_service_status;
+
+/* kl__vet_object validates an object of a kind; kl__vet_status only its status.
+ * Both add errors. A kind without a row in the table has no checks. */
+void kl__vet_status(const char *group, const char *plural,
+                    const kl__node *object, kl__field_errors *errors);
+void kl__vet_object(const char *group, const char *plural,
+                    const kl__node *object, kl__field_errors *errors);
+
+#endif

@@ -1,0 +1,279 @@
+/*
+ * sim_vet_network.c - see sim_vet.h: validates Ingresses and IngressClasses.
+ */
+#include "sim/core/vet/sim_vet.h"
+
+#include "sim/core/schema/names.h"
+
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- Ingresses. ----------------------------------------------------------- */
+
+static void check_service(kl__vet *vet, const kl__node *service)
+{
+    const kl__node *port = kl__node_get(service, "port");
+    const char *name = kl__vet_text(port, "name");
+    bool has_number = kl__node_integer(kl__node_get(port, "number")) != 0;
+    size_t mark = kl__vet_into(vet, "service"), inner;
+
+    if (kl__vet_required(vet, service, "name")) {
+        kl__vet_label(vet, service, "name");
+    }
+    inner = kl__vet_into(vet, "port");
+    if (*name != '\0' && !has_number) {
+        kl__vet_port(vet, port, "name");
+    } else if (*name == '\0' && has_number) {
+        kl__vet_range(vet, port, "number", 1, UINT16_MAX);
+    }
+    kl__vet_back(vet, inner);
+    kl__vet_back(vet, mark);
+    if (*name != '\0' && has_number) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, NULL, "",
+                      "cannot set both port name & port number");
+    } else if (*name == '\0' && !has_number) {
+        kl__vet_fault(vet, KL__FIELD_REQUIRED, NULL, NULL,
+                      "port name or number is required");
+    }
+}
+
+/* Checks a reference to an object, by group, kind and name. */
+static void check_reference(kl__vet *vet, const kl__node *object,
+                            const char *member)
+{
+    const kl__node *reference = kl__node_get(object, member);
+    size_t mark = kl__vet_into(vet, member);
+
+    kl__vet_subdomain(vet, reference, "apiGroup");
+    kl__vet_required(vet, reference, "kind");
+    kl__vet_required(vet, reference, "name");
+    kl__vet_back(vet, mark);
+}
+
+static void check_backend(kl__vet *vet, const kl__node *object,
+                          const char *member)
+{
+    const kl__node *backend = kl__node_get(object, member);
+    const kl__node *service = kl__node_get(backend, "service");
+    bool has_resource = kl__node_get(backend, "resource") != NULL;
+    size_t mark = kl__vet_into(vet, member);
+
+    if (has_resource && service != NULL) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, NULL, "",
+                      "cannot set both resource and service backends");
+    } else if (has_resource) {
+        check_reference(vet, backend, "resource");
+    } else if (service != NULL) {
+        check_service(vet, service);
+    } else {
+        kl__vet_fault(vet, KL__FIELD_INVALID, NULL, "",
+                      "resource or service backend is required");
+    }
+    kl__vet_back(vet, mark);
+}
+
+/* Refuses a path with parts that a normalized path does not have ("//",
+ * ".."). */
+static void check_steps(kl__vet *vet, const char *path)
+{
+    static const char *const inside[] = {"//", "/./", "/../", "%2f", "%2F"};
+    static const char *const ends[] = {"/..", "/."};
+    size_t length = strlen(path);
+    char why[60];
+
+    for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+        if (strstr(path, inside[i]) != NULL) {
+            snprintf(why, sizeof(why), "must not contain '%s'", inside[i]);
+            kl__vet_fault(vet, KL__FIELD_INVALID, "path", path, why);
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        size_t end = strlen(ends[i]);
+
+        if (length >= end && strcmp(path + length - end, ends[i]) == 0) {
+            snprintf(why, sizeof(why), "cannot end with '%s'", ends[i]);
+            kl__vet_fault(vet, KL__FIELD_INVALID, "path", path, why);
+        }
+    }
+}
+
+/* The host must be a DNS name, or "*." and a DNS name. */
+static void check_host(kl__vet *vet, const char *member, const char *host)
+{
+    kl__buf why = {0};
+
+    if (strchr(host, '*') == NULL) {
+        kl__vet_dns(vet, member, host);
+    } else if (!kl__name_is_wildcard(host, &why)) {
+        vet->errors->failed |= why.failed;
+        kl__vet_fault(vet, KL__FIELD_INVALID, member, host,
+                      why.bytes != NULL ? why.bytes : "");
+    }
+    kl__buf_deinit(&why);
+}
+
+static void check_ingress_path(kl__vet *vet, const kl__node *path)
+{
+    static const char *const types[] = {"Exact", "ImplementationSpecific",
+                                        "Prefix", NULL};
+    const char *type = kl__vet_text(path, "pathType");
+    const char *text = kl__vet_text(path, "path");
+
+    if (*type == '\0') {
+        kl__vet_fault(vet, KL__FIELD_REQUIRED, "pathType", NULL,
+                      "pathType must be specified");
+        return;
+    }
+    if (*text != '/' && (*text != '\0' || strcmp(type, "Exact") == 0 ||
+                         strcmp(type, "Prefix") == 0)) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "path", text,
+                      "must be an absolute path");
+    }
+    if (strcmp(type, "Exact") == 0 || strcmp(type, "Prefix") == 0) {
+        check_steps(vet, text);
+    }
+    kl__vet_enum(vet, path, "pathType", types);
+    check_backend(vet, path, "backend");
+}
+
+static void check_rule(kl__vet *vet, const kl__node *rule)
+{
+    const kl__node *http = kl__node_get(rule, "http"), *path;
+    const kl__node *paths = kl__node_get(http, "paths");
+    const char *host = kl__vet_text(rule, "host");
+    unsigned char address[16];
+    size_t outer, mark, index = 0;
+    kl__node_iter iter = {0};
+
+    if (*host != '\0') {
+        if (inet_pton(AF_INET, host, address) == 1 ||
+            inet_pton(AF_INET6, host, address) == 1) {
+            kl__vet_fault(vet, KL__FIELD_INVALID, "host", host,
+                          "must be a DNS name, not an IP address");
+        }
+        check_host(vet, "host", host);
+    }
+    if (http == NULL) {
+        return;
+    }
+    outer = kl__vet_into(vet, "http");
+    if (kl__node_size(paths) == 0) {
+        kl__vet_fault(vet, KL__FIELD_REQUIRED, "paths", NULL, "");
+    }
+    kl__vet_into(vet, "paths");
+    while ((path = kl__node_next(paths, &iter, NULL, NULL)) != NULL) {
+        mark = kl__vet_at(vet, index++);
+        check_ingress_path(vet, path);
+        kl__vet_back(vet, mark);
+    }
+    kl__vet_back(vet, outer);
+}
+
+static void check_tls_host(kl__vet *vet, const kl__node *host)
+{
+    const char *text = kl__node_string(host, NULL);
+
+    check_host(vet, NULL, text != NULL ? text : "");
+}
+
+static void check_tls(kl__vet *vet, const kl__node *tls)
+{
+    kl__vet_each(vet, tls, "hosts", check_tls_host);
+    kl__vet_subdomain(vet, tls, "secretName");
+}
+
+/* If an Ingress has its class both in the field and in the annotation, they
+ * must be equal. kube-apiserver checks this only when an Ingress is created. */
+static void check_class(kl__vet *vet, const kl__node *object)
+{
+    static const char key[] = "kubernetes.io/ingress.class";
+    const char *old = kl__node_text(
+        kl__node_get(kl__node_get(object, "metadata"), "annotations"), key);
+    const char *name =
+        kl__node_text(kl__node_get(object, "spec"), "ingressClassName");
+
+    if (old != NULL && name != NULL && strcmp(old, name) != 0) {
+        kl__vet_fault(vet, KL__FIELD_INVALID,
+                      "annotations.kubernetes.io/ingress.class", old,
+                      "must match `ingressClassName` when both are specified");
+    }
+}
+
+void kl__vet_ingress(kl__vet *vet, const kl__node *object)
+{
+    const kl__node *spec = kl__node_get(object, "spec"), *rule;
+    const kl__node *rules = kl__node_get(spec, "rules");
+    size_t outer = kl__vet_into(vet, "spec"), mark, index = 0;
+    kl__node_iter iter = {0};
+
+    if (kl__node_size(rules) == 0 &&
+        kl__node_get(spec, "defaultBackend") == NULL) {
+        kl__vet_value(vet, KL__FIELD_INVALID, NULL, rules,
+                      "either `defaultBackend` or `rules` must be specified");
+    }
+    if (kl__node_get(spec, "defaultBackend") != NULL) {
+        check_backend(vet, spec, "defaultBackend");
+    }
+    mark = kl__vet_into(vet, "rules");
+    while ((rule = kl__node_next(rules, &iter, NULL, NULL)) != NULL) {
+        size_t inner = kl__vet_at(vet, index++);
+
+        check_rule(vet, rule);
+        kl__vet_back(vet, inner);
+    }
+    kl__vet_back(vet, mark);
+    kl__vet_each(vet, spec, "tls", check_tls);
+    kl__vet_subdomain(vet, spec, "ingressClassName");
+    kl__vet_back(vet, outer);
+    check_class(vet, object);
+}
+
+/* --- Classes. ------------------------------------------------------------- */
+
+static void check_scope(kl__vet *vet, const kl__node *parameters)
+{
+    static const char *const scopes[] = {"Cluster", "Namespace", NULL};
+    const char *scope = kl__vet_text(parameters, "scope");
+    bool has = kl__node_get(parameters, "namespace") != NULL;
+
+    kl__vet_unsupported(vet, "scope", scope, scopes);
+    if (strcmp(scope, scopes[1]) == 0 && !has) {
+        kl__vet_fault(vet, KL__FIELD_REQUIRED, "namespace", NULL,
+                      "`parameters.scope` is set to 'Namespace'");
+    } else if (strcmp(scope, scopes[0]) == 0 && has) {
+        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "namespace", NULL,
+                      "`parameters.scope` is set to 'Cluster'");
+    }
+}
+
+/* Checks a controller's name: "acme.io/foo". */
+static void check_controller(kl__vet *vet, const kl__node *spec)
+{
+    const char *text = kl__vet_text(spec, "controller");
+    const char *slash = strchr(text, '/');
+
+    if (kl__vet_required(vet, spec, "controller") &&
+        (slash == NULL || slash == text || slash[1] == '\0')) {
+        kl__vet_fault(vet, KL__FIELD_INVALID, "controller", text,
+                      "must be a domain-prefixed path (such as "
+                      "\"acme.io/foo\")");
+    }
+}
+
+void kl__vet_ingress_class(kl__vet *vet, const kl__node *object)
+{
+    const kl__node *spec = kl__node_get(object, "spec");
+    const kl__node *parameters = kl__node_get(spec, "parameters");
+    size_t mark = kl__vet_into(vet, "spec"), inner;
+
+    check_controller(vet, spec);
+    if (parameters != NULL) {
+        check_reference(vet, spec, "parameters");
+        inner = kl__vet_into(vet, "parameters");
+        check_scope(vet, parameters);
+        kl__vet_back(vet, inner);
+    }
+    kl__vet_back(vet, mark);
+}

@@ -1,0 +1,99 @@
+/*
+ * sim_vet_policy.c - see sim_vet.h: validates Leases, PodDisruptionBudgets,
+ * PriorityClasses and similar kinds.
+ */
+#include "sim/core/vet/sim_vet.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void kl__vet_lease(kl__vet *vet, const kl__node *object)
+{
+    const kl__node *spec = kl__node_get(object, "spec");
+    const kl__node *duration = kl__node_get(spec, "leaseDurationSeconds");
+    size_t mark = kl__vet_into(vet, "spec");
+
+    if (duration != NULL && kl__node_integer(duration) <= 0) {
+        kl__vet_value(vet, KL__FIELD_INVALID, "leaseDurationSeconds", duration,
+                      "must be greater than 0");
+    }
+    kl__vet_not_negative(vet, spec, "leaseTransitions");
+    kl__vet_back(vet, mark);
+}
+
+/* Refuses a budget that has both limits. The message shows its spec as Go
+ * prints it. */
+static void refuse_both(kl__vet *vet, const kl__node *spec)
+{
+    static const struct {
+        const char *shown;
+        const char *name;
+    } members[] = {
+        {"MinAvailable", "minAvailable"},
+        {"Selector", "selector"},
+        {"MaxUnavailable", "maxUnavailable"},
+        {"UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy"}};
+    kl__buf shown = {0};
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        char *value = kl__field_value(kl__node_get(spec, members[i].name));
+
+        kl__buf_printf(&shown, "%s\"%s\":", i == 0 ? "{" : ",",
+                       members[i].shown);
+        kl__buf_puts(&shown, value != NULL ? value : "null");
+        vet->errors->failed |= value == NULL;
+        kl__free(value);
+    }
+    kl__buf_putc(&shown, '}');
+    vet->errors->failed |= shown.failed;
+    kl__vet_shown(vet, KL__FIELD_INVALID, shown.failed ? "" : shown.bytes,
+                  "minAvailable and maxUnavailable cannot be both set");
+    kl__buf_deinit(&shown);
+}
+
+void kl__vet_budget(kl__vet *vet, const kl__node *object)
+{
+    static const char *const policies[] = {"AlwaysAllow", "IfHealthyBudget",
+                                           NULL};
+    const kl__node *spec = kl__node_get(object, "spec");
+    size_t mark = kl__vet_into(vet, "spec");
+
+    if (kl__node_get(spec, "minAvailable") != NULL &&
+        kl__node_get(spec, "maxUnavailable") != NULL) {
+        refuse_both(vet, spec);
+    }
+    kl__vet_percent(vet, spec, "minAvailable");
+    kl__vet_percent(vet, spec, "maxUnavailable");
+    kl__vet_selector(vet, spec, "selector");
+    kl__vet_enum(vet, spec, "unhealthyPodEvictionPolicy", policies);
+    kl__vet_back(vet, mark);
+}
+
+void kl__vet_priority_class(kl__vet *vet, const kl__node *object)
+{
+    const char *name = kl__vet_text(kl__node_get(object, "metadata"), "name");
+    const kl__node *value = kl__node_get(object, "value");
+    bool is_system = strncmp(name, "system-", 7) == 0;
+    char why[400];
+
+    if (is_system && strcmp(name, "system-node-critical") != 0 &&
+        strcmp(name, "system-cluster-critical") != 0) {
+        snprintf(why, sizeof(why),
+                 "priority class names with 'system-' prefix are reserved for "
+                 "system use only. error: %.253s is not a known system "
+                 "priority class",
+                 name);
+        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "metadata.name", NULL, why);
+    } else if (!is_system && kl__node_integer(value) > 1000000000) {
+        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "value", NULL,
+                      "maximum allowed value of a user defined priority is "
+                      "1000000000");
+    }
+}
+
+void kl__vet_runtime_class(kl__vet *vet, const kl__node *object)
+{
+    kl__vet_label_text(vet, "handler", kl__vet_text(object, "handler"));
+}

@@ -1,0 +1,156 @@
+/*
+ * sim_fields.c - stages that use the schemas of built-in kinds: decoding checks
+ * types and unknown fields and sets defaults; encoding writes the object as Go
+ * would.
+ */
+#include "sim/core/write/sim_pipeline.h"
+
+#include "sim/core/schema/schema_check.h"
+#include "sim/core/schema/schema_normal.h"
+#include "sim/core/write/sim_found.h"
+#include "sim/core/write/sim_track.h"
+#include "sim/core/write/sim_write.h"
+
+#include <string.h>
+
+/* The schema of a built-in kind in a version. NULL: the kind is custom, or out
+ * of memory (*code). */
+static const kl__schema *schema_of(const kl__sim_kind *kind,
+                                   const char *version, kl_code *code,
+                                   kl_error *err)
+{
+    kl_error own = {0};
+    const kl__schema *schema;
+
+    *code = KL_OK;
+    if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
+        return NULL;
+    }
+    schema = kl__schema_builtin(kind->group, version, kind->kind, &own);
+    if (schema == NULL && own.code == KL_ENOMEM) {
+        *code = kl__sim_no_memory(err);
+    }
+    return schema;
+}
+
+static kl_code refuse_fields(kl__sim_write *write, const char *why,
+                             kl_error *err)
+{
+    const char *kind = write->kind->kind;
+
+    if (write->operation == KL__SIM_PATCH && !kl__sim_is_apply(write)) {
+        return kl__sim_refuse_patched(write, why, err);
+    }
+    return kl__sim_refuse(write->answer, 400, "BadRequest", err,
+                          "%s in version \"%s\" cannot be handled as a %s: %s",
+                          kind, write->served->name, kind, why);
+}
+
+/* Refuses an object with a value that Go's type of the field cannot hold. An
+ * apply has merged it as a tree by then, so its error is none of the client. */
+static kl_code refuse_value(kl__sim_write *write, const char *why,
+                            kl_error *err)
+{
+    const kl__sim_kind *kind = write->kind;
+
+    if (!kl__sim_is_apply(write)) {
+        return refuse_fields(write, why, err);
+    }
+    return kl__sim_refuse(write->answer, 500, NULL, err,
+                          "failed to convert to unversioned: unable to convert "
+                          "unstructured object to %s/%s, Kind=%s: %s",
+                          kind->group, write->served->name, kind->kind, why);
+}
+
+static kl_code report_findings(kl__sim_write *write, const kl__findings *found,
+                               kl__sim_strictness strictness, kl_error *err)
+{
+    kl__buf text = {0};
+    kl_code code = KL_OK;
+
+    if (strictness == KL__SIM_WARN) {
+        return kl__sim_found_warn(write, found->fields, found->field_count,
+                                  err);
+    }
+    kl__sim_found_join(write, found->fields, found->field_count, &text);
+    code = text.failed ? kl__sim_no_memory(err)
+                       : refuse_fields(write, text.bytes, err);
+    kl__buf_deinit(&text);
+    return code;
+}
+
+static kl_code check_fields(kl__sim_write *write, const kl__schema *schema,
+                            kl__sim_strictness strictness, kl_error *err)
+{
+    kl__findings found = {0};
+    kl__node *root = kl__sim_write_root(write);
+    kl_code code = kl__sim_is_strategic(write)
+                       ? kl__schema_check_restored(root, schema, &found, err)
+                       : kl__schema_check(root, schema, &found, err);
+
+    if (code == KL_OK && found.error != NULL) {
+        code = refuse_value(write, found.error, err);
+    } else if (code == KL_OK && strictness != KL__SIM_IGNORE &&
+               found.field_count + kl__sim_found_sent(write) > 0) {
+        code = report_findings(write, &found, strictness, err);
+    }
+    kl__findings_deinit(&found);
+    return code;
+}
+
+/* Does nothing for custom objects: kl__sim_custom_shape decodes these. */
+kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err)
+{
+    kl_code code = KL_OK;
+    kl__sim_strictness strictness = KL__SIM_WARN;
+    const kl__schema *schema;
+    kl__node *root = kl__sim_write_root(write);
+
+    write->says_status = kl__node_size(kl__node_get(root, "status")) > 0;
+    if (!kl__sim_how_strict(write, &strictness, &code, err)) {
+        return code;
+    }
+    schema = schema_of(write->kind, write->served->name, &code, err);
+    if (schema == NULL) {
+        return code;
+    }
+    code = check_fields(write, schema, strictness, err);
+    if (code == KL_OK && kl__sim_write_goes_on(write) &&
+        !(kl__schema_decode(write->edit, root, schema) &&
+          kl__schema_complete(write->edit, root, schema))) {
+        code = kl__sim_no_memory(err);
+    }
+    return code;
+}
+
+kl_code kl__sim_encode_stored(const kl__sim_kind *stored, kl__edit *edit,
+                              kl_error *err)
+{
+    kl_code code = KL_OK;
+    const kl__schema *schema = schema_of(stored, stored->storage, &code, err);
+
+    if (schema != NULL &&
+        !kl__schema_normalize(edit, kl__edit_root(edit), schema)) {
+        code = kl__sim_no_memory(err);
+    }
+    return code;
+}
+
+kl_code kl__sim_encode_fields(kl__sim_write *write, kl_error *err)
+{
+    return kl__sim_encode_stored(write->resource->kind, write->edit, err);
+}
+
+kl_code kl__sim_complete_stored(kl__sim_write *write, kl_error *err)
+{
+    const kl__sim_kind *stored = write->resource->kind;
+    kl_code code = KL_OK;
+    kl__node *root = kl__sim_write_root(write);
+    const kl__schema *schema = schema_of(stored, stored->storage, &code, err);
+
+    if (schema != NULL && !(kl__schema_normalize(write->edit, root, schema) &&
+                            kl__schema_complete(write->edit, root, schema))) {
+        code = kl__sim_no_memory(err);
+    }
+    return code;
+}

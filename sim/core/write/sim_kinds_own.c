@@ -1,0 +1,282 @@
+/*
+ * sim_kinds_own.c - see sim_kinds_own.h: what the server sets in Jobs,
+ * DaemonSets, claims and other single kinds.
+ */
+#include "sim/core/write/sim_kinds_own.h"
+
+#include "sim/core/write/sim_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool kl__sim_write_is(const kl__sim_write *write, const char *group,
+                      const char *plural)
+{
+    const kl__sim_kind *kind = write->kind;
+
+    return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) &&
+           strcmp(kind->plural, plural) == 0 && strcmp(kind->group, group) == 0;
+}
+
+/* True if a kind is in the list, which ends with NULL. */
+static bool is_kind_among(const kl__sim_kind *kind, const char *const *names)
+{
+    while (*names != NULL && strcmp(kind->qualified, *names) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+bool kl__sim_put_creates(const kl__sim_kind *kind)
+{
+    static const char *const kinds[] = {
+        "endpoints",
+        "events",
+        "events.events.k8s.io",
+        "limitranges",
+        "services",
+        "leases.coordination.k8s.io",
+        "leasecandidates.coordination.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "roles.rbac.authorization.k8s.io",
+        "rolebindings.rbac.authorization.k8s.io",
+        "clusterroles.rbac.authorization.k8s.io",
+        "clusterrolebindings.rbac.authorization.k8s.io",
+        NULL};
+
+    return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) && is_kind_among(kind, kinds);
+}
+
+bool kl__sim_put_is_conditional(const kl__sim_kind *kind)
+{
+    static const char *const kinds[] = {
+        "apiservices.apiregistration.k8s.io",
+        "clustertrustbundles.certificates.k8s.io",
+        "csidrivers.storage.k8s.io",
+        "csinodes.storage.k8s.io",
+        "csistoragecapacities.storage.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "leases.coordination.k8s.io",
+        "leasecandidates.coordination.k8s.io",
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "podcertificaterequests.certificates.k8s.io",
+        "poddisruptionbudgets.policy",
+        "resourcepoolstatusrequests.resource.k8s.io",
+        "runtimeclasses.node.k8s.io",
+        "storageversionmigrations.storagemigration.k8s.io",
+        "storageversions.internal.apiserver.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        NULL};
+
+    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_kind_among(kind, kinds);
+}
+
+bool kl__sim_status_keeps_metadata(const kl__sim_kind *kind)
+{
+    static const char *const kinds[] = {
+        "podcertificaterequests.certificates.k8s.io",
+        "podgroups.scheduling.k8s.io",
+        "servicecidrs.networking.k8s.io",
+        "storageversionmigrations.storagemigration.k8s.io",
+        "volumeattachments.storage.k8s.io",
+        "flowschemas.flowcontrol.apiserver.k8s.io",
+        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "storageversions.internal.apiserver.k8s.io",
+        "resourceclaims.resource.k8s.io",
+        "devicetaintrules.resource.k8s.io",
+        "resourcepoolstatusrequests.resource.k8s.io",
+        NULL};
+
+    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_kind_among(kind, kinds);
+}
+
+/* --- Jobs. ---------------------------------------------------------------- */
+
+static bool put_labels(kl__edit *edit, kl__node *metadata, const char *name,
+                       const char *uid)
+{
+    kl__node *labels = kl__node_ensure(edit, metadata, "labels");
+
+    return labels != NULL &&
+           kl__sim_put_text(edit, labels, "batch.kubernetes.io/controller-uid",
+                            uid) &&
+           kl__sim_put_text(edit, labels, "batch.kubernetes.io/job-name",
+                            name) &&
+           kl__sim_put_text(edit, labels, "controller-uid", uid) &&
+           kl__sim_put_text(edit, labels, "job-name", name);
+}
+
+/* Adds labels with the Job's UID and name to a new Job and to its pod template,
+ * and a selector for them; unless the request has a selector. */
+static bool prepare_job(kl__sim_write *write)
+{
+    kl__edit *edit = write->edit;
+    kl__node *metadata = kl__sim_write_metadata(write);
+    kl__node *spec = kl__node_get(kl__sim_write_root(write), "spec");
+    kl__node *template = kl__node_get(spec, "template"), *selector;
+    const char *uid = kl__node_text(metadata, "uid");
+    const char *name = kl__node_text(metadata, "name");
+
+    if (write->old != NULL || !kl__node_is(template, KL_OBJECT) ||
+        name == NULL || kl__node_get(spec, "selector") != NULL ||
+        kl__node_bool(kl__node_get(spec, "manualSelector"))) {
+        return true;
+    }
+    selector = kl__node_ensure(edit, kl__node_ensure(edit, spec, "selector"),
+                               "matchLabels");
+    return selector != NULL &&
+           kl__sim_put_text(edit, selector,
+                            "batch.kubernetes.io/controller-uid", uid) &&
+           put_labels(edit, kl__node_ensure(edit, template, "metadata"), name,
+                      uid) &&
+           put_labels(edit, metadata, name, uid) &&
+           (kl__node_get(spec, "manualSelector") != NULL ||
+            kl__node_put(edit, spec, "manualSelector",
+                         kl__edit_bool(edit, false)));
+}
+
+/* --- DaemonSets. ---------------------------------------------------------- */
+
+#define TEMPLATES "deprecated.daemonset.template.generation"
+
+static const kl__node *templates_before(const kl__sim_write *write)
+{
+    static const char *const path[] = {"metadata", "annotations", TEMPLATES,
+                                       NULL};
+
+    return kl__node_find(kl__sim_write_old(write), path);
+}
+
+bool kl__sim_keep_annotations(kl__sim_write *write)
+{
+    kl__node *metadata = kl__sim_write_metadata(write);
+
+    return !kl__sim_write_is(write, "apps", "daemonsets") ||
+           kl__sim_put_copy(
+               write->edit,
+               kl__node_ensure(write->edit, metadata, "annotations"), TEMPLATES,
+               templates_before(write));
+}
+
+/* Sets the annotation that counts how many pod templates a DaemonSet has had.
+ * An update cannot change this number itself. */
+static bool prepare_daemon_set(kl__sim_write *write)
+{
+    static const char *const template[] = {"spec", "template", NULL};
+    kl__node *annotations = kl__node_ensure(
+        write->edit, kl__sim_write_metadata(write), "annotations");
+    const kl__node *from = write->old != NULL
+                               ? templates_before(write)
+                               : kl__node_get(annotations, TEMPLATES);
+    const char *text = kl__node_string(from, NULL);
+    long long count = text != NULL ? strtoll(text, NULL, 10) : 0;
+    char counted[32];
+
+    if (write->old == NULL) {
+        count = count > 0 ? count : 1;
+    } else if (!kl__node_equal(
+                   kl__node_find(kl__sim_write_old(write), template),
+                   kl__node_find(kl__sim_write_root(write), template))) {
+        count++;
+    }
+    snprintf(counted, sizeof(counted), "%lld", count);
+    return annotations != NULL &&
+           kl__sim_put_text(write->edit, annotations, TEMPLATES, counted);
+}
+
+/* --- Claims. -------------------------------------------------------------- */
+
+static const char *member_text(const kl__node *object, const char *name)
+{
+    const char *text = kl__node_text(object, name);
+
+    return text != NULL ? text : "";
+}
+
+/* True for the sources that the older member `dataSource` can name: claims and
+ * snapshots. */
+static bool is_old_source(const kl__node *source)
+{
+    const char *group = member_text(source, "apiGroup");
+    const char *kind = member_text(source, "kind");
+
+    return *group == '\0' ? strcmp(kind, "PersistentVolumeClaim") == 0
+                          : strcmp(group, "snapshot.storage.k8s.io") == 0 &&
+                                strcmp(kind, "VolumeSnapshot") == 0;
+}
+
+/* A claim has two members for the source of its data. Drops the older one if it
+ * names a source that only the newer one allows; then copies the member that is
+ * set to the one that is not. */
+static bool prepare_claim(kl__sim_write *write)
+{
+    static const char older[] = "dataSource", newer[] = "dataSourceRef";
+    kl__node *spec = kl__node_get(kl__sim_write_root(write), "spec");
+    const kl__node *source = kl__node_get(spec, older);
+    const kl__node *ref = kl__node_get(spec, newer);
+
+    if (source != NULL && write->old == NULL && !is_old_source(source)) {
+        kl__node_remove(spec, older);
+        source = NULL;
+    }
+    if (*member_text(ref, "namespace") != '\0') {
+        return true;
+    }
+    if (source != NULL && ref == NULL) {
+        return kl__sim_put_copy(write->edit, spec, newer, source);
+    }
+    return source != NULL || ref == NULL ||
+           kl__sim_put_copy(write->edit, spec, older, ref);
+}
+
+/* --- Fields that are dropped. --------------------------------------------- */
+
+/* Removes fields from new objects that belong to a disabled feature or to a
+ * version that is no longer served. */
+static void drop_fields(kl__sim_write *write)
+{
+    kl__node *root = kl__sim_write_root(write), *endpoint;
+    kl__node *spec = kl__node_get(root, "spec");
+    kl__node_iter iter = {0};
+
+    if (write->old != NULL) {
+        return;
+    }
+    if (kl__sim_write_is(write, "coordination.k8s.io", "leases")) {
+        kl__node_remove(spec, "strategy");
+        kl__node_remove(spec, "preferredHolder");
+    } else if (kl__sim_write_is(write, "discovery.k8s.io", "endpointslices")) {
+        while ((endpoint = kl__node_next(kl__node_get(root, "endpoints"), &iter,
+                                         NULL, NULL)) != NULL) {
+            kl__node_remove(endpoint, "deprecatedTopology");
+        }
+    }
+}
+
+kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
+{
+    if (kl__sim_write_is(write, "apps", "daemonsets")) {
+        return prepare_daemon_set(write) ? KL_OK : kl__sim_no_memory(err);
+    }
+    if (kl__sim_write_is(write, "", "pods")) {
+        return kl__sim_prepare_pod(write, err);
+    }
+    if (kl__sim_write_is(write, "", "services")) {
+        return kl__sim_prepare_service(write, err);
+    }
+    if (kl__sim_write_is(write, "", "persistentvolumeclaims")) {
+        return prepare_claim(write) ? KL_OK : kl__sim_no_memory(err);
+    }
+    drop_fields(write);
+    if (kl__sim_write_is(write, "batch", "jobs")) {
+        return prepare_job(write) ? KL_OK : kl__sim_no_memory(err);
+    }
+    return KL_OK;
+}

@@ -1,0 +1,43 @@
+/*
+ * sim_track.h - managedFields: which manager owns which fields of an object.
+ */
+#ifndef KL_SIM_TRACK_H
+#define KL_SIM_TRACK_H
+
+#include "sim/core/patch/managers.h"
+#include "sim/core/store/sim_random.h"
+#include "sim/core/write/sim_pipeline.h"
+
+enum { KL__SIM_MANAGER_SIZE = 129 };
+
+/* Answers 422 if the parameters fieldManager or force, or dryRun of a patch,
+ * are invalid. */
+kl_code kl__sim_check_manager(kl__sim_write *write, kl_error *err);
+
+/* sim_patch.c: answers 422 for a patch whose result is no object of the kind.
+ * The message shows that result, or a strategic patch itself. */
+kl_code kl__sim_refuse_patched(kl__sim_write *write, const char *why,
+                               kl_error *err);
+/* True for a server-side apply. */
+bool kl__sim_is_apply(const kl__sim_write *write);
+/* sim_patch.c: true for a strategic merge patch. */
+bool kl__sim_is_strategic(const kl__sim_write *write);
+/* sim_apply.c: finds the object, applies the configuration in the body, and
+ * sets `write->edit` to the result. Refuses a configuration that cannot be
+ * applied. KL_ENOMEM. */
+kl_code kl__sim_apply(kl__sim_write *write, kl_error *err);
+
+/* The manager of a write, as sim/core/patch needs it for managedFields. After
+ * KL_ENOMEM of kl__sim_author_init there is nothing to deinit. */
+typedef struct kl__sim_author {
+    kl__author author;
+    char *api_version;
+    char now[KL__SIM_TIME_SIZE];
+    char name[KL__SIM_MANAGER_SIZE];
+} kl__sim_author;
+
+kl_code kl__sim_author_init(kl__sim_author *self, kl__sim_write *write,
+                            kl_error *err);
+void kl__sim_author_deinit(kl__sim_author *self);
+
+#endif

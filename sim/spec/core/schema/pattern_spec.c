@@ -1,0 +1,169 @@
+/*
+ * pattern_spec.c - regular expressions match what Go's match; invalid ones are
+ * refused in Go's words.
+ */
+#include "sim/core/schema/pattern.h"
+
+#include "kubelua/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void matches(const char *pattern, const char *text)
+{
+    if (kl__pattern_match(pattern, text) != KL__PATTERN_FITS) {
+        fail_msg("%s does not match \"%s\"", pattern, text);
+    }
+}
+
+static void misses(const char *pattern, const char *text)
+{
+    if (kl__pattern_match(pattern, text) != KL__PATTERN_FAILS) {
+        fail_msg("%s matches \"%s\"", pattern, text);
+    }
+}
+
+static void a_pattern_matches_anywhere_unless_it_is_anchored(void **state)
+{
+    (void)state;
+    matches("", "");
+    matches("b", "abc");
+    misses("^b", "abc");
+    matches("^a", "abc");
+    matches("c$", "abc");
+    misses("b$", "abc");
+    misses("^$", "abc");
+    matches("^$", "");
+    matches("\\Aabc\\z", "abc");
+    matches("(?m)^b$", "a\nb\nc");
+    misses("^b$", "a\nb\nc");
+}
+
+static void repetitions_match_within_their_counts(void **state)
+{
+    (void)state;
+    matches("^a*$", "");
+    matches("^a*$", "aaaa");
+    misses("^a+$", "");
+    matches("^a?b$", "b");
+    misses("^a?b$", "aab");
+    matches("^a{3}$", "aaa");
+    misses("^a{3}$", "aa");
+    matches("^a{2,}$", "aaaaa");
+    misses("^a{2,}$", "a");
+    matches("^a{2,4}$", "aaa");
+    misses("^a{2,4}$", "aaaaa");
+    matches("^(ab){0,2}c$", "ababc");
+    misses("^(ab){0,2}c$", "abababc");
+    matches("^a{0}b$", "b");
+    matches("^a{,2}$", "a{,2}");
+    matches("^(a*)*$", "aaa");
+    matches("^(|a)+$", "aaa");
+    matches("^a+?b$", "aab");
+}
+
+static void alternatives_and_groups_nest(void **state)
+{
+    (void)state;
+    matches("^(a|b|cd)+$", "abcdcd");
+    misses("^(a|b|cd)+$", "abc");
+    matches("^(?:a|(?P<name>b)|(?<other>c))$", "c");
+    matches("^a|b$", "axx");
+    matches("^(a||b)$", "");
+    matches("^(?i)AbC$", "aBc");
+    matches("^((?i)a)b$", "Ab");
+    misses("^((?i)a)b$", "AB");
+    matches("^(?i:x[a-c])y$", "XBy");
+    misses("^a.c$", "a\nc");
+    matches("(?s)^a.c$", "a\nc");
+}
+
+static void classes_hold_characters(void **state)
+{
+    (void)state;
+    matches("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "my-name-1");
+    misses("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "my-name-");
+    matches("^\\d+\\.\\d{2}$", "12.50");
+    misses("^\\d+\\.\\d{2}$", "12x50");
+    matches("^\\w+\\s\\S+$", "a_1 -");
+    matches("^[^a-c]+$", "xyz");
+    misses("^[^a-c]+$", "xbz");
+    matches("^[]a]+$", "]a");
+    matches("^[\\]\\-\\\\]+$", "]-\\");
+    matches("^[[:alpha:]_]+$", "ab_C");
+    misses("^[[:^digit:]]+$", "a1");
+    matches("^[\\D]+$", "abc");
+    misses("^[\\D]+$", "a1c");
+    matches("^[\\x41-\\x{43}]+$", "ABC");
+    matches("^.{3}$", "\xc3\xa4\xc3\xb6\xc3\xbc");
+    matches("^[\xc3\xa4-\xc3\xbc]+$", "\xc3\xb6");
+    matches("\\bfoo\\b", "a foo b");
+    misses("\\bfoo\\b", "a food b");
+    matches("^\\Qa.b*\\E$", "a.b*");
+    matches("^a\\.b\\/c$", "a.b/c");
+}
+
+static void refused(const char *pattern, const char *expected)
+{
+    kl__buf why = {0};
+
+    assert_int_equal(kl__pattern_check(pattern, &why), KL__PATTERN_INVALID);
+    assert_string_equal(why.bytes, expected);
+    kl__buf_deinit(&why);
+}
+
+static void an_invalid_pattern_is_refused(void **state)
+{
+    (void)state;
+    refused("(a", "error parsing regexp: missing closing ): `(a`");
+    refused("a)", "error parsing regexp: unexpected ): `a)`");
+    refused("[a", "error parsing regexp: missing closing ]: `[a`");
+    refused("*a",
+            "error parsing regexp: missing argument to repetition operator: "
+            "`*`");
+    refused("a**",
+            "error parsing regexp: invalid nested repetition operator: `**`");
+    refused("[z-a]",
+            "error parsing regexp: invalid character class range: `z-a`");
+    refused("a{1001}", "error parsing regexp: invalid repeat count: `{1001}`");
+    refused("\\y", "error parsing regexp: invalid escape sequence: `\\y`");
+    refused("a\\", "error parsing regexp: trailing backslash at end of "
+                   "expression: ``");
+    refused("(?=a)",
+            "error parsing regexp: invalid or unsupported Perl syntax: `(?=`");
+    refused("(?<=a)", "error parsing regexp: invalid or unsupported Perl "
+                      "syntax: `(?<`");
+    assert_int_equal(kl__pattern_match("\\pL", "a"), KL__PATTERN_UNKNOWN);
+}
+
+static void matching_takes_bounded_time(void **state)
+{
+    static char text[20001];
+
+    (void)state;
+    memset(text, 'a', sizeof(text) - 1);
+    misses("^(a+)+b$", text);
+    misses("^(a|a)*b$", text);
+    assert_int_equal(kl__pattern_match("^((a{1,1000}){1,1000}){1,1000}$", "a"),
+                     KL__PATTERN_UNKNOWN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pattern_matches_anywhere_unless_it_is_anchored),
+        cmocka_unit_test(repetitions_match_within_their_counts),
+        cmocka_unit_test(alternatives_and_groups_nest),
+        cmocka_unit_test(classes_hold_characters),
+        cmocka_unit_test(an_invalid_pattern_is_refused),
+        cmocka_unit_test(matching_takes_bounded_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

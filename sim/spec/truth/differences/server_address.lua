@@ -1,0 +1,7 @@
+-- Known differences with one reason (sim/spec/truth/README.md).
+return {
+    what = "/api has no server addresses",
+    why = "in-process there is none",
+    { "protobuf: /api as protobuf", "body.serverAddressByClientCIDRs" },
+    { "discovery: the versions of the core group", "body.serverAddressByClientCIDRs" },
+}

@@ -1,0 +1,67 @@
+-- Makes the table of what the simulator answers differently from a real server, out of the files in
+-- the folder differences. lua5.4 sim/spec/truth/table.lua writes docs/DIFFERENCES.md, and --check
+-- fails if that file has another text.
+package.path = "sim/spec/truth/?.lua;" .. package.path
+
+local differences = require("differences").load()
+
+local FILE = "docs/DIFFERENCES.md"
+local HEAD = [[
+# What the simulator answers differently
+
+`sim/spec/truth` sends the same requests to a real kube-apiserver (1.36) and to the simulator, and
+compares the answers part by part. This table has all known differences, and why they stay.
+Everything else is the same, including messages and field names. `lua5.4 sim/spec/truth/table.lua`
+writes this page; `sim/spec/truth/differences` has the list request by request.
+
+The scope of the simulator is closed. It is there to test scripts and controllers, and grows only
+where such a test needs it. CEL (x-kubernetes-validations, ValidatingAdmissionPolicy) and admission
+webhooks stay out, and no more validation, admission or protobuf is added.
+
+| what | why | requests |
+|---|---|---|
+]]
+
+local function requests_of(difference)
+    local count, seen = 0, {}
+    for _, entry in ipairs(difference) do
+        count = count + (seen[entry[1]] and 0 or 1)
+        seen[entry[1]] = true
+    end
+    return difference.anywhere and "many" or tostring(count)
+end
+
+local function compose()
+    local rows = { HEAD }
+    for _, difference in ipairs(differences) do
+        assert(difference.what and difference.why, "a difference says what and why")
+        rows[#rows + 1] = ("| %s | %s | %s |\n"):format(difference.what, difference.why,
+            requests_of(difference))
+    end
+    return table.concat(rows)
+end
+
+local function read_file(path)
+    local file = io.open(path)
+    if not file then
+        return ""
+    end
+    local text = file:read("a")
+    file:close()
+    return text
+end
+
+local text = compose()
+if arg[1] == "--check" then
+    if read_file(FILE) ~= text then
+        print(FILE .. " is not what sim/spec/truth/differences says: "
+            .. "run lua5.4 sim/spec/truth/table.lua")
+        os.exit(1)
+    end
+    print("docs/DIFFERENCES.md has what differs.")
+    return
+end
+os.execute("mkdir -p docs")
+local file = assert(io.open(FILE, "w"))
+file:write(text)
+file:close()

@@ -1,7 +1,0 @@
--- Known differences with one reason (spec/truth/README.md).
-return {
-    what = "/api has no server addresses",
-    why = "in-process there is none",
-    { "protobuf: /api as protobuf", "body.serverAddressByClientCIDRs" },
-    { "discovery: the versions of the core group", "body.serverAddressByClientCIDRs" },
-}

@@ -1,0 +1,15 @@
+-- How emmylua_check reads sim/lua/, as library.lua says for lua/.
+return {
+    runtime = { version = "LuaJIT" },
+    workspace = { library = { "../../lua", "meta" } },
+    diagnostics = {
+        disable = {
+            "access-invisible", "assign-type-mismatch", "await-in-sync", "call-non-callable",
+            "duplicate-set-field", "generic-constraint-mismatch", "global-in-non-module",
+            "inject-field", "iter-variable-reassign", "missing-fields", "need-check-nil",
+            "param-type-mismatch", "return-type-mismatch", "undefined-field", "undefined-global",
+            "unnecessary-if", "unresolved-require",
+            "duplicate-type", -- a class of several files, as the Lua language server merges them
+        },
+    },
+}
