@@ -71,8 +71,8 @@ case $needed in
 esac
 strip -o "$work/stripped" "$library"
 size=$(wc -c <"$work/stripped")
-# 471 KB of 1,024 bytes.
-[ "$size" -le 482304 ] || fail "libkubelua.so has $size bytes"
+# Far more would be a library that was linked into it, or a level like -O3.
+[ "$size" -le 600000 ] || fail "libkubelua.so has $size bytes"
 echo "ok: libkubelua.so needs nothing of the simulator and has $size bytes"
 
 # shellcheck disable=SC2046 # paths without blanks
