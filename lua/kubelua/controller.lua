@@ -1,12 +1,12 @@
 -- kubelua.controller: calls a function, reconcile, for each object that changed, until the cluster
 -- is as the object says. This file is what scripts see; the files in controller/ do the work.
+local cache_of = require "kubelua.controller.cache_of"
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local hopeless = require "kubelua.hopeless"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.controller.options"
-local reach = require "kubelua.controller.reach"
 local source = require "kubelua.controller.source"
 local State = require "kubelua.controller.state"
 
@@ -52,7 +52,7 @@ end
 ---@return true?, string?, string?
 function Controller:enqueue(key, seconds)
     local state = state_of(self)
-    local kind, given = state.main and reach.kind_of(state.main), key
+    local kind, given = state.main and cache_of.kind_of(state.main), key
     key = mapping.check_enqueued(kind, given)
     if state.main and not kind then
         state.early[key] = { value = given, where = core.script_line() }

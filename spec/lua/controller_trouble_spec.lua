@@ -1,8 +1,8 @@
 -- Controllers in trouble: runs that do not end, kinds that vanish. No key gets stuck or lost.
 local definition = require "definition"
 local eventually = require "eventually"
+local idle = require "kubelua.controller.idle"
 local kubelua = require "kubelua"
-local rest = require "kubelua.controller.rest"
 local simcore = require "kubelua.simcore"
 local world = require "controller_world"
 
@@ -170,11 +170,11 @@ describe("the work that a controller has left", function()
             return 10
         end }
         local state = next(simcore.state(w.cluster).controllers)
-        assert.matches("controller spec: ", rest.left(state))
+        assert.matches("controller spec: ", idle.left(state))
         w:noted()
-        assert.equal("controller spec: web/a is being reconciled", rest.left(state))
+        assert.equal("controller spec: web/a is being reconciled", idle.left(state))
         holds = false
         w.cluster:advance(1)
-        assert.is_nil(rest.left(state))
+        assert.is_nil(idle.left(state))
     end)
 end)

@@ -1,9 +1,9 @@
 -- Waits until the caches of a controller hold given writes. It does not poll: each cache wakes the
 -- loop when it changes.
 local core = require "kubelua.core"
-local held = require "kubelua.controller.held"
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
+local writes_seen = require "kubelua.controller.writes_seen"
 
 local caches = {}
 
@@ -23,7 +23,7 @@ end
 local function list_caches(list)
     local all, seen = {}, {}
     for _, one in ipairs(list) do
-        local informer = held.informer(one)
+        local informer = writes_seen.informer(one)
         if not seen[informer] then
             seen[informer] = true
             all[#all + 1] = { source = one.source, informer = informer }
@@ -33,13 +33,13 @@ local function list_caches(list)
 end
 
 -- Makes each cache wake the loop at its next change. True if a cache may have changed since the
--- last call. If versions are not numbers, always true: the sightings may have changed.
+-- last call. If versions are not numbers, always true: the versions seen may have changed.
 local function arm_wakeups(all)
     local has_changed = false
     for _, each in ipairs(all) do
         core.informer_wake_changed(each.informer, scheduler.poller)
         local at = each.informer:resource_version()
-        has_changed = has_changed or at ~= each.at or each.source.sightings ~= nil
+        has_changed = has_changed or at ~= each.at or each.source.versions_seen ~= nil
         each.at = at
     end
     return has_changed
@@ -49,9 +49,9 @@ end
 ---the task. Returns the writes that they do not hold then.
 ---@param what string the name of the call, for messages
 ---@param seconds number
----@param list kubelua.controller.Held[]
----@param is_held fun(one: kubelua.controller.Held): boolean
----@return kubelua.controller.Held[]
+---@param list kubelua.controller.WriteSeen[]
+---@param is_held fun(one: kubelua.controller.WriteSeen): boolean
+---@return kubelua.controller.WriteSeen[]
 function caches.await(what, seconds, list, is_held)
     list = filter_missing(list, is_held)
     if #list == 0 then

@@ -3,8 +3,8 @@
 -- conflict the object is read again.
 local core = require "kubelua.core"
 local outcome = require "kubelua.controller.outcome"
-local unsure = require "kubelua.controller.unsure"
 local verbs = require "kubelua.verbs"
+local writes_unknown = require "kubelua.controller.writes_unknown"
 
 local finalizer = {}
 
@@ -109,7 +109,7 @@ function finalizer.finalize(state, run, object)
         return make_failure(state, object, "taken from", message, code, retry_after)
     -- The object is gone. A cache that still has it must not finalize it again.
     elseif not left then
-        unsure.note(state.written.unknown, run.key, { kind = state.kind, name = object.name,
+        writes_unknown.note(state.writes.unknown, run.key, { kind = state.kind, name = object.name,
             namespace = object.namespace, uid = object.uid })
     end
     return result

@@ -4,13 +4,13 @@ local change = require "kubelua.controller.change"
 local events = require "kubelua.controller.run_events"
 local core = require "kubelua.core"
 local failures = require "kubelua.failures"
-local held = require "kubelua.controller.held"
+local writes_seen = require "kubelua.controller.writes_seen"
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
 local memos = require "kubelua.controller.memos"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
-local reach = require "kubelua.controller.reach"
+local cache_of = require "kubelua.controller.cache_of"
 local scopes = require "kubelua.scope"
 local status = require "kubelua.controller.status"
 local write = require "kubelua.controller.write"
@@ -113,14 +113,14 @@ end
 -- The cache of a source, once it holds what the controller wrote.
 local function await_cache(self, call, name, filter)
     local own = check_inside(self)
-    local source = reach.find(own.state, call, name)
-    local kind = filter.key and reach.kind_of(source)
+    local source = cache_of.find(own.state, call, name)
+    local kind = filter.key and cache_of.kind_of(source)
     local problem = kind and mapping.problem(kind, filter.key, "")
     if problem then
         misuse("%s: %s", call, problem)
     end
     if own.key then
-        local ok, message, code = own.state.written:wait(call, source, filter)
+        local ok, message, code = own.state.writes:wait(call, source, filter)
         if not ok then
             failures.note(call, nil, message, code)
             error(message, 0) -- a cache older than its writes is never read
@@ -179,7 +179,7 @@ function methods:owned(source)
     end
     local owned = {}
     for _, one in ipairs(assert(informer:by(OWNER_INDEX, object.uid))) do
-        if held.controller_of(one) == object.uid then
+        if writes_seen.controller_of(one) == object.uid then
             owned[#owned + 1] = one
         end
     end

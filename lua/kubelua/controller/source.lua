@@ -2,9 +2,9 @@
 -- reads. triggers.lua turns their events into keys.
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
+local finalize_unselected = require "kubelua.controller.finalize_unselected"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
-local outside = require "kubelua.controller.outside"
 local scheduler = require "kubelua.scheduler"
 local triggers = require "kubelua.controller.triggers"
 local verbs = require "kubelua.verbs"
@@ -62,7 +62,7 @@ local function listen_if_open(state)
             return nil, message, code
         end
     end
-    return outside.open(state)
+    return finalize_unselected.open(state)
 end
 
 -- Finds the kind of a source: the version that discovery prefers now, until the controller ends.
@@ -168,8 +168,8 @@ function source.close_all(state)
             self.informer:stop()
         end
     end
-    if state.outside then
-        state.outside:stop()
+    if state.unselected then
+        state.unselected:stop()
     end
 end
 

@@ -1,6 +1,6 @@
 -- The state of a controller: how it starts, runs and stops. controller.lua is what scripts see.
 local core = require "kubelua.core"
-local applied = require "kubelua.controller.applied"
+local applies = require "kubelua.controller.applies"
 local dropped = require "kubelua.controller.dropped"
 local ending = require "kubelua.ending"
 local fights = require "kubelua.controller.fights"
@@ -8,15 +8,15 @@ local hopeless = require "kubelua.hopeless"
 local leadership = require "kubelua.controller.leadership"
 local Queue = require "kubelua.controller.queue"
 local log = require "kubelua.log"
-local reach = require "kubelua.controller.reach"
-local rest = require "kubelua.controller.rest"
+local cache_of = require "kubelua.controller.cache_of"
+local idle = require "kubelua.controller.idle"
 local Run = require "kubelua.controller.run"
 local scheduler = require "kubelua.scheduler"
 local source = require "kubelua.controller.source"
 local sources = require "kubelua.sources"
 local triggers = require "kubelua.controller.triggers"
 local worker = require "kubelua.controller.worker"
-local written = require "kubelua.controller.written"
+local writes = require "kubelua.controller.writes"
 
 ---@class kubelua.controller.State
 ---@field name string
@@ -28,13 +28,13 @@ local written = require "kubelua.controller.written"
 ---@field main kubelua.controller.Source? the reconciled resource
 ---@field kind table? its kind, once found
 ---@field sources table<string, kubelua.controller.Source> by name
----@field of_kind table<kubelua.Kind, table> used by reach.lua
+---@field of_kind table<kubelua.Kind, table> used by cache_of.lua
 ---@field in_order kubelua.controller.Source[]
 ---@field queue kubelua.controller.Queue
 ---@field retries kubelua.controller.Queue events for which map or when failed
----@field written kubelua.controller.Written
----@field applied kubelua.controller.Applied
----@field outside kubelua.Informer? of objects outside of the selectors; see outside.lua
+---@field writes kubelua.controller.Writes
+---@field applies kubelua.controller.Applies
+---@field unselected kubelua.Informer? see finalize_unselected.lua
 ---@field memos table<string, kubelua.controller.Kept> by key
 ---@field terms integer how often this process became the leader
 ---@field leader table?
@@ -84,7 +84,7 @@ function State.new(client, options, list, where)
             return nil, message, code
         end
     end
-    self.written, self.applied = written.new(self), applied.new(self)
+    self.writes, self.applies = writes.new(self), applies.new(self)
     self.map_run = Run.new(self) -- without a key; map reads caches through it
     return self
 end
@@ -169,7 +169,8 @@ end
 local function tell_begin(self)
     local kind, what = self.main and self.kind, ""
     if kind then
-        what = kind.kind .. " of " .. kind.api_version .. reach.tell_namespaces(self.main) .. ", "
+        what = kind.kind .. " of " .. kind.api_version
+            .. cache_of.tell_namespaces(self.main) .. ", "
     end
     local count = self.main and self.main.informer:count() or self.unhandled_count
     log("info", "%s %s: %s%d key%s, synced in %.2f s", self.what,
@@ -243,7 +244,7 @@ function State:start()
         leadership.leave(self)
         return nil, message, code
     end
-    rest.register(self)
+    idle.register(self)
     self.id = sources.new_id()
     sources.add(self.id, self.wake) -- keeps the loop running
     self.task = scheduler.task(self.what, run_controller, self)

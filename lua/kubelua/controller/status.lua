@@ -1,12 +1,12 @@
 -- run:status: sets each named field of a status to exactly the given value; other fields stay. The
 -- new value is compared with the newest known object, and nothing is sent if nothing changes.
+local cache_of = require "kubelua.controller.cache_of"
 local conditions = require "kubelua.controller.conditions"
 local core = require "kubelua.core"
 local difference = require "kubelua.controller.difference"
 local memos = require "kubelua.controller.memos"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
-local reach = require "kubelua.controller.reach"
 local target = require "kubelua.controller.target"
 local verbs = require "kubelua.verbs"
 
@@ -50,13 +50,13 @@ local function find_newest(run, meant, kind)
         or nil
     local key = kind.namespaced and meant.metadata.namespace .. "/" .. meant.metadata.name
         or meant.metadata.name
-    for _, source in ipairs(reach.sources(run.state, kind, meant.metadata.namespace)) do
-        local is_whole = not source.metadata and not reach.lacks_status(source)
+    for _, source in ipairs(cache_of.sources(run.state, kind, meant.metadata.namespace)) do
+        local is_whole = not source.metadata and not cache_of.lacks_status(source)
         local cached = is_whole and source.informer:get(key)
         if cached and (not uid or cached.uid == uid) then
             best = pick_later(best, cached)
         end
-        local answer = run.state.written:answer(source, key, uid or (cached and cached.uid))
+        local answer = run.state.writes:answer(source, key, uid or (cached and cached.uid))
         if answer and status_of(answer) then
             best = pick_later(best, answer)
         end

@@ -1,8 +1,8 @@
 -- Finds the object that a call of a run is about: in the caches, if they hold all objects of that
 -- kind and namespace; else on the server.
+local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
-local reach = require "kubelua.controller.reach"
 local verbs = require "kubelua.verbs"
 
 local target = {}
@@ -25,15 +25,15 @@ end
 -- Looks a key up in the caches: the object; false: it does not exist; nil: the caches cannot know.
 local function find_cached(run, call, kind, namespace, name)
     local key, answer = make_key(kind, namespace, name), nil
-    for _, source in ipairs(reach.sources(run.state, kind, namespace)) do
-        local ok, message, code = run.state.written:wait(call, source, { key = key })
+    for _, source in ipairs(cache_of.sources(run.state, kind, namespace)) do
+        local ok, message, code = run.state.writes:wait(call, source, { key = key })
         if not ok then
             return nil, message, code
         end
         local object = source.informer:get(key)
         if object then
             return object
-        elseif reach.takes_all(source) and source.informer:has_synced() then
+        elseif cache_of.takes_all(source) and source.informer:has_synced() then
             answer = false
         end
     end

@@ -1,9 +1,9 @@
 -- Turns the events of a controller's sources into keys in its queue. If a function of the script
 -- (map or when) raises, the event is kept, and tried again.
+local cache_of = require "kubelua.controller.cache_of"
 local fights = require "kubelua.controller.fights"
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
-local reach = require "kubelua.controller.reach"
 local scheduler = require "kubelua.scheduler"
 local trace = require "kubelua.trace"
 
@@ -26,7 +26,7 @@ local function add_keys(state, self, keys, object)
     if self.role == "owns" then
         return mapping.owners(keys, state.main.informer, object, self.any_owner)
     end
-    return mapping.collect(keys, state.main and reach.kind_of(state.main),
+    return mapping.collect(keys, state.main and cache_of.kind_of(state.main),
         call_script("map of " .. state.what, self.map, object, state.map_run))
 end
 
@@ -41,7 +41,7 @@ end
 
 -- An event of the object itself ends its backoff; but not the event of a write by a run of its key.
 local function queue_own(state, object, is_rear, is_change)
-    if is_change and state.written:is_own(object.key, object) then
+    if is_change and state.writes:is_own(object.key, object) then
         state:add_related(object.key, is_rear)
     else
         state:add(object.key, is_rear)

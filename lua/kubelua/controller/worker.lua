@@ -8,7 +8,7 @@ local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
 local memos = require "kubelua.controller.memos"
 local outcome = require "kubelua.controller.outcome"
-local outside = require "kubelua.controller.outside"
+local finalize_unselected = require "kubelua.controller.finalize_unselected"
 local scheduler = require "kubelua.scheduler"
 local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
@@ -45,7 +45,7 @@ local function call_gone(state, record)
         end
     end
     state.memos[key] = nil
-    state.written.own:forget(key)
+    state.writes.own:forget(key)
     dropped.forget(state, key)
     return nil
 end
@@ -53,7 +53,7 @@ end
 -- For a key that the cache does not have, but whose object must be finalized. nil: there is no such
 -- object, or it is finalized.
 local function finalize_outside(state, record)
-    local object, message, code, retry_after = outside.find(state, record.key)
+    local object, message, code, retry_after = finalize_unselected.find(state, record.key)
     if message then
         return outcome.failure(message, code, retry_after)
     elseif not object then
@@ -93,7 +93,7 @@ end
 
 local function perform_run(state, record)
     local key = record.key
-    local ok, message, code, retry_after = state.written:settle(key)
+    local ok, message, code, retry_after = state.writes:settle(key)
     if not ok then
         return outcome.failure(message, code, retry_after)
     elseif not state.main then
@@ -204,7 +204,7 @@ local function begin_run(state, key, item)
     record.scope.run = { controller = state.name, key = key, attempt = item.attempt }
     record.scope.before_write = state.leader and state.leader.guard()
     fights.note_run(state, key)
-    state.written:watch(record.scope, key)
+    state.writes:watch(record.scope, key)
     dropped.watch(state, record)
     local function on_over()
         finish_run(state, record)

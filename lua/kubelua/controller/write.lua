@@ -1,6 +1,6 @@
 -- run:create and run:apply: write objects that the object of a run owns. They use the client's
 -- verbs.
-local applied = require "kubelua.controller.applied"
+local applies = require "kubelua.controller.applies"
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
 local misuse = require "kubelua.misuse"
@@ -130,7 +130,7 @@ local NONE = "1"
 
 -- Says why an apply without an owner cannot take an existing object; nil: it can.
 local function find_obstacle(run, existing, given, manager)
-    if given.adopt or run.state.applied:has_manager(existing, manager) then
+    if given.adopt or run.state.applies:has_manager(existing, manager) then
         return nil
     end
     return string.format("%s exists already, and \"%s\" has never applied it; to take it over, "
@@ -201,8 +201,8 @@ local function apply_owned(run, document, kind, given, passed)
     if not existing and code ~= "not_found" then
         return nil, message, code, retry_after
     end
-    local known = run.state.applied
-    local digest = may_skip(run, document, passed) and applied.digest(document, passed) or nil
+    local known = run.state.applies
+    local digest = may_skip(run, document, passed) and applies.digest(document, passed) or nil
     local object = existing and digest and known:find(existing, kind, digest)
     if object then
         scheduler.pass("run:apply")
@@ -219,7 +219,7 @@ end
 -- has applied it: unless that is known, it is read from the server.
 local function find_unowned(run, document, kind, given, manager)
     local existing, message, code, retry_after = target.known(run, "run:apply", kind, document)
-    if existing and not given.adopt and not run.state.applied:has_manager(existing, manager)
+    if existing and not given.adopt and not run.state.applies:has_manager(existing, manager)
         and existing:get("metadata.managedFields") == nil then
         return target.live(run, kind, document)
     end
@@ -235,7 +235,7 @@ local function apply_unowned(run, document, kind, given, passed)
     local object
     object, message, code, retry_after = send_apply(run, document, kind, existing, given, passed)
     if object and not passed.dry_run then
-        run.state.applied:note_manager(object, passed.manager)
+        run.state.applies:note_manager(object, passed.manager)
     end
     return object, message, code, retry_after
 end

@@ -1,7 +1,7 @@
 -- Judges a run by the informers and controllers that its script has left open.
 local controllers = require "kubelua.controller"
+local idle = require "kubelua.controller.idle"
 local informers = require "kubelua.informer"
-local rest = require "kubelua.controller.rest"
 
 local outcome = {}
 
@@ -14,7 +14,7 @@ end
 function outcome.unlisted()
     for state in pairs(controllers.started) do
         if not state.is_listed and not state.is_stopped then
-            return rest.left(state)
+            return idle.left(state)
         end
     end
     return nil

@@ -2,10 +2,10 @@
 -- time passes: the caches hold all writes, handlers have seen them, controllers have reconciled
 -- them.
 local core = require "kubelua.core"
+local idle = require "kubelua.controller.idle"
 local informer_parts = require "kubelua.informer_parts"
 local loop = require "kubelua.loop"
 local registrations = require "kubelua.registration"
-local rest = require "kubelua.controller.rest"
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
 
@@ -67,7 +67,7 @@ local function find_left(self)
         end
     end
     for controller in pairs(state.controllers or {}) do
-        local left = rest.left(controller)
+        local left = idle.left(controller)
         if left then
             return left
         end

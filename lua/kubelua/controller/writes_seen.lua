@@ -1,11 +1,11 @@
 -- One object that a run has written, and the test for whether a cache holds this write. It does
 -- once it has reached the version of the write, or has seen that the object is gone.
+local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer_parts"
-local reach = require "kubelua.controller.reach"
 
 ---A write that a cache must come to hold: the last write of an object, or its deletion.
----@class kubelua.controller.Held
+---@class kubelua.controller.WriteSeen
 ---@field source kubelua.controller.Source
 ---@field key string of the object
 ---@field namespace string?
@@ -21,12 +21,12 @@ local reach = require "kubelua.controller.reach"
 ---@field base string? the version of the cache when the answer came
 ---@field list integer? if versions are not numbers: the number of the first list after the answer
 ---@field keys table<string, true> the keys whose runs wrote it
-local held = {}
+local writes_seen = {}
 
 ---The UID of an object's controller, by its owner references.
 ---@param object kubelua.Object
 ---@return string?
-function held.controller_of(object)
+function writes_seen.controller_of(object)
     local references = object:get("metadata.ownerReferences") or {}
     for i = 1, #references do
         if references[i].controller then
@@ -36,28 +36,28 @@ function held.controller_of(object)
 end
 
 ---The cache that must hold the write: that of its namespace, if the source has several.
----@param self kubelua.controller.Held
+---@param self kubelua.controller.WriteSeen
 ---@return kubelua.Informer
-function held.informer(self)
+function writes_seen.informer(self)
     return informer_parts.informer(self.source.informer, self.namespace) or self.source.informer
 end
 
 ---The cached object, if it has the UID of the written one.
----@param self kubelua.controller.Held
+---@param self kubelua.controller.WriteSeen
 ---@return kubelua.Object?
-function held.cached(self)
+function writes_seen.cached(self)
     local object = self.source.informer:get(self.key)
     return object and object.uid == self.uid and object or nil
 end
 
 -- A Scale is another kind, but has the UID and the version of the scaled object.
 local function is_selected(self, write)
-    if reach.takes_all(self.source) then
+    if cache_of.takes_all(self.source) then
         return true
     elseif write.object.kind ~= write.kind.kind then
-        return held.cached(self) ~= nil
+        return writes_seen.cached(self) ~= nil
     end
-    return reach.selects(self.source, write.object)
+    return cache_of.selects(self.source, write.object)
 end
 
 -- The number of the first list that begins after now: a list under way does not count.
@@ -71,7 +71,7 @@ local ENDS = { delete = true, evict = true }
 ---True if the caches can be searched for this write. False for a token, which is not an object.
 ---@param write kubelua.Write
 ---@return boolean
-function held.is_notable(write)
+function writes_seen.is_notable(write)
     local object = write.object
     return ENDS[write.verb] or object ~= nil and (object.uid or "") ~= ""
         and (object.resource_version or "") ~= ""
@@ -90,23 +90,23 @@ local function is_let_go(object)
 end
 
 ---Records an answered write of the object. It replaces the write recorded before.
----@param self kubelua.controller.Held
+---@param self kubelua.controller.WriteSeen
 ---@param write kubelua.Write
-function held.note(self, write)
-    local object, informer = write.object, held.informer(self)
+function writes_seen.note(self, write)
+    local object, informer = write.object, writes_seen.informer(self)
     if ENDS[write.verb] then
         self.ends = (object or write.verb == "evict") and "terminating" or "gone"
         return
     end
-    local former = held.cached(self)
-    self.former_owner = former and held.controller_of(former)
+    local former = writes_seen.cached(self)
+    self.former_owner = former and writes_seen.controller_of(former)
     self.answer = object.kind == write.kind.kind and object or nil
     local order = self.version and core.compare_versions(object.resource_version, self.version)
     if order and order < 0 then
         return -- the answer to a later write came first
     end
     self.ends = self.ends or (is_let_go(object) and "let_go") or nil
-    self.version, self.owner = object.resource_version, held.controller_of(object)
+    self.version, self.owner = object.resource_version, writes_seen.controller_of(object)
     self.is_selected = is_selected(self, write)
     self.base = informer:resource_version()
     self.list = not core.compare_versions(self.version, "1") and next_list(informer) or nil
@@ -114,14 +114,14 @@ end
 
 -- If versions are not numbers: true if this version, or a later list, was seen.
 local function was_version_seen(self, object)
-    local sightings = self.source.sightings
+    local versions = self.source.versions_seen
     return object and object.resource_version == self.version
-        or sightings and sightings:has(self.uid, self.version)
-        or self.list and held.informer(self):status().lists_held >= self.list or false
+        or versions and versions:has(self.uid, self.version)
+        or self.list and writes_seen.informer(self):status().lists_held >= self.list or false
 end
 
 local function has_version(self, object)
-    local at = held.informer(self):resource_version()
+    local at = writes_seen.informer(self):resource_version()
     local order = core.compare_versions(at, self.version)
     if order and order < 0 then
         -- The version has gone back: the cluster was restored from a backup, so versions are lower.
@@ -146,10 +146,10 @@ end
 ---True if the cache holds the write; the second result is true if that will not change. The
 ---selectors of the source may exclude the written object: then no event may come, and it is enough
 ---that the cache does not have it, although an earlier state of it may still appear.
----@param self kubelua.controller.Held
+---@param self kubelua.controller.WriteSeen
 ---@return boolean has_it, boolean for_good
-function held.look(self)
-    local object = held.cached(self)
+function writes_seen.look(self)
+    local object = writes_seen.cached(self)
     if self.ends then
         local has_ended = has_end(self, object)
         if not has_ended or not self.version then
@@ -163,10 +163,10 @@ function held.look(self)
 end
 
 ---True if the result of a query may depend on this write.
----@param self kubelua.controller.Held
+---@param self kubelua.controller.WriteSeen
 ---@param filter { namespace: string?, owner: string? }
 ---@return boolean
-function held.is_asked_for(self, filter)
+function writes_seen.is_asked_for(self, filter)
     if filter.namespace and self.namespace ~= filter.namespace then
         return false
     end
@@ -175,15 +175,15 @@ function held.is_asked_for(self, filter)
 end
 
 ---Says which write is awaited, for messages.
----@param self kubelua.controller.Held
+---@param self kubelua.controller.WriteSeen
 ---@return string
-function held.tell(self)
+function writes_seen.tell(self)
     local what = self.source.name .. " " .. self.key
     if self.ends then
         return "the deletion of " .. what
     end
     return what .. " at version " .. self.version .. " (the cache is at version "
-        .. held.informer(self):resource_version() .. ")"
+        .. writes_seen.informer(self):resource_version() .. ")"
 end
 
-return held
+return writes_seen

@@ -1,11 +1,11 @@
 -- Remembers what the runs of a controller have written, until its caches hold it (KEP-5647): a run
 -- never reads a state older than its controller's own writes. The scope of a run reports each
--- write. Reads, and the next run of the key, wait until the cache holds them (held.lua).
+-- write. Reads, and the next run of the key, wait until the cache holds them (writes_seen.lua).
+local cache_of = require "kubelua.controller.cache_of"
 local caches = require "kubelua.controller.caches"
-local held = require "kubelua.controller.held"
-local own_versions = require "kubelua.controller.own_versions"
-local reach = require "kubelua.controller.reach"
-local unsure = require "kubelua.controller.unsure"
+local writes_own = require "kubelua.controller.writes_own"
+local writes_seen = require "kubelua.controller.writes_seen"
+local writes_unknown = require "kubelua.controller.writes_unknown"
 
 -- Seconds that a read waits for the cache at most.
 local PATIENCE = 5
@@ -13,23 +13,23 @@ local PATIENCE = 5
 -- At this many remembered writes to a source, the writes that its cache holds are forgotten.
 local MANY = 64
 
----@class kubelua.controller.Written
+---@class kubelua.controller.Writes
 ---@field state kubelua.controller.State
 ---@field of_source table<kubelua.controller.Source, { count: integer, full: integer,
----objects: table<string, table<string, kubelua.controller.Held>> }>
----@field of_key table<string, table<kubelua.controller.Held, true>>
----@field own kubelua.controller.OwnVersions
+---objects: table<string, table<string, kubelua.controller.WriteSeen>> }>
+---@field of_key table<string, table<kubelua.controller.WriteSeen, true>>
+---@field own kubelua.controller.WritesOwn
 ---@field unknown table<string, kubelua.Write[]>
-local Written = {}
-Written.__index = Written
+local Writes = {}
+Writes.__index = Writes
 
-local written = {}
+local writes = {}
 
 ---@param state kubelua.controller.State
----@return kubelua.controller.Written
-function written.new(state)
+---@return kubelua.controller.Writes
+function writes.new(state)
     return setmetatable({ state = state, of_source = {}, of_key = {}, unknown = {},
-        own = own_versions.new(function(key) state:add(key) end) }, Written)
+        own = writes_own.new(function(key) state:add(key) end) }, Writes)
 end
 
 local function forget_write(self, one)
@@ -54,7 +54,7 @@ end
 
 -- True if the cache holds the write; forgets it if that will not change.
 local function check_write(self, one)
-    local has_it, for_good = held.look(one)
+    local has_it, for_good = writes_seen.look(one)
     if for_good then
         forget_write(self, one)
     end
@@ -111,7 +111,7 @@ local function remember_write(self, key, source, write)
     end
     local one = find_or_add(self, source, of_object, uid or now.uid)
     one.namespace, one.is_guess = write.namespace, not uid
-    held.note(one, write)
+    writes_seen.note(one, write)
     one.keys[key] = true
     self.of_key[key] = self.of_key[key] or {}
     self.of_key[key][one] = true
@@ -124,12 +124,12 @@ end
 -- Called after a write of a run was answered, or has failed.
 local function note_write(self, key, write)
     if write.dry_run or write.verb == "delete_all" or not write.client
-        or reach.cluster_of(write.client) ~= reach.cluster_of(self.state.client) then
+        or cache_of.cluster_of(write.client) ~= cache_of.cluster_of(self.state.client) then
         return
     elseif write.code == "unknown" then
-        unsure.note(self.unknown, key, write)
-    elseif not write.code and held.is_notable(write) then
-        for _, source in ipairs(reach.sources(self.state, write.kind, write.namespace)) do
+        writes_unknown.note(self.unknown, key, write)
+    elseif not write.code and writes_seen.is_notable(write) then
+        for _, source in ipairs(cache_of.sources(self.state, write.kind, write.namespace)) do
             remember_write(self, key, source, write)
         end
     end
@@ -138,7 +138,7 @@ end
 ---Remembers the writes in a scope as those of a run of the key.
 ---@param scope kubelua.Scope
 ---@param key string
-function Written:watch(scope, key)
+function Writes:watch(scope, key)
     local before = scope.before_write
     scope.before_write = function(write)
         if before then
@@ -147,7 +147,7 @@ function Written:watch(scope, key)
                 return nil, message, code
             end
         end
-        reach.cluster_of(write.client) -- now, while the client is open
+        cache_of.cluster_of(write.client) -- now, while the client is open
         self.own:begin(key)
         return true
     end
@@ -170,8 +170,8 @@ local function await_writes(self, what, list)
         end
     end
     return nil, "after " .. PATIENCE .. " s the cache still lacks what this controller wrote: "
-        .. held.tell(left[1]) .. (#left > 1 and ", and " .. #left - 1 .. " more writes" or ""),
-        "stale"
+        .. writes_seen.tell(left[1])
+        .. (#left > 1 and ", and " .. #left - 1 .. " more writes" or ""), "stale"
 end
 
 ---Waits until the cache of a source holds what was written: of one key, of a namespace, of an
@@ -180,7 +180,7 @@ end
 ---@param source kubelua.controller.Source
 ---@param filter { key: string?, namespace: string?, owner: string? }
 ---@return true?, string?, string?
-function Written:wait(what, source, filter)
+function Writes:wait(what, source, filter)
     local of_source = self.of_source[source]
     if not of_source or of_source.count == 0 then
         return true
@@ -192,7 +192,7 @@ function Written:wait(what, source, filter)
         end
     else
         for _, one in ipairs(list_writes(of_source)) do
-            if held.is_asked_for(one, filter) then
+            if writes_seen.is_asked_for(one, filter) then
                 list[#list + 1] = one
             end
         end
@@ -205,7 +205,7 @@ end
 ---@param key string
 ---@param uid string?
 ---@return kubelua.Object?
-function Written:answer(source, key, uid)
+function Writes:answer(source, key, uid)
     local of_source = self.of_source[source]
     local objects = of_source and of_source.objects[key]
     local one = uid and objects and objects[uid]
@@ -216,13 +216,12 @@ end
 ---unknown result is looked up first.
 ---@param key string
 ---@return true?, string?, string?, number?
-function Written:settle(key)
-    local ok, message, code, retry_after = unsure.prepare(self.state)
+function Writes:settle(key)
+    local ok, message, code, retry_after = writes_unknown.prepare(self.state)
     while ok and self.unknown[key] do
         local list = self.unknown[key]
-        ok, message, code, retry_after = unsure.read(self.state, list[1], function(source, found)
-            remember_write(self, key, source, found)
-        end)
+        ok, message, code, retry_after = writes_unknown.read(self.state, list[1],
+            function(source, found) remember_write(self, key, source, found) end)
         if ok and #list > 1 then
             table.remove(list, 1)
         elseif ok then
@@ -243,8 +242,8 @@ end
 ---@param key string
 ---@param object kubelua.Object
 ---@return boolean
-function Written:is_own(key, object)
+function Writes:is_own(key, object)
     return self.own:take(key, object)
 end
 
-return written
+return writes

@@ -5,7 +5,7 @@ local informer_parts = require "kubelua.informer_parts"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 
-local reach = {}
+local cache_of = {}
 
 -- The options of a source's informer.
 local function read_request(source)
@@ -16,7 +16,7 @@ end
 ---for, it is also known after the client is closed.
 ---@param client kubelua.Client
 ---@return any
-function reach.cluster_of(client)
+function cache_of.cluster_of(client)
     local state = core.state(client, "kubelua.client")
     if state.cluster == nil then
         state.cluster = state.sim or core.client_server(client)
@@ -27,7 +27,7 @@ end
 ---The kind of a source, if it is known: by discovery, or because it is built in.
 ---@param source kubelua.controller.Source
 ---@return kubelua.Kind?
-function reach.kind_of(source)
+function cache_of.kind_of(source)
     local name = source.resource
     return source.kind or not name:find("%z") and core.builtin_kind(name) or nil
 end
@@ -81,7 +81,7 @@ end
 ---has none.
 ---@param source kubelua.controller.Source its kind is known
 ---@return string
-function reach.tell_namespaces(source)
+function cache_of.tell_namespaces(source)
     local namespace = read_request(source).namespace
     if not source.kind.namespaced then
         return ""
@@ -96,7 +96,7 @@ end
 ---@param kind kubelua.Kind
 ---@param namespace string?
 ---@return kubelua.controller.Source[]
-function reach.sources(state, kind, namespace)
+function cache_of.sources(state, kind, namespace)
     local found = of_kind(state, kind)
     if found.has_all then
         return found.sources
@@ -113,7 +113,7 @@ end
 ---True if a source has no selectors: it holds every object of its kind and namespace.
 ---@param source kubelua.controller.Source
 ---@return boolean
-function reach.takes_all(source)
+function cache_of.takes_all(source)
     local request = read_request(source)
     return (request.labels or "") == "" and (request.fields or "") == ""
 end
@@ -127,7 +127,7 @@ end
 ---True if the informer of a source may remove (drop, keep) the status of its objects, or a part.
 ---@param source kubelua.controller.Source
 ---@return boolean
-function reach.lacks_status(source)
+function cache_of.lacks_status(source)
     local request = read_request(source)
     local lacks = #(request.keep or {}) > 0
     for _, path in ipairs(request.keep or {}) do
@@ -177,7 +177,7 @@ end
 ---@param source kubelua.controller.Source
 ---@param object kubelua.Object
 ---@return boolean
-function reach.selects(source, object)
+function cache_of.selects(source, object)
     local request = read_request(source)
     return ((request.labels or "") == "" or core.matches(object, request.labels) == true)
         and ((request.fields or "") == "" or matches_fields(object, request.fields))
@@ -230,7 +230,7 @@ end
 ---@param call string for the message
 ---@param name string
 ---@return kubelua.controller.Source
-function reach.find(state, call, name)
+function cache_of.find(state, call, name)
     local found = type(name) == "string" and state.sources[name]
     if found then
         return found
@@ -254,4 +254,4 @@ function reach.find(state, call, name)
     return found
 end
 
-return reach
+return cache_of

@@ -1,31 +1,31 @@
 -- Finds out what a controller must know before a run: that the versions of its caches are numbers,
 -- or that they are not; and the result of each write that was sent, but not answered.
+local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer_parts"
-local reach = require "kubelua.controller.reach"
-local sightings = require "kubelua.controller.sightings"
+local versions_seen = require "kubelua.controller.versions_seen"
 
-local unsure = {}
+local writes_unknown = {}
 
 local function prepare_source(state, source)
     local first = informer_parts.informers(source.informer)[1]
     if not core.compare_versions(first:resource_version(), "1") then
-        local seen, message, code = sightings.new(state.what .. ": " .. source.name,
+        local seen, message, code = versions_seen.new(state.what .. ": " .. source.name,
             source.informer)
         if not seen then
             return nil, message, code
         end
-        source.sightings = seen
+        source.versions_seen = seen
     end
     source.is_prepared = true
     return true
 end
 
----Looks at each new source: if its versions are not numbers, remembers them (sightings.lua). Called
----before each run, when all caches have synced.
+---Looks at each new source: if its versions are not numbers, remembers them (versions_seen.lua).
+---Called before each run, when all caches have synced.
 ---@param state kubelua.controller.State
 ---@return true?, string?, string?
-function unsure.prepare(state)
+function writes_unknown.prepare(state)
     for _, source in pairs(state.sources) do
         if not source.is_prepared then
             local ok, message, code = prepare_source(state, source)
@@ -41,7 +41,7 @@ end
 ---@param unknown table<string, kubelua.Write[]>
 ---@param key string
 ---@param write kubelua.Write
-function unsure.note(unknown, key, write)
+function writes_unknown.note(unknown, key, write)
     unknown[key] = unknown[key] or {}
     table.insert(unknown[key], write)
 end
@@ -52,7 +52,7 @@ end
 ---@param write kubelua.Write
 ---@param remember fun(source: kubelua.controller.Source, found: kubelua.Write)
 ---@return true?, string?, string?, number?
-function unsure.read(state, write, remember)
+function writes_unknown.read(state, write, remember)
     local kind, name = write.kind, write.name
     if not name then
         return true -- it cannot be looked up
@@ -63,11 +63,11 @@ function unsure.read(state, write, remember)
     if not object and code ~= "not_found" then
         return nil, message, code, retry_after
     end
-    for _, source in ipairs(reach.sources(state, kind, write.namespace)) do
+    for _, source in ipairs(cache_of.sources(state, kind, write.namespace)) do
         remember(source, { verb = object and "update" or "delete", kind = kind, name = name,
             namespace = write.namespace, object = object, uid = not object and write.uid or nil })
     end
     return true
 end
 
-return unsure
+return writes_unknown

@@ -2,15 +2,15 @@
 -- are not numbers: there, a later version does not show that an earlier one was seen.
 local scheduler = require "kubelua.scheduler"
 
----@class kubelua.controller.Sightings
-local Sightings = {}
-Sightings.__index = Sightings
+---@class kubelua.controller.VersionsSeen
+local VersionsSeen = {}
+VersionsSeen.__index = VersionsSeen
 
 -- Seconds for which a version is remembered at least: twice the default timeout of a write, whose
 -- answer may come after its event.
 local LONG = 60
 
-local sightings = {}
+local versions_seen = {}
 
 local function note_version(self, object)
     local now = scheduler.machine:now()
@@ -24,10 +24,10 @@ end
 ---Begins to watch an informer. No changes are merged: every version is seen.
 ---@param name string for messages
 ---@param informer kubelua.Informer
----@return kubelua.controller.Sightings?, string?, string?
-function sightings.new(name, informer)
+---@return kubelua.controller.VersionsSeen?, string?, string?
+function versions_seen.new(name, informer)
     local self = setmetatable({ recent = {}, before = {}, since = scheduler.machine:now() },
-        Sightings)
+        VersionsSeen)
     local registration, message, code = informer:on {
         name = name,
         coalesce = false,
@@ -45,9 +45,9 @@ end
 ---@param uid string
 ---@param version string
 ---@return boolean
-function Sightings:has(uid, version)
+function VersionsSeen:has(uid, version)
     local seen = uid .. " " .. version
     return self.recent[seen] or self.before[seen] or false
 end
 
-return sightings
+return versions_seen

@@ -3,7 +3,7 @@
 local core = require "kubelua.core"
 local source = require "kubelua.controller.source"
 
-local rest = {}
+local idle = {}
 
 local function get_controllers(state)
     state.controllers = state.controllers or setmetatable({}, { __mode = "k" })
@@ -12,7 +12,7 @@ end
 
 ---Lists a controller with its client, and with the simulated cluster of the client.
 ---@param self kubelua.controller.State
-function rest.register(self)
+function idle.register(self)
     local of_client = core.state(self.client, "kubelua.client")
     get_controllers(of_client)[self] = true
     if of_client.sim then
@@ -69,7 +69,7 @@ end
 ---Says what a controller has left to do before time passes; nil: nothing.
 ---@param self kubelua.controller.State
 ---@return string?
-function rest.left(self)
+function idle.left(self)
     if self.is_over then
         return nil
     end
@@ -77,4 +77,4 @@ function rest.left(self)
     return left and self.what .. ": " .. left
 end
 
-return rest
+return idle

@@ -1,8 +1,8 @@
 -- When a cache holds a write. The caches are made by hand, for states that no simulated server
 -- produces.
 local core = require "kubelua.core"
-local held = require "kubelua.controller.held"
-local OwnVersions = require "kubelua.controller.own_versions"
+local writes_seen = require "kubelua.controller.writes_seen"
+local WritesOwn = require "kubelua.controller.writes_own"
 
 local SECRETS = { group = "", plural = "secrets", kind = "Secret", api_version = "v1",
     namespaced = true }
@@ -32,25 +32,25 @@ describe("a cache holds", function()
 
     local function written(object, verb)
         local one = { source = source, key = "web/s", namespace = "web", uid = "u1", keys = {} }
-        held.note(one, { verb = verb or "update", kind = SECRETS, namespace = "web", name = "s",
-            object = object, uid = "u1" })
+        writes_seen.note(one, { verb = verb or "update", kind = SECRETS, namespace = "web",
+            name = "s", object = object, uid = "u1" })
         return one
     end
 
     it("a version once its own is as high, compared as numbers, not as text", function()
         cache.at = "9"
         local one = written(secret("10"))
-        assert.same({ false, false }, { held.look(one) })
+        assert.same({ false, false }, { writes_seen.look(one) })
         cache.at = "99"
-        assert.same({ true, true }, { held.look(one) })
+        assert.same({ true, true }, { writes_seen.look(one) })
     end)
 
     it("a write when the versions went back, as after a restored backup", function()
         cache.at = "100"
         local one = written(secret("105"))
-        assert.is_false((held.look(one)))
+        assert.is_false((writes_seen.look(one)))
         cache.at = "40"
-        assert.is_true((held.look(one)))
+        assert.is_true((writes_seen.look(one)))
     end)
 
     it("a version that is not a number once it was seen at exactly that version", function()
@@ -58,14 +58,14 @@ describe("a cache holds", function()
         local one = written(secret("r-b"))
         cache.object = secret("r-c")
         cache.at = "r-c"
-        assert.is_false((held.look(one)))
+        assert.is_false((writes_seen.look(one)))
         cache.object = secret("r-b")
-        assert.same({ true, true }, { held.look(one) })
+        assert.same({ true, true }, { writes_seen.look(one) })
         cache.object = secret("r-c")
-        source.sightings = { has = function(_, uid, version)
+        source.versions_seen = { has = function(_, uid, version)
             return uid == "u1" and version == "r-b"
         end }
-        assert.is_true((held.look(one)))
+        assert.is_true((writes_seen.look(one)))
     end)
 
     it("a version that is not a number after a list that began after the answer", function()
@@ -74,47 +74,47 @@ describe("a cache holds", function()
         cache.state, cache.lists = "listing", 1
         local during = written(secret("r-b"))
         cache.lists, cache.lists_held = 2, 1
-        assert.is_false((held.look(one)))
+        assert.is_false((writes_seen.look(one)))
         cache.lists_held = 2
-        assert.is_true((held.look(one)))
-        assert.is_false((held.look(during))) -- that list may have begun before
+        assert.is_true((writes_seen.look(one)))
+        assert.is_false((writes_seen.look(during))) -- that list may have begun before
         cache.lists_held = 3
-        assert.is_true((held.look(during)))
+        assert.is_true((writes_seen.look(during)))
     end)
 
     it("a delete when the object is gone, or terminating if there was an object", function()
         cache.object = secret("10")
         local gone, ending = written(nil, "delete"), written(secret("12"), "delete")
         local evicted = written(nil, "evict")
-        assert.is_false((held.look(gone)))
-        assert.is_false((held.look(ending)))
+        assert.is_false((writes_seen.look(gone)))
+        assert.is_false((writes_seen.look(ending)))
         cache.object = secret("12", { deletionTimestamp = "2026-01-01T00:00:00Z" })
-        assert.is_false((held.look(gone)))
-        assert.is_true((held.look(ending)))
-        assert.is_true((held.look(evicted)))
+        assert.is_false((writes_seen.look(gone)))
+        assert.is_true((writes_seen.look(ending)))
+        assert.is_true((writes_seen.look(evicted)))
         cache.object = secret("13", { uid = "u2" })
-        assert.is_true((held.look(gone)))
+        assert.is_true((writes_seen.look(gone)))
     end)
 
     it("the write that removed the last finalizer when the object is gone", function()
         cache.object = secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z",
             finalizers = { "example.com/x" } })
         local one = written(secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z" }))
-        assert.is_false((held.look(one)))
+        assert.is_false((writes_seen.look(one)))
         cache.object = nil
-        assert.is_true((held.look(one)))
+        assert.is_true((writes_seen.look(one)))
         -- The spec (its finalizers) keeps a Namespace.
         cache.object = secret("10", { deletionTimestamp = "2026-01-01T00:00:00Z" })
-        assert.is_true((held.look(one)))
+        assert.is_true((writes_seen.look(one)))
     end)
 
     it("the later of two writes, whichever answer comes first", function()
         cache.at = "11"
         local one = written(secret("12"))
-        held.note(one, { verb = "update", kind = SECRETS, object = secret("11") })
-        assert.is_false((held.look(one)))
+        writes_seen.note(one, { verb = "update", kind = SECRETS, object = secret("11") })
+        assert.is_false((writes_seen.look(one)))
         cache.at = "12"
-        assert.is_true((held.look(one)))
+        assert.is_true((writes_seen.look(one)))
     end)
 
     it("an object outside of its selectors if it is not there, but not for good", function()
@@ -122,24 +122,24 @@ describe("a cache holds", function()
         source.request = source.given
         cache.object = secret("9", { labels = { app = "shop" } })
         local one = written(secret("12", { labels = { app = "db" } }))
-        assert.is_false((held.look(one)))
+        assert.is_false((writes_seen.look(one)))
         cache.object = nil
-        assert.same({ true, false }, { held.look(one) })
+        assert.same({ true, false }, { writes_seen.look(one) })
         cache.object = secret("9", { labels = { app = "shop" } })
-        assert.is_false((held.look(one)))
+        assert.is_false((writes_seen.look(one)))
         cache.at, cache.object = "12", nil
-        assert.same({ true, true }, { held.look(one) })
+        assert.same({ true, true }, { writes_seen.look(one) })
     end)
 
     it("an object that its field selector selects", function()
-        local reach = require "kubelua.controller.reach"
+        local cache_of = require "kubelua.controller.cache_of"
         source.given = { "secrets", fields = "metadata.name=s,type!=Opaque,metadata.x=" }
         source.request = source.given
-        assert.is_true(reach.selects(source, secret("1")))
+        assert.is_true(cache_of.selects(source, secret("1")))
         source.given.fields = "metadata.name!=s"
-        assert.is_false(reach.selects(source, secret("1")))
+        assert.is_false(cache_of.selects(source, secret("1")))
         source.given.fields = "metadata.name==t"
-        assert.is_false(reach.selects(source, secret("1")))
+        assert.is_false(cache_of.selects(source, secret("1")))
     end)
 end)
 
@@ -148,7 +148,7 @@ describe("an event of a key's own object", function()
 
     before_each(function()
         queued = {}
-        own = OwnVersions.new(function(key) queued[#queued + 1] = key end)
+        own = WritesOwn.new(function(key) queued[#queued + 1] = key end)
     end)
 
     it("is ignored if a run of the key wrote that version, once", function()

@@ -1,6 +1,6 @@
 -- Writes with an unknown result: the key's next run looks them up.
 local trace = require "kubelua.trace"
-local written = require "kubelua.controller.written"
+local writes = require "kubelua.controller.writes"
 
 describe("a write with an unknown result", function()
     it("is looked up again if the run was cancelled during the look-up", function()
@@ -16,7 +16,7 @@ describe("a write with an unknown result", function()
             return nil, "there is none", "not_found"
         end
         local kind = { api_version = "v1", kind = "ConfigMap", namespaced = true }
-        local tracker = written.new { client = client, sources = {}, of_kind = {},
+        local tracker = writes.new { client = client, sources = {}, of_kind = {},
             in_order = {}, what = "spec" }
         local function write(name)
             return { kind = kind, namespace = "default", name = name }

@@ -2,20 +2,20 @@
 -- may come before the answer to the write that caused it; it is judged once the answer is there.
 local core = require "kubelua.core"
 
----@class kubelua.controller.OwnVersions
+---@class kubelua.controller.WritesOwn
 ---@field queue fun(key: string) called if an early event of the key was news
 ---@field versions table<string, string[]> by key
 ---@field under_way table<string, integer> by key: how many writes have no answer yet
 ---@field early table<string, string[]> by key: versions of the events that came meanwhile
-local OwnVersions = {}
-OwnVersions.__index = OwnVersions
+local WritesOwn = {}
+WritesOwn.__index = WritesOwn
 
-local own_versions = {}
+local writes_own = {}
 
 ---@param queue fun(key: string)
----@return kubelua.controller.OwnVersions
-function own_versions.new(queue)
-    return setmetatable({ queue = queue, versions = {}, under_way = {}, early = {} }, OwnVersions)
+---@return kubelua.controller.WritesOwn
+function writes_own.new(queue)
+    return setmetatable({ queue = queue, versions = {}, under_way = {}, early = {} }, WritesOwn)
 end
 
 -- True if a run has written this version; forgets it and all earlier versions of the key.
@@ -34,21 +34,21 @@ end
 
 ---Call before a run of the key writes.
 ---@param key string
-function OwnVersions:begin(key)
+function WritesOwn:begin(key)
     self.under_way[key] = (self.under_way[key] or 0) + 1
 end
 
 ---Records a version that a run of the key has written.
 ---@param key string
 ---@param object kubelua.Object the answer
-function OwnVersions:add(key, object)
+function WritesOwn:add(key, object)
     self.versions[key] = self.versions[key] or {}
     table.insert(self.versions[key], object.resource_version)
 end
 
 ---Call after a write of the key was answered, or has failed.
 ---@param key string
-function OwnVersions:finish(key)
+function WritesOwn:finish(key)
     local left = (self.under_way[key] or 1) - 1
     self.under_way[key] = left > 0 and left or nil
     if left > 0 then
@@ -68,7 +68,7 @@ end
 ---@param key string
 ---@param object kubelua.Object
 ---@return boolean
-function OwnVersions:take(key, object)
+function WritesOwn:take(key, object)
     if self.under_way[key] then
         self.early[key] = self.early[key] or {}
         table.insert(self.early[key], object.resource_version)
@@ -79,8 +79,8 @@ end
 
 ---Forgets the versions of a key whose object is gone.
 ---@param key string
-function OwnVersions:forget(key)
+function WritesOwn:forget(key)
     self.versions[key] = nil
 end
 
-return own_versions
+return writes_own

@@ -1,18 +1,18 @@
 -- Finalizes objects outside of the selectors of a controller: they have its finalizer, but the
 -- selectors do not select them any more, or never did in this process. A second informer, with
 -- metadata only and without selectors, shows when they are deleted.
+local cache_of = require "kubelua.controller.cache_of"
 local clients = require "kubelua.client"
 local finalizer = require "kubelua.controller.finalizer"
-local reach = require "kubelua.controller.reach"
 
-local outside = {}
+local finalize_unselected = {}
 
 ---True if there can be such objects.
 ---@param state kubelua.controller.State
 ---@return boolean
-function outside.is_needed(state)
+function finalize_unselected.is_needed(state)
     return state.options.finalizer ~= nil and state.main ~= nil
-        and not reach.takes_all(state.main)
+        and not cache_of.takes_all(state.main)
 end
 
 local function is_due(state, object)
@@ -32,8 +32,8 @@ end
 ---Begins to watch for such objects.
 ---@param state kubelua.controller.State
 ---@return true?, string?, string?
-function outside.open(state)
-    if not outside.is_needed(state) then
+function finalize_unselected.open(state)
+    if not finalize_unselected.is_needed(state) then
         return true
     end
     local given = state.main.given
@@ -55,7 +55,7 @@ function outside.open(state)
         informer:stop()
         return nil, message, code
     end
-    state.outside = informer
+    state.unselected = informer
     return true
 end
 
@@ -64,8 +64,8 @@ end
 ---@param state kubelua.controller.State
 ---@param key string
 ---@return kubelua.Object?, string?, string?, number?
-function outside.find(state, key)
-    if not outside.is_needed(state) then
+function finalize_unselected.find(state, key)
+    if not finalize_unselected.is_needed(state) then
         return nil
     end
     local object, message, code, retry_after = state.client:get(
@@ -81,4 +81,4 @@ function outside.find(state, key)
     return nil
 end
 
-return outside
+return finalize_unselected

@@ -4,30 +4,30 @@
 --
 -- A cache may be behind: its object may have been changed or deleted meanwhile. So this holds only
 -- for caches of `owns` without `when`: the event, once it comes, reconciles the owner again.
+local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
-local reach = require "kubelua.controller.reach"
 
 -- Seconds: an apply is remembered for AGE at least, and for twice as long at most. Then it is sent
 -- again, because a new webhook or default of the server may change the object. Cluster API also
 -- remembers its server-side applies, for half an hour (internal/util/ssa/cache.go).
 local AGE = 600
 
----@class kubelua.controller.Applied
+---@class kubelua.controller.Applies
 ---@field state kubelua.controller.State
 ---@field renew_at number
 ---@field recent table<string, string> by UID: the answer's version, and a hash of what was sent
 ---@field older table<string, string> the same, of the AGE seconds before
 ---@field lists integer how many lists the caches of `owns` have taken
-local Applied = {}
-Applied.__index = Applied
+local Applies = {}
+Applies.__index = Applies
 
-local applied = {}
+local applies = {}
 
 ---@param state kubelua.controller.State
----@return kubelua.controller.Applied
-function applied.new(state)
+---@return kubelua.controller.Applies
+function applies.new(state)
     return setmetatable({ state = state, renew_at = state.clock:now() + AGE, recent = {},
-        older = {}, lists = 0 }, Applied)
+        older = {}, lists = 0 }, Applies)
 end
 
 local function count_lists(self)
@@ -55,14 +55,14 @@ end
 ---@param document table
 ---@param options table
 ---@return string
-function applied.digest(document, options)
+function applies.digest(document, options)
     return core.hash { document, options.manager, options.force }
 end
 
 -- The same object at the same version in a cache of `owns` whose every event reconciles the owner;
 -- with all its fields, in the version of the API that the document names.
 local function find_owned(self, kind, object)
-    for _, source in ipairs(reach.sources(self.state, kind, object.namespace)) do
+    for _, source in ipairs(cache_of.sources(self.state, kind, object.namespace)) do
         local cached = source.role == "owns" and not source.when
             and source.informer:get(object.key)
         if cached and cached.uid == object.uid
@@ -81,7 +81,7 @@ end
 ---@param kind kubelua.Kind of the document
 ---@param digest string
 ---@return kubelua.Object?
-function Applied:find(object, kind, digest)
+function Applies:find(object, kind, digest)
     renew(self)
     local entry = self.recent[object.uid] or self.older[object.uid]
     if entry and entry == tostring(object.resource_version) .. " " .. digest then
@@ -93,7 +93,7 @@ end
 ---Records an answered apply. The answer of a server that lies may lack a UID or a version.
 ---@param object kubelua.Object the answer
 ---@param digest string
-function Applied:note(object, digest)
+function Applies:note(object, digest)
     renew(self)
     if object.uid and object.resource_version then
         self.recent[object.uid] = object.resource_version .. " " .. digest
@@ -108,7 +108,7 @@ end
 ---Records that a field manager has applied an object.
 ---@param object kubelua.Object
 ---@param manager string
-function Applied:note_manager(object, manager)
+function Applies:note_manager(object, manager)
     renew(self)
     if object.uid then
         self.recent[key_of(object, manager)] = true
@@ -133,7 +133,7 @@ end
 ---@param object kubelua.Object
 ---@param manager string
 ---@return boolean
-function Applied:has_manager(object, manager)
+function Applies:has_manager(object, manager)
     renew(self)
     local key = key_of(object, manager)
     if self.recent[key] or self.older[key] then
@@ -145,4 +145,4 @@ function Applied:has_manager(object, manager)
     return false
 end
 
-return applied
+return applies
