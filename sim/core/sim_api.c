@@ -108,7 +108,7 @@ static kl_code warn_deprecated(kl__sim_answer *answer, const kl__sim_kind *kind,
     return KL_OK;
 }
 
-/* Chooses the form of the answer (JSON, YAML, Table, protobuf ...) from the
+/* Chooses the form of the answer (JSON, YAML, Table ...) from the
  * Accept header. False: the answer is a refusal already (*code). */
 static bool take_form(kl__sim_answer *answer, const kl__sim_kind *kind,
                       kl_code *code, kl_error *err)
@@ -117,7 +117,7 @@ static bool take_form(kl__sim_answer *answer, const kl__sim_kind *kind,
     unsigned takes = KL__SIM_SHAPES;
 
     if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
-        takes |= KL__SIM_CUSTOMS | KL__SIM_NO_ROUTER;
+        takes |= KL__SIM_NO_ROUTER;
     }
     if (strcmp(kl__sim_verb(&answer->ask), "watch") == 0) {
         takes |= KL__SIM_STREAM;

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "sim/core/answer/sim_encode.h"
-#include "sim/core/answer/sim_frames.h"
 #include "sim/core/answer/sim_list.h"
 #include "sim/core/answer/sim_plan.h"
 #include "sim/core/answer/sim_requests.h"
@@ -237,15 +236,6 @@ static kl_code fill_answer(kl__sim_answer *answer, size_t *most,
         if (code == KL_OK) {
             code = pace_locked(answer, &pace, err);
         }
-        if (code == KL_OK && kl__sim_frames_are_due(answer)) {
-            /* Encoding takes time: the mutex is not held meanwhile. */
-            kl__mutex_unlock(&sim->mutex);
-            code = kl__sim_frames_make(answer, err);
-            kl__mutex_lock(&sim->mutex);
-            if (code == KL_OK) {
-                continue;
-            }
-        }
         *most = pace.most;
         if (code != KL_OK) {
             break;
@@ -302,7 +292,6 @@ kl_code kl__sim_answer_read(kl__sim_answer *answer, char *buffer, size_t size,
     }
     if (answer->out_at == answer->out.length) {
         kl__buf_reset(&answer->out);
-        kl__sim_frames_forget(answer);
         answer->out_at = 0;
     }
     return KL_OK;

@@ -28,8 +28,7 @@ typedef struct accept_clause {
     double quality;
 } accept_clause;
 
-static const char *const subtypes[] = {"json", "yaml",
-                                       "vnd.kubernetes.protobuf"};
+static const char *const subtypes[] = {"json", "yaml"};
 
 static bool is_word_equal(accept_word word, const char *text)
 {
@@ -181,7 +180,7 @@ static bool find_shape(const accept_wish *wish, kl__sim_form *form)
     form->version = is_word_equal(wish->version, "v1") ? "v1" : "v1beta1";
     if (is_word_equal(wish->kind, "Table")) {
         form->shape = KL__SIM_TABLE;
-        return form->encoding != KL__SIM_PROTOBUF;
+        return true;
     }
     if (is_word_equal(wish->kind, "PartialObjectMetadata")) {
         form->shape = KL__SIM_PARTIAL;
@@ -208,10 +207,6 @@ static bool can_encode(const accept_wish *wish, unsigned takes,
 {
     if (wish->stream.length != 0 && (form->encoding == KL__SIM_YAML ||
                                      !is_word_equal(wish->stream, "watch"))) {
-        return false;
-    }
-    if (form->encoding == KL__SIM_PROTOBUF && (takes & KL__SIM_CUSTOMS) != 0 &&
-        !wish->converts) {
         return false;
     }
     if ((takes & KL__SIM_GROUPS) != 0 && wish->converts) {
@@ -268,7 +263,7 @@ bool kl__sim_accept_read(const kl__sim_ask *ask, unsigned takes,
     for (size_t i = 0; i < count; i++) {
         const accept_wish wish = read_wish(clauses[i].parameters);
 
-        for (int encoding = KL__SIM_JSON; encoding <= KL__SIM_PROTOBUF;
+        for (int encoding = KL__SIM_JSON; encoding <= KL__SIM_YAML;
              encoding++) {
             kl__sim_form tried = *form;
 
@@ -312,7 +307,7 @@ void kl__sim_accept_error(kl__sim_answer *answer)
 static bool passes_router(const kl__sim_ask *ask, unsigned takes)
 {
     const int last =
-        (takes & KL__SIM_JSON_ONLY) != 0 ? KL__SIM_JSON : KL__SIM_PROTOBUF;
+        (takes & KL__SIM_JSON_ONLY) != 0 ? KL__SIM_JSON : KL__SIM_YAML;
     accept_clause clauses[MAX_CLAUSES];
     size_t count = read_clauses(ask->accept, clauses);
 
@@ -334,11 +329,8 @@ static bool passes_router(const kl__sim_ask *ask, unsigned takes)
 static kl_code refuse_accept(kl__sim_answer *answer, bool by_router,
                              unsigned takes, kl_error *err)
 {
-    static const char types[] = "application/json, application/yaml, "
-                                "application/vnd.kubernetes.protobuf";
-    static const char streams[] =
-        "application/json;stream=watch, "
-        "application/vnd.kubernetes.protobuf;stream=watch";
+    static const char types[] = "application/json, application/yaml";
+    static const char streams[] = "application/json;stream=watch";
     kl__sim_status status = {
         .code = 406, .reason = "NotAcceptable", .has_details = by_router};
     const char *all =

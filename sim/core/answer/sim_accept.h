@@ -1,5 +1,5 @@
 /*
- * sim_accept.h - the form of an answer (JSON, YAML, Table, protobuf ...),
+ * sim_accept.h - the form of an answer (JSON, YAML, Table ...),
  * chosen by the headers Accept and User-Agent and the parameters pretty and
  * includeObject.
  */
@@ -11,11 +11,7 @@
 
 struct kl__sim_answer;
 
-typedef enum kl__sim_encoding {
-    KL__SIM_JSON,
-    KL__SIM_YAML,
-    KL__SIM_PROTOBUF
-} kl__sim_encoding;
+typedef enum kl__sim_encoding { KL__SIM_JSON, KL__SIM_YAML } kl__sim_encoding;
 
 typedef enum kl__sim_shape {
     KL__SIM_WHOLE,        /* the objects themselves */
@@ -44,10 +40,8 @@ typedef struct kl__sim_form {
 
 /* Flags: which forms an answer can have. */
 enum {
-    KL__SIM_SHAPES = 1 << 0, /* shapes other than the whole object */
-    KL__SIM_STREAM = 1 << 1, /* a watch */
-    /* custom resources: no protobuf of whole objects */
-    KL__SIM_CUSTOMS = 1 << 2,
+    KL__SIM_SHAPES = 1 << 0,    /* shapes other than the whole object */
+    KL__SIM_STREAM = 1 << 1,    /* a watch */
     KL__SIM_MAY_WATCH = 1 << 3, /* a collection that can also be watched */
     KL__SIM_NO_ROUTER = 1 << 4, /* no router checks Accept first */
     KL__SIM_JSON_ONLY = 1 << 5, /* the router knows JSON only */

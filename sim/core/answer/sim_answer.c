@@ -4,7 +4,6 @@
 #include "sim/core/answer/sim_answer.h"
 
 #include "base/mem.h"
-#include "sim/core/answer/sim_frames.h"
 #include "sim/core/answer/sim_plan.h"
 #include "sim/core/answer/sim_shape.h"
 
@@ -52,7 +51,6 @@ void kl__sim_answer_reset(kl__sim_answer *answer)
     answer->kind = NULL;
     kl__buf_reset(&answer->out);
     kl__buf_reset(&answer->tail);
-    kl__sim_frames_forget(answer);
     kl__sim_warnings_deinit(&answer->warnings);
 }
 
@@ -75,8 +73,6 @@ void kl__sim_answer_free(kl__sim_answer *answer)
     kl__buf_deinit(&answer->out);
     kl__buf_deinit(&answer->tail);
     kl__buf_deinit(&answer->plain);
-    kl__buf_deinit(&answer->item);
-    kl__free(answer->frames.ends);
     kl__deflate_free(answer->gzip);
     kl__free(answer->owned_type);
     kl__sim_ask_deinit(&answer->ask);

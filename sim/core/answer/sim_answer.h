@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/cancel.h"
 #include "sim/core/body/deflate.h"
-#include "sim/core/schema/schema.h"
 #include "sim/core/answer/sim_accept.h"
 #include "sim/core/answer/sim_select.h"
 #include "sim/core/answer/sim_warnings.h"
@@ -34,22 +33,6 @@ typedef struct kl__sim_watch {
     int64_t end_ms;      /* when the server ends the watch */
     bool ended;
 } kl__sim_watch;
-
-/* The items of a list in protobuf. */
-typedef struct kl__sim_items {
-    const kl__schema *schema; /* NULL: the list is in JSON */
-    int number;               /* number of the field that holds an item */
-    size_t length;            /* of all items together */
-} kl__sim_items;
-
-/* How many bytes of answer->out are frames of protobuf already, and where in
- * answer->out each event ends: see sim_frames.h. */
-typedef struct kl__sim_frames {
-    size_t made;
-    size_t *ends;
-    size_t count;
-    size_t capacity;
-} kl__sim_frames;
 
 typedef struct kl__sim_answer {
     kl_sim *sim;       /* borrowed: the transport keeps a reference */
@@ -100,9 +83,6 @@ typedef struct kl__sim_answer {
     kl__buf tail;      /* bytes that follow the last state */
     kl__deflate *gzip; /* NULL: the body is not compressed */
     kl__buf plain;     /* of a list: bytes to be compressed next */
-    kl__sim_items items;
-    kl__buf item; /* one item, as JSON */
-    kl__sim_frames frames;
     kl__sim_selection selection;
     kl__sim_watch watch;
 } kl__sim_answer;

@@ -7,7 +7,6 @@
 
 #include "sim/core/body/yaml_write.h"
 #include "sim/core/json/indent.h"
-#include "sim/core/answer/sim_message.h"
 #include "sim/core/answer/sim_shape.h"
 
 #include <stdint.h>
@@ -22,22 +21,16 @@ enum {
  * last one the end of the list. */
 static void write_items(kl__sim_answer *answer, size_t limit, kl__buf *out)
 {
-    const bool is_json = answer->items.schema == NULL;
-
     while (answer->state_at < answer->state_count && out->length < limit) {
         const kl__sim_state *state = answer->states[answer->state_at];
 
-        if (!is_json) {
-            kl__sim_message_item(answer, state, out);
-        } else {
-            kl__buf_puts(out, answer->state_at != 0 ? "," : "");
-            kl__sim_shape_item(answer, state, out);
-        }
+        kl__buf_puts(out, answer->state_at != 0 ? "," : "");
+        kl__sim_shape_item(answer, state, out);
         answer->state_at++;
     }
     if (answer->state_at == answer->state_count && answer->tail.length != 0) {
         kl__buf_append(out, answer->tail.bytes, answer->tail.length);
-        kl__buf_puts(out, is_json ? "\n" : "");
+        kl__buf_puts(out, "\n");
         kl__buf_reset(&answer->tail);
     }
 }
@@ -78,9 +71,6 @@ static bool wants_gzip(kl__sim_answer *answer)
     if (ask->is_local || answer->direct ||
         strstr(ask->accept_encoding, "gzip") == NULL) {
         return false;
-    }
-    if (answer->items.schema != NULL) {
-        return length + answer->items.length > MIN_GZIP_SIZE;
     }
     if (answer->form.shape != KL__SIM_WHOLE) {
         write_items(answer, MIN_GZIP_SIZE + 1, &answer->out);
@@ -165,8 +155,6 @@ static const char *type_of(const kl__sim_form *form)
     static const char *const types[][2] = {
         {"application/json", "application/json" DISCOVERY},
         {"application/yaml", "application/yaml" DISCOVERY},
-        {"application/vnd.kubernetes.protobuf",
-         "application/vnd.kubernetes.protobuf" DISCOVERY},
     };
 
     return types[form->encoding][form->shape == KL__SIM_DISCOVERY];
@@ -182,9 +170,7 @@ kl_code kl__sim_encode(kl__sim_answer *answer, kl_error *err)
         return KL_OK;
     }
     answer->content_type = type_of(form);
-    if (form->encoding == KL__SIM_PROTOBUF) {
-        code = kl__sim_message_encode(answer, err);
-    } else if (form->encoding == KL__SIM_YAML || form->pretty) {
+    if (form->encoding == KL__SIM_YAML || form->pretty) {
         code = encode_whole(answer, err);
     }
     return code == KL_OK && wants_gzip(answer) ? begin_gzip(answer, err) : code;

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "sim/core/answer/sim_deadline.h"
-#include "sim/core/answer/sim_frames.h"
+#include "sim/core/answer/sim_sent.h"
 #include "sim/core/answer/sim_list.h"
 #include "sim/core/answer/sim_status.h"
 
@@ -299,7 +299,6 @@ static void end_early(kl__sim_answer *answer)
     kl__sim_answer_drop(answer);
     kl__buf_reset(&answer->out);
     kl__buf_reset(&answer->tail);
-    kl__sim_frames_forget(answer);
     answer->out_at = 0;
     answer->watch.ended = true;
 }

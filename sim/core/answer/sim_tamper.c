@@ -4,7 +4,6 @@
  */
 #include "sim/core/answer/sim_plan.h"
 
-#include "sim/core/answer/sim_frames.h"
 #include "sim/core/answer/sim_status.h"
 
 #include <stdio.h>
@@ -130,45 +129,6 @@ static void put_error(kl__sim_answer *answer, const kl__sim_rule *rule)
     answer->watch.ended = true;
 }
 
-/* Changes bytes for a client of protobuf: marks the line with the fault of its
- * frame. False: the fault changes the event, not its bytes. */
-static bool change_frame(kl__sim_answer *answer, const kl__sim_rule *rule,
-                         line text)
-{
-    kl__buf *out = &answer->out;
-
-    switch (rule->how) {
-    case KL__SIM_BROKEN:
-        kl__buf_putc(out, KL__SIM_FRAME_BROKEN);
-        break;
-    case KL__SIM_UNCLOSED:
-        kl__buf_putc(out, KL__SIM_FRAME_UNCLOSED);
-        break;
-    case KL__SIM_TRUNCATED:
-        kl__buf_putc(out, KL__SIM_FRAME_HALF);
-        answer->watch.ended = true;
-        break;
-    case KL__SIM_HUGE:
-        kl__buf_putc(out, KL__SIM_FRAME_PADDED);
-        kl__buf_printf(out, "%zu",
-                       rule->bytes != 0 ? (size_t)rule->bytes : HUGE_BYTES);
-        break;
-    case KL__SIM_RAW:
-        put_line(out, text);
-        for (const char *at = rule->body; at != NULL; at = strchr(at, '\n')) {
-            at += *at == '\n';
-            kl__buf_putc(out, KL__SIM_FRAME_RAW);
-            kl__buf_append(out, at, strcspn(at, "\n"));
-            kl__buf_putc(out, '\n');
-        }
-        return true;
-    default:
-        return false;
-    }
-    put_line(out, text);
-    return true;
-}
-
 /* Applies a rule to one event. */
 static void change_event(kl__sim_answer *answer, kl__sim_applied *applied,
                          line text)
@@ -176,10 +136,6 @@ static void change_event(kl__sim_answer *answer, kl__sim_applied *applied,
     const kl__sim_rule *rule = applied->rule;
     kl__buf *out = &answer->out;
 
-    if (answer->form.encoding == KL__SIM_PROTOBUF &&
-        change_frame(answer, rule, text)) {
-        return;
-    }
     switch (rule->how) {
     case KL__SIM_DUPLICATE:
         put_line(out, text);

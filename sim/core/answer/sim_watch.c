@@ -136,10 +136,6 @@ kl_code kl__sim_watch_open(kl__sim_answer *answer, kl__sim_resource *resource,
         return KL_ENOMEM;
     }
     kl__sim_answer_json(answer, 200);
-    if (answer->form.encoding == KL__SIM_PROTOBUF) {
-        answer->content_type = "application/vnd.kubernetes.protobuf;"
-                               "stream=watch";
-    }
     resource->refs++;
     watch->resource = resource;
     watch->bookmarked = answer->sim->bookmarks;

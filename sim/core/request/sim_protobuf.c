@@ -68,8 +68,8 @@ static bool take_type(kl__sim_ask *ask, const kl__protobuf *open)
     return true;
 }
 
-const kl__schema *kl__sim_protobuf_schema(const char *api_version,
-                                          const char *kind, kl_error *err)
+static const kl__schema *find_schema(const char *api_version, const char *kind,
+                                     kl_error *err)
 {
     const char *slash = strchr(api_version, '/');
     const char *version = slash != NULL ? slash + 1 : api_version;
@@ -87,7 +87,7 @@ static kl_code read_object(kl__sim_ask *ask, const kl__protobuf *open,
                            kl__edit *edit, kl_error *err)
 {
     const kl__schema *schema =
-        kl__sim_protobuf_schema(ask->sent_version, ask->sent_kind, &ask->parse);
+        find_schema(ask->sent_version, ask->sent_kind, &ask->parse);
     kl__node *root;
 
     if (schema == NULL && ask->parse.code == KL_ENOMEM) {

@@ -6,16 +6,10 @@
 #ifndef KL_SIM_PROTOBUF_H
 #define KL_SIM_PROTOBUF_H
 
-#include "sim/core/schema/schema.h"
 #include "sim/core/request/sim_ask.h"
 
 /* True if a Content-Type is protobuf. */
 bool kl__sim_is_protobuf(const char *content_type);
-
-/* The schema of a built-in kind, by the apiVersion and kind of its objects:
- * "apps/v1", "Deployment". NULL: KL_EUNKNOWN_KIND, KL_ENOMEM. */
-const kl__schema *kl__sim_protobuf_schema(const char *api_version,
-                                          const char *kind, kl_error *err);
 
 /* Decodes the body into ask->doc. If the body is malformed, ask->doc stays NULL
  * and ask->parse says why. KL_ENOMEM. */

@@ -1,12 +1,11 @@
 /*
- * protobuf_scalar.h - for schema_protobuf.c: decodes and encodes values that
- * have no fields in their schema. In protobuf some of these are messages:
+ * protobuf_scalar.h - for schema_protobuf.c: decodes values that have no
+ * fields in their schema. In protobuf some of these are messages:
  * times, durations, quantities, raw JSON.
  */
 #ifndef KL_SCHEMA_PROTOBUF_SCALAR_H
 #define KL_SCHEMA_PROTOBUF_SCALAR_H
 
-#include "base/buf.h"
 #include "sim/core/json/edit.h"
 #include "sim/core/schema/protobuf_wire.h"
 #include "sim/core/schema/schema.h"
@@ -29,11 +28,6 @@ enum {
  * KL_ENOMEM. */
 kl__node *kl__protobuf_scalar(kl__edit *edit, const kl__schema *schema,
                               const kl__wire_field *field, kl_error *err);
-
-/* Appends the field for a value of such a schema. Appends Go's zero if `value`
- * is NULL or has the wrong type. */
-void kl__protobuf_put_scalar(const kl__schema *schema, int number,
-                             const kl_value *value, kl__buf *out);
 
 /* The wire type of values of such a schema. */
 int kl__protobuf_scalar_wire(const kl__schema *schema);

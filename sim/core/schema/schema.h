@@ -118,10 +118,6 @@ struct kl__schema {
     unsigned flags;
     const kl__schema_field *fields; /* OBJECT: sorted by name */
     size_t field_count;
-    /* Indexes in `fields` of the fields that have numbers, in the order of
-     * protobuf; NULL in a custom schema. */
-    const unsigned char *numbered;
-    size_t numbered_count;
     const kl__schema *items;       /* ARRAY, MAP */
     const char *const *map_keys;   /* list MAP: names, the last NULL */
     const char *merge_key;         /* for strategic merges; NULL: none */

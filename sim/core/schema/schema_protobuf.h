@@ -1,12 +1,11 @@
 /*
- * schema_protobuf.h - decodes and encodes objects of built-in kinds in
- * protobuf, as typed Go clients send and receive them. The schemas have the
- * numbers of the fields.
+ * schema_protobuf.h - decodes objects of built-in kinds in protobuf, as typed
+ * Go clients send them; answers are JSON. The schemas have the numbers of the
+ * fields.
  */
 #ifndef KL_SCHEMA_SCHEMA_PROTOBUF_H
 #define KL_SCHEMA_SCHEMA_PROTOBUF_H
 
-#include "base/buf.h"
 #include "sim/core/json/edit.h"
 #include "sim/core/schema/schema.h"
 
@@ -37,20 +36,5 @@ kl_code kl__protobuf_open(const char *bytes, size_t length, kl__protobuf *out,
  */
 kl__node *kl__protobuf_decode(kl__edit *edit, const kl__schema *schema,
                               const char *raw, size_t length, kl_error *err);
-
-/*
- * Appends the message of an object of that schema, without unknown members. A
- * value of the wrong type counts as absent. When memory runs out, `out` keeps
- * the failure.
- */
-void kl__protobuf_encode(const kl__schema *schema, const kl_value *object,
-                         kl__buf *out);
-
-/* Append the start and the end of an envelope. Between the two calls, the
- * caller appends field KL__PROTOBUF_RAW, the message. */
-enum { KL__PROTOBUF_RAW = 2 };
-void kl__protobuf_begin(kl__buf *out, const char *api_version,
-                        const char *kind);
-void kl__protobuf_end(kl__buf *out);
 
 #endif

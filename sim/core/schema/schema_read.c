@@ -5,7 +5,6 @@
 #include "sim/core/schema/schema_cache.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,8 +252,6 @@ static bool refer_to_type(text *from, kl__schema *schema)
     schema->type = type->type;
     schema->fields = type->fields;
     schema->field_count = type->field_count;
-    schema->numbered = type->numbered;
-    schema->numbered_count = type->numbered_count;
     if (schema->list == KL__LIST_NONE) {
         schema->list = type->list;
     }
@@ -304,60 +301,11 @@ static size_t count_fields(const char *fields)
     return count;
 }
 
-/* Adds zeros to the path of a field (KL__SCHEMA_BASE), so that paths with
- * different counts of digits can be compared. */
-static int depth_first(int number)
-{
-    while (number < KL__SCHEMA_BASE * KL__SCHEMA_BASE) {
-        number *= KL__SCHEMA_BASE;
-    }
-    return number;
-}
-
-/* Counts the fields that have numbers. */
-static size_t count_numbers(const char *fields)
-{
-    const char *at = *fields != '\0' ? fields : NULL;
-    size_t count = 0;
-
-    while (at != NULL) {
-        at = strchr(at, ',');
-        count += at[1] != ',';
-        at = strchr(at, ';');
-        at = at != NULL ? at + 1 : NULL;
-    }
-    return count;
-}
-
-/* Writes the indexes of the fields that have numbers, sorted by number. */
-static void order_fields(const kl__schema *type, unsigned char *numbered)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < type->field_count; i++) {
-        int number = type->fields[i].number;
-        size_t at = count;
-
-        if (number == 0) {
-            continue;
-        }
-        while (at > 0 && depth_first(type->fields[numbered[at - 1]].number) >
-                             depth_first(number)) {
-            numbered[at] = numbered[at - 1];
-            at--;
-        }
-        numbered[at] = (unsigned char)i;
-        count++;
-    }
-    assert(count == type->numbered_count);
-}
-
 kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
 {
     text from = {cache, kl__schema_rows[row].fields};
     kl__schema *type = cache->types[row];
     kl__schema_field *fields;
-    unsigned char *numbered;
 
     if (type != NULL) {
         /* It may not be complete yet: a type can contain itself, and a caller
@@ -380,21 +328,16 @@ kl__schema *kl__schema_read(kl__schema_cache *cache, size_t row)
     /* A reference to a type that is being read copies all of this, so it is set
      * before the fields are read. */
     type->field_count = count_fields(from.at);
-    type->numbered_count = count_numbers(from.at);
     fields = kl__schema_alloc(cache, type->field_count * sizeof(*fields));
-    numbered = kl__schema_alloc(cache, type->field_count);
-    assert(type->field_count <= UCHAR_MAX);
-    if (fields == NULL || numbered == NULL) {
+    if (fields == NULL) {
         return NULL;
     }
     type->fields = fields;
-    type->numbered = numbered;
     for (size_t i = 0; i < type->field_count; i++) {
         if (!read_field(&from, &fields[i])) {
             return NULL;
         }
         from.at += *from.at == ';';
     }
-    order_fields(type, numbered);
     return type;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Other people's clients against the simulator: client-go and controller-runtime
-# (go/; once more in protobuf), Python's kubernetes and kopf (python/); and the
+# (go/), Python's kubernetes and kopf (python/); and the
 # controller of Foos twice, sample-controller and ours (foo/), and the others
 # of examples/. Prints TAP. Usage, in the root of a tree that is built:
 #     sim/spec/clients/clients.sh go|python|foo|examples
@@ -73,15 +73,6 @@ run_go() {
     start_simulator
     timeout 120 "$test" -test.v >"$work/output" 2>&1
     as_tap client-go
-    json=$?
-    [ -n "$simulator" ] || return "$json" # the names of its objects are taken
-    # The same tests in protobuf; /version is JSON only.
-    stop_simulator
-    start_simulator
-    KUBELUA_CONTENT_TYPE=application/vnd.kubernetes.protobuf \
-        timeout 120 "$test" -test.v -test.skip TestVersionAndOpenAPI \
-        >"$work/output" 2>&1
-    as_tap 'client-go in protobuf' && return "$json"
 }
 
 # Python runs in a virtual environment, made once for each list of packages.

@@ -1,6 +1,5 @@
 -- One HTTP exchange by curl(1), with its headers: requests are files that curl reads, so that
 -- nothing passes a shell. Both servers are asked at the same time.
-local protobuf = require "protobuf"
 
 local http = {}
 
@@ -78,14 +77,13 @@ local function read_lines(pipe, count)
     return table.concat(read, "\n")
 end
 
--- So many lines of the body, or frames of protobuf, then the end of the connection; all of it
+-- So many lines of the body, then the end of the connection; all of it
 -- without a number.
-local function read_body(exchange, headers, lines)
+local function read_body(exchange, lines)
     if not lines then
         return exchange.pipe:read("a")
     end
-    local read = protobuf.is_watch(headers) and protobuf.read_frames or read_lines
-    local body = read(exchange.pipe, lines)
+    local body = read_lines(exchange.pipe, lines)
     os.execute("kill " .. exchange.process .. " 2>/dev/null")
     return body
 end
@@ -100,9 +98,8 @@ function http.ask(all, folder, requests)
     end
     for i, exchange in ipairs(exchanges) do
         local reply = read_head(exchange)
-        reply.body = read_body(exchange, reply.headers, requests[i].lines)
+        reply.body = read_body(exchange, requests[i].lines)
         exchange.pipe:close()
-        protobuf.decode(reply, folder)
         replies[i] = reply
     end
     return replies

@@ -1,7 +1,6 @@
--- What is asked of every built-in kind by its smallest object: its defaults, its table, its form
--- in protobuf, its status.
+-- What is asked of every built-in kind by its smallest object: its defaults, its table, its
+-- status.
 local TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
-local PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 ---@param kinds table[] { version of the API, plural, object, cluster = without a namespace }
 ---@return table[] requests
@@ -24,7 +23,6 @@ return function(kinds)
         ask("got: %s", "GET " .. path .. "/" .. object.metadata.name)
         ask("listed: %s", "GET " .. selected)
         ask("as a table: %s", "GET " .. selected).headers = { Accept = TABLE }
-        ask("in protobuf: %s", "GET " .. selected).headers = { Accept = PROTOBUF }
         ask("status: %s", "GET " .. path .. "/" .. object.metadata.name .. "/status")
         ask("written back: %s", "PATCH " .. path .. "/" .. object.metadata.name, {
             metadata = { labels = { x = "y" } },

@@ -16,7 +16,13 @@ writes this page; `sim/spec/truth/differences` has the list request by request.
 
 The scope of the simulator is closed. It is there to test scripts and controllers, and grows only
 where such a test needs it. CEL (x-kubernetes-validations, ValidatingAdmissionPolicy) and admission
-webhooks stay out, and no more validation, admission or protobuf is added.
+webhooks stay out, and no more validation or admission is added.
+
+Left out, as no script, controller or use of kubectl needs it:
+
+- answers in protobuf. A body in protobuf is read, as typed Go clients send it by default; they
+  accept JSON too. A client that accepts protobuf alone gets 406. OpenAPI v2 is served as protobuf
+  too, for older kubectl and Helm.
 
 | what | why | requests |
 |---|---|---|

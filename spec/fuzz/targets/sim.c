@@ -2,7 +2,7 @@
  * sim.c - requests to a simulated cluster: parts between lines of "--", each a
  * method and target, headers until an empty line, a body. LOAD loads a
  * manifest, COMPACT forgets the history, FAULT parses a rule. Every answer is
- * JSON or protobuf, every refusal a Status; after each request, watches have
+ * JSON, every refusal a Status; after each request, watches have
  * reported the objects that a list shows.
  */
 #include "fuzz.h"
@@ -12,15 +12,11 @@
 #include "kubelua/memory.h"
 #include "kubelua/object.h"
 #include "kubelua/sim.h"
-#include "sim/core/schema/schema_protobuf.h"
-#include "sim/core/request/sim_protobuf.h"
 #include "sim/core/request/sim_rule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PROTOBUF "application/vnd.kubernetes.protobuf"
 
 enum { MOST_REQUESTS = 40, MOST_OBJECTS = 200, ROOM = 4096 };
 
@@ -200,27 +196,6 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* An answer in protobuf is an object of a known kind. */
-static void expect_message(const kl_reply *reply)
-{
-    kl__edit *edit = kl__edit_new(NULL);
-    char version[256], kind[256];
-    const kl__schema *schema;
-    kl__protobuf open;
-
-    FUZZ_EXPECT(kl__protobuf_open(reply->body, reply->body_length, &open,
-                                  NULL) == KL_OK);
-    snprintf(version, sizeof(version), "%.*s", (int)open.api_version_length,
-             open.api_version);
-    snprintf(kind, sizeof(kind), "%.*s", (int)open.kind_length, open.kind);
-    schema = kl__sim_protobuf_schema(version, kind, NULL);
-    FUZZ_EXPECT(schema != NULL);
-    FUZZ_EXPECT(kl__protobuf_decode(edit, schema, open.raw, open.raw_length,
-                                    NULL) != NULL);
-    FUZZ_EXPECT(reply->status < 400 || strcmp(kind, "Status") == 0);
-    kl__edit_free(edit);
-}
-
 static void expect_reply(const kl_reply *reply)
 {
     kl_doc *doc = kl_doc_parse(reply->body, reply->body_length, NULL);
@@ -337,9 +312,7 @@ static void send(cluster *self, fuzz_text part)
                ? kl_sim_call(self->sim, &call, &reply, NULL)
                : KL_EINVAL;
     FUZZ_EXPECT(code == KL_OK || code == KL_EINVAL || code == KL_ETIMEOUT);
-    if (code == KL_OK && begins(reply.content_type, PROTOBUF)) {
-        expect_message(&reply);
-    } else if (code == KL_OK) {
+    if (code == KL_OK) {
         expect_reply(&reply);
     }
     if (code == KL_OK && reply.status == 201 && call.accept == NULL &&

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
@@ -67,13 +66,10 @@ func follow(t *testing.T, ctx context.Context, client kubernetes.Interface, name
 	}
 }
 
-func typed(t *testing.T, contentType string) {
+func TestInformerOfTypedObjects(t *testing.T) {
 	ctx, client, namespace := world(t)
 	must[*corev1.ConfigMap](t)(client.CoreV1().ConfigMaps(namespace).Create(ctx, configMap("first", "1"), metav1.CreateOptions{}))
-	config := connect(t)
-	config.ContentType = contentType
-	config.AcceptContentTypes = contentType
-	other, err := kubernetes.NewForConfig(config)
+	other, err := kubernetes.NewForConfig(connect(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +81,6 @@ func typed(t *testing.T, contentType string) {
 		t.Fatal(first, err)
 	}
 }
-
-func TestInformerOfJSON(t *testing.T)     { typed(t, runtime.ContentTypeJSON) }
-func TestInformerOfProtobuf(t *testing.T) { typed(t, runtime.ContentTypeProtobuf) }
 
 func TestInformerOfDynamicObjects(t *testing.T) {
 	ctx, client, namespace := world(t)

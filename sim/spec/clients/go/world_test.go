@@ -25,8 +25,6 @@ func connect(t *testing.T) *rest.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.ContentType = os.Getenv("KUBELUA_CONTENT_TYPE") // "": client-go's own choice
-	config.AcceptContentTypes = config.ContentType
 	config.QPS = 1000
 	config.Burst = 1000
 	return config

@@ -88,16 +88,14 @@ static void an_unsupported_accept_header_is_406(void **state)
 {
     static const char router[] =
         "406: Not Acceptable\n\nAvailable representations: application/json, "
-        "application/yaml, application/vnd.kubernetes.protobuf";
+        "application/yaml";
     static const char handler[] =
         "only the following media types are accepted: application/json, "
-        "application/yaml, application/vnd.kubernetes.protobuf";
+        "application/yaml";
     char collection[512];
 
     snprintf(collection, sizeof(collection),
-             "%s, application/json;stream=watch, "
-             "application/vnd.kubernetes.protobuf;stream=watch",
-             router);
+             "%s, application/json;stream=watch", router);
     expect(*state, DEFAULT, "application/xml", router);
     expect(*state, DEFAULT, "application/*", router);
     expect(*state, DEFAULT, "garbage", router);
@@ -293,6 +291,18 @@ static void typed_clients_may_send_protobuf(void **state)
     sim_reply_clear(&reply);
 }
 
+static void no_answer_is_in_protobuf(void **state)
+{
+    static const char type[] = "application/vnd.kubernetes.protobuf";
+
+    expect_type(*state, DEFAULT, type, 406, NULL);
+    expect_type(*state, DEFAULT,
+                "application/vnd.kubernetes.protobuf, application/json", 200,
+                "application/json");
+    expect_type(*state, NAMESPACES, "application/vnd.kubernetes.protobuf, */*",
+                200, "application/json");
+}
+
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
 
@@ -308,6 +318,7 @@ int main(void)
         TEST(curl_and_the_parameter_pretty_get_indented_json),
         TEST(yaml_can_be_asked_for),
         TEST(typed_clients_may_send_protobuf),
+        TEST(no_answer_is_in_protobuf),
         TEST(a_watch_of_a_table_sends_columns_once),
         TEST(a_watch_may_be_of_metadata),
     };

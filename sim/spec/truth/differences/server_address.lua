@@ -2,6 +2,5 @@
 return {
     what = "/api has no server addresses",
     why = "in-process there is none",
-    { "protobuf: /api as protobuf", "body.serverAddressByClientCIDRs" },
     { "discovery: the versions of the core group", "body.serverAddressByClientCIDRs" },
 }

@@ -41,14 +41,6 @@ return {
         only = "headers",
     },
     {
-        "as protobuf", "GET " .. WEB .. "/one",
-        headers = { Accept = "application/vnd.kubernetes.protobuf" },
-    },
-    {
-        "as protobuf or JSON", "GET " .. WEB .. "/one",
-        headers = { Accept = "application/vnd.kubernetes.protobuf,application/json" },
-    },
-    {
         "a version that is not served any more", "PATCH " .. WEB_CRD,
         [=[[{"op":"replace","path":"/spec/versions/1/served","value":false}]]=],
         type = "application/json-patch+json",

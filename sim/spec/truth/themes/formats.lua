@@ -1,11 +1,10 @@
--- What an answer looks like by Accept: tables, metadata alone, YAML, protobuf, gzip, pretty.
+-- What an answer looks like by Accept: tables, metadata alone, YAML, gzip, pretty.
 local objects = require "objects"
 
 local MAPS = "/api/v1/namespaces/{ns}/configmaps"
 local TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 local PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 local PARTIALS = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-local PROTOBUF = "application/vnd.kubernetes.protobuf"
 local requests = {}
 
 local function ask(sentence, request, accept, more)
@@ -54,9 +53,6 @@ ask("metadata of what is deleted", "DELETE " .. MAPS .. "/partial", PARTIAL)
 ask("YAML", "GET " .. MAPS .. "/one", "application/yaml", { only = "headers" })
 ask("YAML of a list", "GET " .. MAPS, "application/yaml", { only = "headers" })
 ask("YAML of an error", "GET " .. MAPS .. "/none", "application/yaml")
-ask("protobuf", "GET " .. MAPS .. "/one", PROTOBUF)
-ask("protobuf of a list", "GET " .. MAPS, PROTOBUF)
-ask("protobuf or JSON", "GET " .. MAPS .. "/one", PROTOBUF .. ",application/json")
 ask("CBOR or JSON", "GET " .. MAPS .. "/one", "application/cbor,application/json", {
     only = "headers",
 })
@@ -98,7 +94,6 @@ ask("a large list with gzip refused", "GET " .. MAPS, nil, {
     headers = { ["Accept-Encoding"] = "gzip;q=0" }, only = "status",
 })
 ask("a large table with gzip", "GET " .. MAPS, TABLE, { compressed = true })
-ask("a large list in protobuf with gzip", "GET " .. MAPS, PROTOBUF, { compressed = true })
 ask("a large list without", "GET " .. MAPS .. "?fieldSelector=metadata.name=large-1", nil, {
     only = "headers",
 })
