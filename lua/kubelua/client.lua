@@ -10,6 +10,7 @@ local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
 local options_of = require "kubelua.options"
 local requests = require "kubelua.requests"
+local tasks = require "kubelua.tasks"
 local scheduler = require "kubelua.scheduler"
 local verbs = require "kubelua.verbs"
 
@@ -102,7 +103,7 @@ local function open_client(merged)
     -- Opens the event queue now, so that a lack of descriptors fails here, and not in the first
     -- handler.
     local is_open
-    is_open, message, code = scheduler.poller:open()
+    is_open, message, code = tasks.poller:open()
     if not is_open then
         return nil, message, code
     end
@@ -122,7 +123,7 @@ function clients.connect(given)
     core.check_namespace("connect", given.namespace)
     -- A script under test connects to its cluster, also in tasks that it spawned and in handlers:
     -- the clock of a task knows the cluster.
-    local cluster = scheduler.clock_here().cluster
+    local cluster = tasks.clock_here().cluster
     local merged = merge_options(given, cluster)
     local self, message, code = open_client(merged)
     if not self then
@@ -190,7 +191,7 @@ function Client:request(given)
     core.state(self, TYPE)
     requests.check(given)
     local reply, message, code = requests.send(self, given, "client:request")
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
     if not reply then
         return nil, message, code
     elseif reply.status >= 400 then

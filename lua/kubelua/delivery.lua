@@ -6,6 +6,7 @@ local log = require "kubelua.log"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 
 ---@class kubelua.Stream
@@ -79,7 +80,7 @@ local function handle_some(stream, state)
     end
     if (handled == BATCH or state.task.is_ended) and not state.removed then
         core.registration_done(stream.registration)
-        core.registration_again(stream.registration, scheduler.poller)
+        core.registration_again(stream.registration, tasks.poller)
     end
 end
 
@@ -95,7 +96,7 @@ end
 
 local function ask_again(state)
     for _, stream in ipairs(state.streams) do
-        core.registration_again(stream.registration, scheduler.poller)
+        core.registration_again(stream.registration, tasks.poller)
     end
 end
 
@@ -118,7 +119,7 @@ local function run_delivery(state)
         if not ok and not state.removed then
             try_later(state, problem)
         end
-        scheduler.rest()
+        tasks.rest()
     end
 end
 
@@ -138,7 +139,7 @@ end
 ---@return kubelua.Stream?, string?, string?
 function delivery.subscribe(informer, namespace, given, backlog)
     local id = sources.new_id()
-    local registration, message, code = core.subscribe(informer, scheduler.poller, id, {
+    local registration, message, code = core.subscribe(informer, tasks.poller, id, {
         name = given.name,
         resync = given.resync,
         every_change = given.coalesce == false,
@@ -159,18 +160,18 @@ function delivery.begin(state, given, streams)
     state.streams, state.unsynced = streams, #streams
     state.idle, state.has_more = false, false
     state.callbacks = pick_callbacks(given)
-    state.task = scheduler.task(state.name, run_delivery, state)
-    scheduler.leave_scope(state.task) -- the task outlives the run that made it
+    state.task = tasks.task(state.name, run_delivery, state)
+    tasks.leave_scope(state.task) -- the task outlives the run that made it
     state.task.serves, state.task.registration = true, streams[1].registration
     state.task.doing = function() return core.registration_doing(state.task.registration) end
     state.wake = function()
-        scheduler.wake(state.task)
+        tasks.wake(state.task)
     end
     local function pull()
         state.has_more = true
         if state.idle then
             state.idle = false
-            scheduler.wake(state.task)
+            tasks.wake(state.task)
         end
     end
     for _, stream in ipairs(streams) do

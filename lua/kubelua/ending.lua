@@ -5,6 +5,7 @@ local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 
 local ending = {
@@ -96,7 +97,7 @@ end
 local function run_hooks(deadline)
     local list = {}
     for i, hook in ipairs(hooks) do
-        local task = scheduler.task(running.name("at the end", hook.f), call_hook, hook.f)
+        local task = tasks.task(running.name("at the end", hook.f), call_hook, hook.f)
         task.at_end = true
         list[i] = task
     end
@@ -152,7 +153,7 @@ function ending.finish()
     scheduler.finish_end()
     ending.is_begun = false
     for _, task in ipairs(running.select(is_outlasting)) do
-        scheduler.wake(task) -- a controller may begin runs again
+        tasks.wake(task) -- a controller may begin runs again
     end
     if not ok then
         error(problem, 0)

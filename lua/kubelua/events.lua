@@ -2,10 +2,11 @@
 -- never waits and never fails; events/recorder.lua writes them in the background.
 local core = require "kubelua.core"
 local document = require "kubelua.events.document"
-local loop = require "kubelua.loop"
+local ending = require "kubelua.ending"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
 local Recorder = require "kubelua.events.recorder"
+local waiting = require "kubelua.waiting"
 
 local TYPES = { "Normal", "Warning" }
 
@@ -14,7 +15,7 @@ local events = {}
 -- Recorders that may still have events to write when a run ends; a weak set.
 local recorders = setmetatable({}, { __mode = "k" })
 
-loop.on_end(function()
+ending.on_end(function()
     local function is_done()
         local all = true
         for recorder in pairs(recorders) do
@@ -23,7 +24,7 @@ loop.on_end(function()
         return all
     end
     while not is_done() do
-        loop.sleep(0.01)
+        waiting.sleep(0.01)
     end
 end)
 

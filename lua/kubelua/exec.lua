@@ -1,11 +1,12 @@
 -- kubelua.exec: runs a program, without a shell, while the loop goes on. The core starts and
 -- watches it.
 local core = require "kubelua.core"
-local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
 ---What kubelua.exec takes beside the program.
 ---@class kubelua.ExecOptions
@@ -58,8 +59,8 @@ end
 local function wait_in_task(process, task, grace)
     while not core.process_is_complete(process) do
         if task.ends_by then
-            scheduler.suspend_anyway()
-        elseif scheduler.suspend() then
+            tasks.suspend_anyway()
+        elseif tasks.suspend() then
             task.ends_by = core.now() + grace + SLACK
             core.process_cancel(process)
         end
@@ -71,7 +72,7 @@ local function wait_outside(process, grace)
     local function is_over()
         return core.process_is_complete(process)
     end
-    local ok, problem, is_ended = pcall(loop.await, "kubelua.exec", nil, is_over, function() end)
+    local ok, problem, is_ended = pcall(waiting.await, "kubelua.exec", nil, is_over, function() end)
     if not is_over() then
         core.process_cancel(process)
         local deadline = core.now() + grace + SLACK
@@ -116,9 +117,9 @@ end
 return function(argv, given)
     check_argv(argv)
     given = options.optional("exec", given, TYPES)
-    local task = scheduler.current("kubelua.exec")
+    local task = tasks.current("kubelua.exec")
     if task and task.is_cancelled then
-        scheduler.end_if_cancelled()
+        tasks.end_if_cancelled()
     end
     local timeout, grace = given.timeout, given.grace or GRACE
     local id = sources.new_id()
@@ -126,13 +127,13 @@ return function(argv, given)
         args = argv, env = list_changes(given.env), input = given.stdin, cwd = given.cwd,
         timeout = timeout and timeout >= 0 and math.max(timeout, SHORTEST) or timeout,
         grace = grace,
-    }, scheduler.poller, id)
+    }, tasks.poller, id)
     if not process then
         return nil, message, code
     end
     sources.add(id, function()
         if task then
-            scheduler.wake(task)
+            tasks.wake(task)
         end
     end)
     local ok, is_ended = pcall(wait_for_process, process, task, grace)
@@ -145,8 +146,8 @@ return function(argv, given)
     if not ok then
         error(is_ended, 0)
     elseif is_ended then
-        return nil, loop.CANCELED, "canceled"
+        return nil, waiting.CANCELED, "canceled"
     end
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
     return return_outcome(argv, result, message, code)
 end

@@ -1,11 +1,12 @@
 -- A request in flight: from core.request_send to its answer. In a task, waiting for it suspends the
 -- task; outside of tasks, it dispatches events meanwhile. requests.lua makes flights.
 local core = require "kubelua.core"
-local loop = require "kubelua.loop"
 local run_tag = require "kubelua.run_tag"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
+local waiting = require "kubelua.waiting"
 
 ---@class kubelua.Flight
 ---@field id integer of its source: the poller returns it when the request has news
@@ -62,7 +63,7 @@ end
 ---@param name string
 ---@return kubelua.Flight?, string?, string?
 function Flight.begin(client, call, name)
-    local task = scheduler.current(name)
+    local task = tasks.current(name)
     if task and task.is_cancelled then
         return nil, tostring(trace.CANCELED), "canceled"
     end
@@ -75,11 +76,11 @@ function Flight.begin(client, call, name)
         may_finish = call.may_finish }, Flight)
     self.wake = function()
         if self.task then
-            scheduler.wake(self.task)
+            tasks.wake(self.task)
         end
     end
     local message, code
-    self.request, message, code = core.request_send(client, call, scheduler.poller, self.id)
+    self.request, message, code = core.request_send(client, call, tasks.poller, self.id)
     if not self.request then
         return nil, message, code
     end
@@ -103,8 +104,8 @@ local function wait_in_task(self, is_over)
     local is_cancelled, timer = false, nil
     while not is_over() do
         if is_cancelled then
-            scheduler.suspend_anyway()
-        elseif scheduler.suspend() then
+            tasks.suspend_anyway()
+        elseif tasks.suspend() then
             is_cancelled = true
             timer = cancel_request(self)
         end
@@ -115,7 +116,7 @@ local function wait_in_task(self, is_over)
 end
 
 local function wait_outside(self, is_over)
-    loop.await(self.name, nil, is_over, function()
+    waiting.await(self.name, nil, is_over, function()
         if not is_over() then
             core.request_cancel(self.request)
             core.request_wait(self.request, CANCEL)
@@ -127,7 +128,7 @@ end
 ---waits, the loop is not idle: see scheduler.is_idle.
 ---@param is_over fun(): boolean
 function Flight:wait(is_over)
-    self.task = scheduler.current(self.name)
+    self.task = tasks.current(self.name)
     sources.add(self.id, self.wake)
     local ok, problem = pcall(self.task and wait_in_task or wait_outside, self, is_over)
     sources.remove(self.id)

@@ -4,8 +4,8 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
-local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 
 ---@class kubelua.FunctionIndex
@@ -28,7 +28,7 @@ function FunctionIndex.new(informer, what, name, compute)
         event = false, a = false, b = false, -- the event that is being taken in
     }, FunctionIndex)
     self.id = sources.new_id()
-    local registration, message, code = core.subscribe(informer, scheduler.poller, self.id, {
+    local registration, message, code = core.subscribe(informer, tasks.poller, self.id, {
         name = "index " .. name,
         quiet = true,
     })
@@ -38,9 +38,9 @@ function FunctionIndex.new(informer, what, name, compute)
     self.registration = registration
     local activity = core.activity(running.name(what .. ": index " .. name, compute))
     self.pull = function()
-        scheduler.poller:enter(activity)
+        tasks.poller:enter(activity)
         self:update()
-        scheduler.poller:leave()
+        tasks.poller:leave()
     end
     sources.add(self.id, self.pull, true)
     return self

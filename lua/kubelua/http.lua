@@ -4,7 +4,7 @@ local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local requests = require "kubelua.requests"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local urls = require "kubelua.url"
 
 ---What kubelua.http takes beside the URL.
@@ -64,7 +64,7 @@ local function client_of(origin, given)
     if client then
         return client
     end
-    local is_open, message, code = scheduler.poller:open()
+    local is_open, message, code = tasks.poller:open()
     if is_open then
         client, message, code = core.connect(wanted)
     end
@@ -97,7 +97,7 @@ end
 
 -- The answer of a test. It may take time on the test's clock.
 local function ask_test(cluster, clock, url, call)
-    scheduler.current("kubelua.http")
+    tasks.current("kubelua.http")
     local began = clock:now()
     local reply, message, code = cluster:answer_http(url, call)
     if clock:now() - began > call.timeout then
@@ -108,7 +108,7 @@ end
 
 -- Under a test, its cluster answers.
 local function exchange(url, given, call)
-    local clock = scheduler.clock_here()
+    local clock = tasks.clock_here()
     if clock.cluster then
         return ask_test(clock.cluster, clock, url, call)
     end
@@ -226,7 +226,7 @@ return function(text, given)
     local call = { method = method, headers = headers, body = given.body,
         timeout = given.timeout or TIMEOUT, takes_authorization = true }
     local reply, message, code, refused = follow(url, given, call)
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
     if reply and reply.status >= 400 then
         message, code = core.status_error(reply.status, reply.body)
         refused, reply = reply, nil

@@ -2,12 +2,13 @@
 -- lua/src/informer.c has the parts that are in C.
 local core = require "kubelua.core"
 local FunctionIndex = require "kubelua.function_index"
-local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.informer_options"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
 local several = require "kubelua.several_namespaces"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
 local TYPE = "kubelua.informer"
 
@@ -119,15 +120,15 @@ end
 function Informer:wait_synced(seconds)
     scheduler.check_bound("wait_synced", seconds)
     state_of(self).was_awaited = true
-    local ok, message, code = core.informer_wake(self, scheduler.poller)
+    local ok, message, code = core.informer_wake(self, tasks.poller)
     if not ok then
         return nil, message, code
     end
-    local _, is_ended = loop.wait("wait_synced", seconds, function()
+    local _, is_ended = waiting.wait("wait_synced", seconds, function()
         return core.informer_settled(self)
     end)
     if is_ended then
-        return nil, loop.CANCELED, "canceled"
+        return nil, waiting.CANCELED, "canceled"
     end
     return core.informer_outcome(self)
 end

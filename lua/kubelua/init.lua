@@ -9,12 +9,14 @@ local core = require "kubelua.core"
 local exec = require "kubelua.exec"
 local http = require "kubelua.http"
 local log = require "kubelua.log"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
 local registrations = require "kubelua.registration"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
-local tasks = require "kubelua.task"
+local script_tasks = require "kubelua.task"
 local trace = require "kubelua.trace"
 local values = require "kubelua.values"
 
@@ -62,8 +64,8 @@ local kubelua = {
     step = loop.step,
     stop = loop.stop,
     fd = loop.fd,
-    sleep = loop.sleep,
-    spawn = tasks.spawn,
+    sleep = waiting.sleep,
+    spawn = script_tasks.spawn,
     exec = exec,
     http = http,
     log = log,
@@ -91,14 +93,14 @@ function kubelua.host(yes)
     if type(yes) ~= "boolean" then
         misuse("kubelua.host: true or false")
     end
-    scheduler.is_hosted = yes
+    tasks.is_hosted = yes
 end
 
 ---Unix time in seconds, with a fraction: the machine's, or that of a simulated cluster whose clock
 ---a test moves.
 ---@return number
 function kubelua.now()
-    return scheduler.clock_here():unix()
+    return tasks.clock_here():unix()
 end
 
 ---Calls a function every so many seconds, one call at a time. stop() of the result ends it.
@@ -112,18 +114,18 @@ function kubelua.every(seconds, f)
     local ticker = { stopped = false }
     local what = running.name("kubelua.every", f)
     local calls = false -- true while f runs
-    local clock = scheduler.clock_here()
+    local clock = tasks.clock_here()
     local next_at = clock:now() + seconds
     local task
     local function arm()
         ticker.timer = clock:at(next_at, function()
-            scheduler.wake(task)
+            tasks.wake(task)
         end)
     end
-    task = scheduler.task(what, function()
+    task = tasks.task(what, function()
         while not ticker.stopped do
             arm()
-            scheduler.rest()
+            tasks.rest()
             if ticker.stopped then
                 return
             end

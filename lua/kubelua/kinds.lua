@@ -3,8 +3,8 @@
 -- For other names the server's discovery is asked: once for all tasks that wait, and again for an
 -- unknown name, because a custom resource may have been defined meanwhile.
 local core = require "kubelua.core"
-local loop = require "kubelua.loop"
 local survey = require "kubelua.verbs.survey"
+local waiting = require "kubelua.waiting"
 
 local kinds = {}
 
@@ -43,9 +43,9 @@ end
 local function wait_until(port, till, what, condition)
     local ends_at = math.min(port.till or math.huge, till or math.huge)
     local left = ends_at < math.huge and math.max(0, ends_at - core.now()) or nil
-    local is_true, is_ended = loop.wait("a verb", left, condition)
+    local is_true, is_ended = waiting.wait("a verb", left, condition)
     if is_ended then
-        return nil, loop.CANCELED, "canceled"
+        return nil, waiting.CANCELED, "canceled"
     elseif not is_true and (port.till or math.huge) <= core.now() then
         return nil, "discovery: it was not complete in time: " .. what .. " has not answered",
             "timeout"
@@ -120,7 +120,7 @@ local function learn(port, known, name, anew)
     if not ok and (is_for_others or code == "timeout") and (port.till or 0) > core.now() then
         return learn(port, known, name, anew)
     end
-    return ok, message or loop.CANCELED, code
+    return ok, message or waiting.CANCELED, code
 end
 
 local function find_builtin(known, name)

@@ -4,10 +4,11 @@
 -- docs/CONTROLLERS.md says what Kubernetes cannot fence.
 local Candidate = require "kubelua.leader.candidate"
 local core = require "kubelua.core"
-local loop = require "kubelua.loop"
+local ending = require "kubelua.ending"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
 ---@class kubelua.LeaderOptions
 ---@field name string of the Lease
@@ -81,13 +82,13 @@ local candidates = setmetatable({}, { __mode = "k" }) -- all candidates, a set
 local leaving = {} -- candidates that are releasing their Lease, a set: it keeps their tasks
 
 -- The end of a run releases the Leases, so that other processes need not wait until they expire.
-loop.on_end(function()
-    local tasks = {}
+ending.on_end(function()
+    local ends = {}
     for candidate in pairs(candidates) do
-        tasks[#tasks + 1] = scheduler.task("the end of a leader", candidate.end_run, candidate)
+        ends[#ends + 1] = tasks.task("the end of a leader", candidate.end_run, candidate)
     end
     local function is_done()
-        for _, task in ipairs(tasks) do
+        for _, task in ipairs(ends) do
             if not task.is_over then
                 return false
             end
@@ -95,7 +96,7 @@ loop.on_end(function()
         return next(leaving) == nil
     end
     while not is_done() do
-        loop.sleep(0.01)
+        waiting.sleep(0.01)
     end
 end)
 

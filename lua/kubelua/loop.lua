@@ -4,18 +4,21 @@ local core = require "kubelua.core"
 local ending = require "kubelua.ending"
 local hopeless = require "kubelua.hopeless"
 local log = require "kubelua.log"
-local loop = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
 local options = require "kubelua.options"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
-local poller = scheduler.poller
+local loop = {}
+
+local poller = tasks.poller
 local is_finished = false -- true once the tasks that waited have been ended
 
 local function refuse_nesting(name)
-    if scheduler.running then
+    if tasks.running then
         misuse(name .. " inside a handler; let the handler return, or use kubelua.sleep")
     end
 end
@@ -26,22 +29,22 @@ end
 function loop.step(seconds)
     refuse_nesting("kubelua.step")
     if seconds and seconds ~= 0 then
-        scheduler.refuse_host("kubelua.step with a time")
+        tasks.refuse_host("kubelua.step with a time")
         nginx.refuse_wait("kubelua.step with a time")
     end
-    return scheduler.round(loop.deadline_of(seconds, "kubelua.step") or core.now())
+    return scheduler.round(waiting.deadline_of(seconds, "kubelua.step") or core.now())
 end
 
 -- True if the runs of controllers have no more time: another signal came, or kubelua.stop().
 local function is_hurried()
-    return loop.stopping or poller:caught_second()
+    return waiting.stopping or poller:caught_second()
 end
 
 -- Ends the tasks that wait, and runs the hooks of the end. First logs what a signal interrupted,
 -- and gives the runs of controllers some time.
 local function end_run(signal, grace)
     is_finished = true
-    if signal and grace > 0 and not loop.stopping and running.tell_grace(signal, grace) then
+    if signal and grace > 0 and not waiting.stopping and running.tell_grace(signal, grace) then
         poller:catch_again()
         ending.drain(grace, is_hurried)
     end
@@ -54,18 +57,18 @@ end
 -- Runs rounds until `is_over()` is true, or the deadline. Returns the signal that ended it, if one
 -- did.
 local function run_rounds(deadline, is_over, grace)
-    loop.has_run, is_finished = true, false
+    waiting.has_run, is_finished = true, false
     poller:catch()
     local ok, problem = pcall(function()
         repeat
             scheduler.round(deadline, is_over)
         until is_over() or core.now() >= deadline
-        if loop.must_end() then
+        if waiting.must_end() then
             end_run(poller:caught(), grace)
         end
     end)
     local signal = poller:release()
-    loop.stopping = false
+    waiting.stopping = false
     if not ok then
         error(problem, 0)
     elseif signal and not is_finished then -- it came after the last round
@@ -85,11 +88,11 @@ local RUN = { seconds = "number", grace = "number" }
 -- The seconds, and the grace.
 local function read_run_options(given)
     if type(given) ~= "table" then
-        return given, loop.grace
+        return given, waiting.grace
     end
     options.check("kubelua.run", given, RUN)
-    local grace = given.grace or loop.grace
-    loop.deadline_of(grace, "kubelua.run: grace")
+    local grace = given.grace or waiting.grace
+    waiting.deadline_of(grace, "kubelua.run: grace")
     return given.seconds, grace
 end
 
@@ -103,12 +106,13 @@ function loop.run(given)
     refuse_nesting("kubelua.run")
     nginx.refuse("kubelua.run", nginx.STEP)
     local seconds, grace = read_run_options(given)
-    local leave = scheduler.mains[coroutine.running()]
+    local leave = tasks.mains[coroutine.running()]
     if leave then -- a script under test: the test dispatches
         return leave()
     end
-    scheduler.refuse_host("kubelua.run")
-    local deadline = math.min(loop.deadline_of(seconds, "kubelua.run") or math.huge, loop.ends_at)
+    tasks.refuse_host("kubelua.run")
+    local till = waiting.deadline_of(seconds, "kubelua.run") or math.huge
+    local deadline = math.min(till, waiting.ends_at)
     local is_told, problem = deadline < math.huge, nil
     local signal = run_rounds(deadline, function()
         problem = not seconds and scheduler.is_idle() and hopeless.tell() or nil
@@ -120,7 +124,7 @@ function loop.run(given)
             log("warn", "kubelua.run: no handler, timer or spawned function is left; it waits "
                 .. "until it is stopped")
         end
-        return loop.must_end()
+        return waiting.must_end()
     end, grace)
     if problem then
         misuse("kubelua.run: nothing is left to run: %s", problem)
@@ -131,29 +135,29 @@ end
 ---The same for the command line, which also ends when nothing is left to wait for.
 ---@return integer? signal
 function loop.run_until_idle()
-    return run_rounds(loop.ends_at, function()
-        return loop.must_end() or scheduler.is_idle()
-    end, loop.grace)
+    return run_rounds(waiting.ends_at, function()
+        return waiting.must_end() or scheduler.is_idle()
+    end, waiting.grace)
 end
 
 ---The same for a server, which works on other threads: it goes on while the loop has nothing to do.
 ---@param seconds number? default: for ever
 ---@return integer? signal
 function loop.serve(seconds)
-    return run_rounds(loop.deadline_of(seconds, "serve") or math.huge, loop.must_end,
-        loop.grace)
+    return run_rounds(waiting.deadline_of(seconds, "serve") or math.huge, waiting.must_end,
+        waiting.grace)
 end
 
 ---Ends kubelua.run once the handler that calls it returns.
 function loop.stop()
-    loop.stopping = true
+    waiting.stopping = true
     poller:wake()
 end
 
 ---Ends the tasks that still wait, before the process ends; does nothing if a run has done it.
 function loop.finish()
     if not is_finished then
-        end_run(poller:caught(), loop.grace)
+        end_run(poller:caught(), waiting.grace)
     end
 end
 

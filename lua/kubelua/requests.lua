@@ -5,7 +5,7 @@ local Stream = require "kubelua.stream"
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 
 ---What client:request takes.
 ---@class kubelua.Request
@@ -111,7 +111,7 @@ end
 
 ---Sends a request, and waits for the whole answer. Any status is an answer. In a cancelled task it
 ---returns at once: "canceled" if the request was not sent, "unknown" for a write that was sent. The
----caller then calls scheduler.end_if_cancelled(), which raises.
+---caller then calls tasks.end_if_cancelled(), which raises.
 ---@param client kubelua.Client
 ---@param call kubelua.Request and no_retry: a 429 or 503 is returned; send_by: from that time
 ---of core.boottime on the request is not sent, but fails with "timeout"
@@ -146,7 +146,7 @@ function requests.stream(client, call, name)
     elseif flight then
         flight:close()
     end
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
     if reply then
         message, code = core.status_error(reply.status, reply.body)
     end

@@ -1,14 +1,16 @@
 -- The rounds of the loop of one lua_State. A round fires timers, pulls events, looks at conditions,
 -- and resumes tasks. C never calls Lua: events are pulled here. loop.lua decides when a round runs.
--- The tasks themselves are in tasks.lua; this file adds to its table.
+-- The tasks themselves are in tasks.lua.
 local core = require "kubelua.core"
 local nginx = require "kubelua.nginx"
-local scheduler = require "kubelua.tasks"
 local sources = require "kubelua.sources"
+local tasks = require "kubelua.tasks"
 local timers = require "kubelua.timers"
 local turns = require "kubelua.turns"
 
-local poller, ready = scheduler.poller, scheduler.ready
+local scheduler = {}
+
+local poller, ready = tasks.poller, tasks.ready
 local heap = timers.new()
 local watches = {} -- conditions that suspended tasks wait for
 local ran = 0 -- how many callbacks have run
@@ -26,23 +28,15 @@ scheduler.machine = {
     at = function(_, at, fire) return scheduler.at(at, fire) end,
 }
 
--- The clock outside of tasks. A task has its own, which the tasks it makes inherit.
-scheduler.clock = scheduler.machine
-
----The clock of the running task; outside of tasks, the default clock.
----@return kubelua.Clock
-function scheduler.clock_here()
-    local task = scheduler.task_here()
-    return task and task.clock or scheduler.clock
-end
+tasks.clock = scheduler.machine
 
 ---Like suspend, but a round also wakes the task when `condition()` is true. An event that makes it
 ---true must wake the poller.
 ---@param condition fun(): boolean
 function scheduler.suspend_for(condition)
-    local watch = { task = scheduler.task_here(), condition = condition }
+    local watch = { task = tasks.task_here(), condition = condition }
     watches[#watches + 1] = watch
-    scheduler.suspend()
+    tasks.suspend()
     watch.is_over = true
 end
 
@@ -50,11 +44,11 @@ end
 ---that calls it in a loop does not stop them. Raises in a cancelled task.
 ---@param name string of the call
 function scheduler.pass(name)
-    local task = scheduler.current(name)
+    local task = tasks.current(name)
     if task then
-        scheduler.wake(task)
-        scheduler.suspend_anyway()
-        scheduler.end_if_cancelled()
+        tasks.wake(task)
+        tasks.suspend_anyway()
+        tasks.end_if_cancelled()
     end
 end
 
@@ -69,7 +63,7 @@ end
 ---@return kubelua.Timer
 function scheduler.at(at, fire)
     local timer = heap:add(at, fire)
-    if not scheduler.running then
+    if not tasks.running then
         arm_poller()
     end
     return timer
@@ -80,7 +74,7 @@ end
 ---@param name string of the call
 ---@param seconds number? its time limit
 function scheduler.check_bound(name, seconds)
-    if not scheduler.task_here() then
+    if not tasks.task_here() then
         nginx.refuse_endless(name, seconds)
     end
 end
@@ -106,7 +100,7 @@ end
 ---No client is left: closes the event queue, once nothing else needs it. It opens again by itself.
 function scheduler.release_queue()
     is_unused = true
-    if not scheduler.running then
+    if not tasks.running then
         close_unused_queue()
     end
 end
@@ -131,7 +125,7 @@ local function look_at_watches()
         if not watch.is_over then
             left[#left + 1] = watch
             if watch.condition() then
-                scheduler.wake(watch.task)
+                tasks.wake(watch.task)
             end
         end
     end
@@ -140,7 +134,7 @@ end
 
 local function resume_or_hold(task)
     if task.at_end or task.is_cancelled or (task.outlasts and not runs_hooks) then
-        scheduler.resume(task)
+        tasks.resume(task)
     else
         held:add(task)
     end
@@ -171,7 +165,7 @@ local function handle_pending()
     fire_timers()
     sources.pull(poller)
     look_at_watches()
-    ready:take(is_ending and resume_or_hold or scheduler.resume)
+    ready:take(is_ending and resume_or_hold or tasks.resume)
 end
 
 ---True if a task waits for its turn.
@@ -206,16 +200,16 @@ end
 ---@param is_over (fun(): boolean)? true: there is nothing to wait for any more
 ---@return integer
 function scheduler.round(deadline, is_over)
-    scheduler.running = true
+    tasks.running = true
     local ok, result = nginx.pcall(run_round, deadline, is_over)
-    scheduler.running = false
+    tasks.running = false
     arm_poller()
     close_unused_queue()
     if not ready:is_empty() then
         poller:wake()
     end
     if not ok then
-        scheduler.abandon()
+        tasks.abandon()
         error(result, 0)
     end
     return result

@@ -1,6 +1,6 @@
 -- The modules of a script: `require` also finds files in the script's own folder, after all other
 -- places. KubeLua's own modules are never searched there.
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 
 local script_folder = {}
 
@@ -15,7 +15,7 @@ end
 
 -- The folders of the script that calls `require`.
 local function folders_here()
-    local cluster = scheduler.clock_here().cluster
+    local cluster = tasks.clock_here().cluster
     return cluster and of_cluster[cluster] or { of_command }
 end
 
@@ -40,7 +40,7 @@ local function search(name)
         for _, suffix in ipairs { ".lua", "/init.lua" } do
             local path = folder .. "/" .. name:gsub("%.", "/") .. suffix
             if is_file(path) then
-                if scheduler.clock_here().cluster then
+                if tasks.clock_here().cluster then
                     of_tests[name] = true
                 end
                 local chunk, message = loadfile(path)

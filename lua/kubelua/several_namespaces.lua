@@ -7,7 +7,8 @@
 -- server orders the changes of two namespaces. So a reading is a snapshot of each namespace, but
 -- not of all at one moment.
 local core = require "kubelua.core"
-local loop = require "kubelua.loop"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
 local informer_parts = require "kubelua.informer_parts"
 local registrations = require "kubelua.registration"
@@ -201,16 +202,16 @@ function Several:wait_synced(seconds)
     local parts = check_parts(self)
     for _, part in ipairs(parts) do
         part.state.was_awaited = true
-        local ok, message, code = core.informer_wake(part.informer, scheduler.poller)
+        local ok, message, code = core.informer_wake(part.informer, tasks.poller)
         if not ok then
             return nil, message, code
         end
     end
-    local _, is_ended = loop.wait("wait_synced", seconds, function()
+    local _, is_ended = waiting.wait("wait_synced", seconds, function()
         return all_hold(parts, core.informer_settled)
     end)
     if is_ended then
-        return nil, loop.CANCELED, "canceled"
+        return nil, waiting.CANCELED, "canceled"
     end
     for _, part in ipairs(parts) do
         local ok, message, code = core.informer_outcome(part.informer)

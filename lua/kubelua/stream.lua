@@ -1,8 +1,8 @@
 -- An answer that is read as it arrives, such as the log of a container. requests.stream makes it.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
-local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
+local tasks = require "kubelua.tasks"
 
 ---@class kubelua.Stream
 ---@field flight kubelua.Flight
@@ -36,7 +36,7 @@ local function read_more(self)
     else
         sources.add(flight.id, flight.wake, true)
     end
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
     return text, message, code
 end
 

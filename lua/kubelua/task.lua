@@ -1,10 +1,11 @@
 -- kubelua.spawn: runs a function in its own task. The result has wait and cancel.
 local log = require "kubelua.log"
-local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
+local waiting = require "kubelua.waiting"
 
 ---@class kubelua.SpawnedTask
 local Task = {}
@@ -22,7 +23,7 @@ end
 local function report_error(state, problem)
     state.results = { nil, problem, "error", n = 3 }
     if #state.waiting == 0 then
-        scheduler.failures = scheduler.failures + 1
+        tasks.failures = tasks.failures + 1
         log("error", "kubelua.spawn failed: %s", problem)
     end
 end
@@ -50,8 +51,8 @@ end
 
 local function finish_spawned(state, ok, problem)
     state.is_over = true
-    for _, waiting in ipairs(state.waiting) do
-        scheduler.wake(waiting)
+    for _, waiter in ipairs(state.waiting) do
+        tasks.wake(waiter)
     end
     state.results = state.results or results_without(ok, problem)
 end
@@ -79,22 +80,22 @@ end
 function Task:wait(seconds)
     local state = state_of(self, "wait")
     scheduler.check_bound("task:wait", seconds)
-    local waiting = scheduler.current("task:wait")
-    if waiting and waiting == state.task then
+    local waiter = tasks.current("task:wait")
+    if waiter and waiter == state.task then
         misuse("task:wait: a task cannot wait for itself")
     end
-    if waiting then
-        state.waiting[#state.waiting + 1] = waiting
+    if waiter then
+        state.waiting[#state.waiting + 1] = waiter
     end
-    local _, is_ended = loop.await("task:wait", seconds, function()
+    local _, is_ended = waiting.await("task:wait", seconds, function()
         return state.is_over
     end, function()
-        remove_value(state.waiting, waiting)
+        remove_value(state.waiting, waiter)
     end)
     if state.is_over then
         return unpack_results(state.results)
     elseif is_ended then
-        return nil, loop.CANCELED, "canceled"
+        return nil, waiting.CANCELED, "canceled"
     end
     return nil, state.task.what .. " has not ended after " .. seconds .. " s", "timeout"
 end
@@ -108,22 +109,22 @@ function Task:cancel()
     end
 end
 
-local tasks = {}
+local script_tasks = {}
 
 ---Runs a function in a task of the loop. Its calls that wait suspend only this task.
 ---@param f function
 ---@param ... any its arguments
 ---@return kubelua.SpawnedTask
-function tasks.spawn(f, ...)
+function script_tasks.spawn(f, ...)
     if type(f) ~= "function" then
         misuse("kubelua.spawn: a function expected, not a " .. type(f))
     end
     local state = { is_over = false, results = nil, waiting = {} }
-    state.task = scheduler.task(running.name("kubelua.spawn", f), run_function, state, f, ...)
+    state.task = tasks.task(running.name("kubelua.spawn", f), run_function, state, f, ...)
     state.task.on_over = function(ok, problem)
         finish_spawned(state, ok, problem)
     end
     return setmetatable({ [STATE] = state }, Task)
 end
 
-return tasks
+return script_tasks

@@ -1,5 +1,5 @@
 -- The tasks of the loop of one lua_State: coroutines that wait by yielding. This file makes,
--- resumes, suspends and cancels them; scheduler.lua, which adds to this table, decides when.
+-- resumes, suspends and cancels them; scheduler.lua decides when.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
@@ -13,12 +13,16 @@ local poller = assert(core.poller(running.limit, running.own))
 local ready = turns.new() -- tasks that the next round resumes
 local current -- the task that runs; nil outside of tasks
 
----@class kubelua.Scheduler
+---@class kubelua.Tasks
 local tasks = {
     poller = poller,
     ready = ready,
     running = false, -- true inside a round
     failures = 0, -- errors of spawned functions
+    -- The clock outside of tasks; scheduler.lua sets the machine's. A task has its own, which the
+    -- tasks it makes inherit.
+    ---@type kubelua.Clock
+    clock = nil,
     is_hosted = false, -- kubelua.host(true): nothing may block outside of tasks
     -- The coroutines in which the main part of a script under test runs, as outside of tasks, each
     -- with the function that leaves it: kubelua.run then returns to the test.
@@ -57,6 +61,12 @@ Task.__index = Task
 -- A cancelled task may catch the error of every call, in an endless loop. After this many errors it
 -- is not resumed any more.
 local REFUSALS = 1000
+
+---The clock of the running task; outside of tasks, the default clock.
+---@return kubelua.Clock
+function tasks.clock_here()
+    return current and current.clock or tasks.clock
+end
 
 ---The scope of the task that runs; nil outside of any.
 ---@return kubelua.Scope?

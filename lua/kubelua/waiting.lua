@@ -1,26 +1,24 @@
 -- Calls that wait: in a task by yielding, elsewhere by running rounds of the loop meanwhile.
--- loop.lua adds to this table.
 local core = require "kubelua.core"
-local ending = require "kubelua.ending"
 local misuse = require "kubelua.misuse"
 local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 
-local loop = {
+local waiting = {
     has_run = false, -- true once kubelua.run was called; for the command line
     -- Set by the command line: kubelua.run ends at `ends_at` at the latest. If `ends_waits`, that
     -- time, or a signal, also ends a script that waits outside of kubelua.run: the call raises
-    -- loop.ENDED.
+    -- waiting.ENDED.
     ends_at = math.huge,
     ends_waits = false,
     grace = 25, -- seconds that runs of controllers have after a signal; the command line sets it
     ENDED = setmetatable({}, { __tostring = function() return "the run has ended" end }),
     -- The message of a call outside of tasks that the end of the run interrupted.
     CANCELED = "the run was stopped",
-    on_end = ending.on_end,
     stopping = false, -- kubelua.stop() was called
 }
 
-local poller = scheduler.poller
+local poller = tasks.poller
 local signalled = false -- true once a signal came while the script waited
 
 local function check_seconds(seconds, name)
@@ -33,7 +31,7 @@ end
 ---@param seconds number?
 ---@param name string of the call, for messages
 ---@return number?
-function loop.deadline_of(seconds, name)
+function waiting.deadline_of(seconds, name)
     if seconds == nil then
         return nil
     end
@@ -43,17 +41,17 @@ end
 
 ---True if the run must end, and with it a wait outside of tasks.
 ---@return boolean
-function loop.must_end()
-    return loop.stopping or poller:caught() ~= nil
+function waiting.must_end()
+    return waiting.stopping or poller:caught() ~= nil
 end
 
 -- Runs rounds until `condition()` is true, the deadline, or the end of the run.
 local function run_rounds_until(deadline, condition)
     local function is_over()
-        return condition() or loop.must_end()
+        return condition() or waiting.must_end()
     end
     while not condition() do
-        if core.now() >= deadline or loop.must_end() then
+        if core.now() >= deadline or waiting.must_end() then
             return false
         end
         scheduler.round(deadline, is_over)
@@ -64,19 +62,19 @@ end
 -- The same outside of kubelua.run. The second result is true if the end of the run came first. The
 -- third is the error to raise, if the command line ends the script here.
 local function run_rounds_outside(deadline, condition)
-    if not loop.ends_waits then
+    if not waiting.ends_waits then
         local result = run_rounds_until(deadline, condition)
-        return result, not result and loop.must_end()
+        return result, not result and waiting.must_end()
     end
     local catches = poller:catch()
-    local ok, result = pcall(run_rounds_until, math.min(deadline, loop.ends_at), condition)
+    local ok, result = pcall(run_rounds_until, math.min(deadline, waiting.ends_at), condition)
     signalled = catches and poller:caught() or signalled
     if catches and not signalled then
         -- A signal that came stays caught: the next one ends the process.
         poller:release()
     end
-    if signalled or loop.stopping or core.now() >= loop.ends_at then
-        return false, true, loop.ENDED
+    if signalled or waiting.stopping or core.now() >= waiting.ends_at then
+        return false, true, waiting.ENDED
     elseif not ok then
         error(result, 0)
     end
@@ -92,7 +90,7 @@ end
 -- Wakes a task at that time, if nothing else does earlier.
 local function wake_at(task, at)
     return scheduler.at(at, function()
-        scheduler.wake(task)
+        tasks.wake(task)
     end)
 end
 
@@ -103,9 +101,9 @@ end
 ---@param seconds number?
 ---@param condition fun(): boolean asked once a round; an event that makes it true wakes the poller
 ---@return boolean, boolean?
-function loop.wait(name, seconds, condition)
-    local task = scheduler.current(name)
-    local deadline = loop.deadline_of(seconds, name) or math.huge
+function waiting.wait(name, seconds, condition)
+    local task = tasks.current(name)
+    local deadline = waiting.deadline_of(seconds, name) or math.huge
     if not task then
         local result, is_ended, problem = run_rounds_outside(deadline, condition)
         raise_end(problem)
@@ -118,7 +116,7 @@ function loop.wait(name, seconds, condition)
     if timer then
         timer.cancelled = true
     end
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
     return condition()
 end
 
@@ -127,10 +125,10 @@ local function await_in_task(task, seconds, condition)
     local clock = task.clock
     local deadline = clock:now() + (seconds or math.huge)
     local timer = seconds and clock:at(deadline, function()
-        scheduler.wake(task)
+        tasks.wake(task)
     end)
     while not task.is_cancelled and not condition() and clock:now() < deadline do
-        scheduler.suspend()
+        tasks.suspend()
     end
     if timer then
         timer.cancelled = true
@@ -145,15 +143,15 @@ end
 ---@param condition fun(): boolean
 ---@param clear fun()
 ---@return boolean, boolean?
-function loop.await(name, seconds, condition, clear)
-    local task = scheduler.current(name)
+function waiting.await(name, seconds, condition, clear)
+    local task = tasks.current(name)
     if seconds then
         check_seconds(seconds, name)
     end
     if task then
         local result = await_in_task(task, seconds, condition)
         clear()
-        scheduler.end_if_cancelled()
+        tasks.end_if_cancelled()
         return result
     end
     local result, is_ended, problem = run_rounds_outside(
@@ -167,28 +165,28 @@ end
 local function sleep_in_task(task, seconds)
     local clock = task.clock
     local timer = clock:at(clock:now() + seconds, function()
-        scheduler.wake(task)
+        tasks.wake(task)
     end)
-    scheduler.suspend()
+    tasks.suspend()
     timer.cancelled = true
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
 end
 
 ---Waits: in a task, only that task; elsewhere it runs rounds meanwhile. 0 seconds: the other tasks
 ---have their turn.
 ---@param seconds number
-function loop.sleep(seconds)
+function waiting.sleep(seconds)
     if seconds == nil then
         misuse("kubelua.sleep: how many seconds?")
     end
-    local task = scheduler.current("kubelua.sleep")
-    local deadline = loop.deadline_of(seconds, "kubelua.sleep")
+    local task = tasks.current("kubelua.sleep")
+    local deadline = waiting.deadline_of(seconds, "kubelua.sleep")
     if task then
         return sleep_in_task(task, seconds)
     end
     if seconds == 0 then
         scheduler.round(deadline)
-    elseif scheduler.clock.stands then
+    elseif tasks.clock.stands then
         misuse("kubelua.sleep: only cluster:advance of the test moves the clock, and the test "
             .. "cannot call it while the script itself waits; sleep inside kubelua.spawn")
     end
@@ -198,4 +196,4 @@ function loop.sleep(seconds)
     raise_end(problem)
 end
 
-return loop
+return waiting

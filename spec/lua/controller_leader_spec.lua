@@ -4,7 +4,6 @@ local Flight = require "kubelua.flight"
 local ending = require "kubelua.ending"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
-local loop = require "kubelua.loop"
 local world = require "controller_world"
 
 local LONGEST, FINISH = ending.LONGEST, Flight.FINISH
@@ -172,7 +171,7 @@ describe("the end of a run", function()
         assert.same({ "began" }, w:noted())
         eventually(function() return w.cluster:faults()[1].hits == 1 end, "it was sent")
         ending.LONGEST = 60
-        local remove = loop.on_end(function()
+        local remove = ending.on_end(function()
             local ok, why = pcall(during, one)
             problem = not ok and why or nil
         end)

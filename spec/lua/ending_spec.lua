@@ -1,7 +1,7 @@
 -- The end of a run: waits in tasks are ended, and then functions run that the process needs before
 -- it ends.
+local ending = require "kubelua.ending"
 local kubelua = require "kubelua"
-local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
 
@@ -75,7 +75,7 @@ describe("the end of a run", function()
         end }
         assert(maps:wait_synced(10))
         local before
-        local remove = loop.on_end(function()
+        local remove = ending.on_end(function()
             before = #names
             assert(cluster:create { apiVersion = "v1", kind = "ConfigMap",
                 metadata = { name = "late" } })
@@ -101,14 +101,14 @@ describe("the end of a run", function()
             pcall(kubelua.sleep, 3600)
             order[#order + 1] = "ended"
         end)
-        local remove = loop.on_end(function()
+        local remove = ending.on_end(function()
             kubelua.sleep(0.001)
             order[#order + 1] = kubelua.spawn(function()
                 kubelua.sleep(0.001)
                 return "spawned"
             end):wait()
         end)
-        local remove_too = loop.on_end(function() order[#order + 1] = "quick" end)
+        local remove_too = ending.on_end(function() order[#order + 1] = "quick" end)
         stop_soon()
         kubelua.run(10)
         assert.same({ "ended", "quick", "spawned" }, order)
@@ -121,7 +121,7 @@ describe("the end of a run", function()
 
     it("waits less than a second for the functions of on_end", function()
         local raised
-        local remove = loop.on_end(function()
+        local remove = ending.on_end(function()
             raised = select(2, pcall(kubelua.sleep, 3600))
         end)
         stop_soon()

@@ -233,7 +233,7 @@ describe("the loop", function()
     it("has a descriptor that is readable when there is work", function()
         assert.is_true(kubelua.fd() >= 0)
         kubelua.step()
-        local poller = require("kubelua.scheduler").poller
+        local poller = require("kubelua.tasks").poller
         assert.is_false(poller:wait(0))
         kubelua.spawn(function() end)
         assert.is_true(poller:wait(0))

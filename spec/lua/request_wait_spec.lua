@@ -7,6 +7,7 @@ local requests = require "kubelua.requests"
 local scheduler = require "kubelua.scheduler"
 local scopes = require "kubelua.scope"
 local Sim = require "kubelua.sim"
+local tasks = require "kubelua.tasks"
 
 local MAPS = "/api/v1/namespaces/default/configmaps"
 local cluster, client
@@ -65,9 +66,9 @@ describe("a request in a task", function()
 
     it("is one of hundreds in flight", function()
         hold()
-        local done, tasks = 0, {}
+        local done, senders = 0, {}
         for i = 1, 300 do
-            tasks[i] = kubelua.spawn(function()
+            senders[i] = kubelua.spawn(function()
                 local reply = assert(client:request { path = "/version", query = { n = i } })
                 done = done + 1
                 return reply.status
@@ -76,7 +77,7 @@ describe("a request in a task", function()
         eventually(function() return count_held() == 300 end, "the server has 300 requests")
         assert.equal(0, done)
         cluster:heal()
-        for _, task in ipairs(tasks) do
+        for _, task in ipairs(senders) do
             assert.equal(200, task:wait(20))
         end
     end)
@@ -113,11 +114,11 @@ describe("a request in a task", function()
         local told = {}
         local scope = scopes.new()
         scope.wrote = function(one) told[#told + 1] = one.verb .. " " .. tostring(one.code) end
-        local task = scheduler.task("spec", function()
+        local task = tasks.task("spec", function()
             kubelua.spawn(function() client:create { apiVersion = "v1", kind = "ConfigMap",
                 metadata = { name = "a" } } end)
         end)
-        scheduler.join_scope(task, scope)
+        tasks.join_scope(task, scope)
         eventually(function() return count_held() == 1 end, "the server has the request")
         scope:cancel()
         eventually(function() return #told > 0 end, "the scope is told")

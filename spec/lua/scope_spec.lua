@@ -2,6 +2,7 @@
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
 local scopes = require "kubelua.scope"
+local tasks = require "kubelua.tasks"
 
 local function settle()
     while scheduler.has_ready() do
@@ -12,14 +13,14 @@ end
 describe("a scope", function()
     it("is inherited by the tasks that its tasks make", function()
         local scope, seen = scopes.new(), {}
-        local task = scheduler.task("spec", function()
-            seen.outer = scheduler.scope_here()
+        local task = tasks.task("spec", function()
+            seen.outer = tasks.scope_here()
             kubelua.spawn(function()
-                seen.inner = scheduler.scope_here()
+                seen.inner = tasks.scope_here()
             end)
         end)
-        scheduler.join_scope(task, scope)
-        assert.is_nil(scheduler.scope_here())
+        tasks.join_scope(task, scope)
+        assert.is_nil(tasks.scope_here())
         settle()
         assert.equal(scope, seen.outer)
         assert.equal(scope, seen.inner)
@@ -36,11 +37,11 @@ describe("a scope", function()
             kubelua.sleep(3600)
             began = began + 1
         end
-        outer = scheduler.task("spec", function()
+        outer = tasks.task("spec", function()
             kubelua.spawn(wait)
             wait()
         end)
-        scheduler.join_scope(outer, scope)
+        tasks.join_scope(outer, scope)
         settle()
         scope:cancel()
         settle()

@@ -27,7 +27,7 @@ describe("metatables", function()
     it("cannot be reached", function()
         local pod = pods:get("web/a")
         for _, box in ipairs { pod, pod.metadata, handler, pods, client, sim,
-            require("kubelua.scheduler").poller } do
+            require("kubelua.tasks").poller } do
             assert.equal("string", type(getmetatable(box)))
         end
     end)
@@ -78,7 +78,7 @@ describe("methods", function()
         core.informer_stop(informer)
         assert.is_nil(core.registration_next(two))
         core.registration_done(two)
-        core.registration_again(two, require("kubelua.scheduler").poller)
+        core.registration_again(two, require("kubelua.tasks").poller)
         assert.is_false(two:has_synced())
         assert.equal(0, two:backlog())
         two:remove()

@@ -3,9 +3,9 @@
 local core = require "kubelua.core"
 local definition = require "definition"
 local kubelua = require "kubelua"
-local scheduler = require "kubelua.scheduler"
 local scope = require "kubelua.scope"
 local Sim = require "kubelua.sim"
+local tasks = require "kubelua.tasks"
 
 local function define(version)
     return definition("foos.example.com", { version = version })
@@ -27,7 +27,7 @@ end)
 local function run_in(hooks, f)
     local done = false
     kubelua.spawn(function()
-        scheduler.join_scope(scheduler.current("a spec"), hooks)
+        tasks.join_scope(tasks.current("a spec"), hooks)
         f()
         done = true
     end)
@@ -110,7 +110,7 @@ describe("a scope", function()
         hooks.wrote = function(write) seen = write end
         cluster:delay { verb = "create", before = 30 }
         local task = kubelua.spawn(function()
-            scheduler.join_scope(scheduler.current("a spec"), hooks)
+            tasks.join_scope(tasks.current("a spec"), hooks)
             client:create(map("a"))
         end)
         assert(cluster:eventually(function() return cluster:faults()[1].hits > 0 end))

@@ -3,6 +3,7 @@ local core = require "kubelua.core"
 local kubelua = require "kubelua"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
+local tasks = require "kubelua.tasks"
 
 local function own_pid()
     local file = assert(io.open("/proc/self/stat"))
@@ -43,7 +44,7 @@ local function run_through(f)
     while kubelua.step(0) > 0 do
     end
     add_map("trigger")
-    assert.is_true(scheduler.poller:wait(10))
+    assert.is_true(tasks.poller:wait(10))
     local seconds = took(kubelua.run, 10)
     assert.equal(1, calls)
     return seconds
@@ -72,7 +73,7 @@ describe("step", function()
         end
         add_map("new")
         while handler:backlog() == 0 do
-            scheduler.poller:wait(10)
+            tasks.poller:wait(10)
         end
         assert.equal(1, kubelua.step(0))
         assert.equal("new", names[#names])
@@ -157,15 +158,15 @@ describe("times", function()
 
     it("of two wake-ups at once resume a task once", function()
         local resumed = 0
-        local parked = scheduler.task("spec", function()
+        local parked = tasks.task("spec", function()
             while true do
-                scheduler.park()
+                tasks.park()
                 resumed = resumed + 1
             end
         end)
         kubelua.step(0)
-        scheduler.wake(parked)
-        scheduler.wake(parked)
+        tasks.wake(parked)
+        tasks.wake(parked)
         kubelua.step(0)
         kubelua.step(0)
         assert.equal(1, resumed)

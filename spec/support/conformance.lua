@@ -20,7 +20,7 @@ local BACKENDS = {
 
 -- The scheduler of this module instance. Busted loads modules anew for each file; old instances are
 -- collected at some time.
-assert(require("kubelua.scheduler").poller:open())
+assert(require("kubelua.tasks").poller:open())
 local at_rest = core.live()
 
 local function chosen()

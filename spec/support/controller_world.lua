@@ -3,9 +3,9 @@
 local core = require "kubelua.core"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
-local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
 local simcore = require "kubelua.simcore"
+local tasks = require "kubelua.tasks"
 
 local unpacked = table.unpack or unpack -- luacheck: ignore 143 113
 
@@ -29,10 +29,10 @@ end
 ---Calls a function while kubelua uses the cluster's clock. What the function starts keeps that
 ---clock afterwards.
 function world:under_clock(f, ...)
-    local before = scheduler.clock
-    scheduler.clock = simcore.state(self.cluster).clock
+    local before = tasks.clock
+    tasks.clock = simcore.state(self.cluster).clock
     local results = { pcall(f, ...) }
-    scheduler.clock = before
+    tasks.clock = before
     assert(results[1], results[2])
     return unpacked(results, 2)
 end

@@ -2,7 +2,7 @@
 -- sleep, and one round of the loop, in which allocations fail.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 
 local world = {}
 
@@ -29,7 +29,7 @@ function world.prepare()
     touch()
     while registration:backlog() == 0 do
         assert(core.now() < deadline, "no event")
-        scheduler.poller:wait(0.002)
+        tasks.poller:wait(0.002)
     end
 end
 

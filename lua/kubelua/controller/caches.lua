@@ -1,8 +1,8 @@
 -- Waits until the caches of a controller hold given writes. It does not poll: each cache wakes the
 -- loop when it changes.
 local core = require "kubelua.core"
-local loop = require "kubelua.loop"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 local writes_seen = require "kubelua.controller.writes_seen"
 
 local caches = {}
@@ -37,7 +37,7 @@ end
 local function arm_wakeups(all)
     local has_changed = false
     for _, each in ipairs(all) do
-        core.informer_wake_changed(each.informer, scheduler.poller)
+        core.informer_wake_changed(each.informer, tasks.poller)
         local at = each.informer:resource_version()
         has_changed = has_changed or at ~= each.at or each.source.versions_seen ~= nil
         each.at = at
@@ -57,10 +57,10 @@ function caches.await(what, seconds, list, is_held)
     if #list == 0 then
         return list
     end
-    local clock, all = scheduler.clock_here(), list_caches(list)
+    local clock, all = tasks.clock_here(), list_caches(list)
     local deadline = clock:now() + seconds
-    local timer = clock:at(deadline, function() scheduler.poller:wake() end)
-    local ok, problem = pcall(loop.wait, what, nil, function()
+    local timer = clock:at(deadline, function() tasks.poller:wake() end)
+    local ok, problem = pcall(waiting.wait, what, nil, function()
         -- The wake-ups are set before the caches are read: so a change in between still wakes the
         -- loop.
         if arm_wakeups(all) then

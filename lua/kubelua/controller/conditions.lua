@@ -2,7 +2,7 @@
 -- last change.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 
 local conditions = {}
 
@@ -25,7 +25,7 @@ local function complete_condition(condition, old, generation)
     if old and old.status == condition.status and old.lastTransitionTime then
         condition.lastTransitionTime = old.lastTransitionTime
     elseif condition.lastTransitionTime == nil then
-        condition.lastTransitionTime = core.timestamp(math.floor(scheduler.clock_here():unix()))
+        condition.lastTransitionTime = core.timestamp(math.floor(tasks.clock_here():unix()))
     end
     if condition.observedGeneration == nil and has_generation(condition) then
         condition.observedGeneration = generation

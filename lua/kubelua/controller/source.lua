@@ -4,10 +4,11 @@ local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local finalize_unselected = require "kubelua.controller.finalize_unselected"
 local log = require "kubelua.log"
-local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local triggers = require "kubelua.controller.triggers"
 local verbs = require "kubelua.verbs"
+local waiting = require "kubelua.waiting"
 
 ---@class kubelua.controller.Source
 ---@field role "reconciles"|"owns"|"watches"|"reads"
@@ -79,7 +80,7 @@ local function find_kind(state, self)
                 self.name, message)
             self.problem = { message = message, code = code }
         end
-        loop.sleep(pause)
+        waiting.sleep(pause)
         pause = math.min(pause * 2, LONGEST_PAUSE)
     end
 end
@@ -149,10 +150,10 @@ end
 ---@param state kubelua.controller.State
 function source.await_all(state)
     for _, self in ipairs(state.in_order) do
-        local task = scheduler.task(state.what .. ": " .. self.name, open_and_wait, state, self)
+        local task = tasks.task(state.what .. ": " .. self.name, open_and_wait, state, self)
         task.clock = scheduler.machine
         task.doing, task.outlasts = function() end, true
-        scheduler.leave_scope(task)
+        tasks.leave_scope(task)
         self.task = task
     end
 end

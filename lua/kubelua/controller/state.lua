@@ -11,7 +11,7 @@ local log = require "kubelua.log"
 local cache_of = require "kubelua.controller.cache_of"
 local idle = require "kubelua.controller.idle"
 local Run = require "kubelua.controller.run"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local source = require "kubelua.controller.source"
 local sources = require "kubelua.sources"
 local triggers = require "kubelua.controller.triggers"
@@ -59,7 +59,7 @@ State.__index = State
 function State.new(client, options, list, where)
     local self = setmetatable({
         name = options.name, what = "controller " .. options.name, where = where, options = options,
-        client = client, clock = scheduler.clock_here(), in_order = list, sources = {},
+        client = client, clock = tasks.clock_here(), in_order = list, sources = {},
         of_kind = setmetatable({}, { __mode = "k" }),
         memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
         is_stopped = false, unhandled = {}, unhandled_count = 0, dropped = dropped.new(),
@@ -73,7 +73,7 @@ function State.new(client, options, list, where)
     end
     self.wake = function()
         if self.task then
-            scheduler.wake(self.task)
+            tasks.wake(self.task)
         end
     end
     local message, code
@@ -228,7 +228,7 @@ local function run_controller(self)
             log("error", "%s: %s", self.what, tostring(problem))
             self.clock:at(self.clock:now() + 1, self.wake)
         end
-        scheduler.park()
+        tasks.park()
     end
 end
 
@@ -247,9 +247,9 @@ function State:start()
     idle.register(self)
     self.id = sources.new_id()
     sources.add(self.id, self.wake) -- keeps the loop running
-    self.task = scheduler.task(self.what, run_controller, self)
+    self.task = tasks.task(self.what, run_controller, self)
     self.task.doing, self.task.outlasts = function() end, true
-    scheduler.leave_scope(self.task)
+    tasks.leave_scope(self.task)
     source.await_all(self)
     if self.options.leader then
         self.forget_end = ending.on_end(function() leadership.leave(self) end)

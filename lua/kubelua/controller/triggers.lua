@@ -4,14 +4,14 @@ local cache_of = require "kubelua.controller.cache_of"
 local fights = require "kubelua.controller.fights"
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 
 local triggers = {}
 
 -- Calls a function of the script that must not wait; raises its error as text.
 local function call_script(what, f, a, b)
-    local task = scheduler.current(what)
+    local task = tasks.current(what)
     task.no_wait = what
     local ok, result = trace.call(f, a, b)
     task.no_wait = nil

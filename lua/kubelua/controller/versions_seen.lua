@@ -1,5 +1,6 @@
 -- Remembers the versions of objects that a cache has had. It is needed for servers whose versions
 -- are not numbers: there, a later version does not show that an earlier one was seen.
+local tasks = require "kubelua.tasks"
 local scheduler = require "kubelua.scheduler"
 
 ---@class kubelua.controller.VersionsSeen
@@ -18,7 +19,7 @@ local function note_version(self, object)
         self.before, self.recent, self.since = self.recent, {}, now
     end
     self.recent[object.uid .. " " .. object.resource_version] = true
-    scheduler.poller:wake()
+    tasks.poller:wake()
 end
 
 ---Begins to watch an informer. No changes are merged: every version is seen.

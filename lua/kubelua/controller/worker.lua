@@ -9,7 +9,7 @@ local mapping = require "kubelua.controller.mapping"
 local memos = require "kubelua.controller.memos"
 local outcome = require "kubelua.controller.outcome"
 local finalize_unselected = require "kubelua.controller.finalize_unselected"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
 
@@ -209,11 +209,11 @@ local function begin_run(state, key, item)
     local function on_over()
         finish_run(state, record)
     end
-    record.task = scheduler.task(state.what .. ": " .. key, run_task, state, record)
+    record.task = tasks.task(state.what .. ": " .. key, run_task, state, record)
     record.task.on_over, record.task.is_run = on_over, true
     state.runs[key] = record
     state.running = state.running + 1
-    scheduler.join_scope(record.task, record.scope)
+    tasks.join_scope(record.task, record.scope)
     if state.options.timeout < math.huge then
         record.timer = state.clock:at(record.since + state.options.timeout, function()
             log("warn", "%s: %s has run for %g s (option timeout), and is cancelled", state.what,

@@ -5,7 +5,7 @@ local document = require "kubelua.events.document"
 local Ledger = require "kubelua.events.series"
 local log = require "kubelua.log"
 local requests = require "kubelua.requests"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 
 local SENDERS = 4 -- requests at a time
@@ -30,7 +30,7 @@ Recorder.__index = Recorder
 ---@param client kubelua.Client
 ---@return kubelua.events.Recorder
 function Recorder.new(client)
-    return setmetatable({ client = client, clock = scheduler.clock_here(), ledger = Ledger.new(),
+    return setmetatable({ client = client, clock = tasks.clock_here(), ledger = Ledger.new(),
         queue = {}, first = 1, last = 0, senders = 0, dropped = 0, said = {}, pause = 0,
         may_send_at = -math.huge, waiting = {} }, Recorder)
 end
@@ -163,16 +163,16 @@ end
 
 -- Waits until the pause after a failure is over.
 local function wait_for_pause(self, task)
-    local timer = self.clock:at(self.may_send_at, function() scheduler.wake(task) end)
-    scheduler.suspend()
+    local timer = self.clock:at(self.may_send_at, function() tasks.wake(task) end)
+    tasks.suspend()
     timer.cancelled = true
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
 end
 
 local function send_all(self)
     while self.first <= self.last do
         if self.clock:now() < self.may_send_at then
-            wait_for_pause(self, scheduler.task_here())
+            wait_for_pause(self, tasks.task_here())
         else
             write_next(self)
         end
@@ -186,8 +186,8 @@ function start_senders(self)
         return
     end
     self.senders = self.senders + 1
-    local task = scheduler.task("events", send_all, self)
-    scheduler.leave_scope(task)
+    local task = tasks.task("events", send_all, self)
+    tasks.leave_scope(task)
     task.clock, task.at_end = self.clock, true
     task.on_over = function() self.senders = self.senders - 1 end
 end

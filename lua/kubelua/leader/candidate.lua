@@ -5,12 +5,12 @@ local core = require "kubelua.core"
 local Election = require "kubelua.leader.election"
 local lease = require "kubelua.leader.lease"
 local log = require "kubelua.log"
-local loop = require "kubelua.loop"
 local members = require "kubelua.leader.member"
 local release = require "kubelua.leader.release"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local Teller = require "kubelua.leader.teller"
 local trace = require "kubelua.trace"
+local waiting = require "kubelua.waiting"
 
 ---@class kubelua.Candidate
 ---@field options kubelua.LeaderOptions
@@ -31,7 +31,7 @@ end
 ---@return kubelua.Candidate
 function Candidate.new(options, notes)
     return setmetatable({
-        options = options, notes = notes, members = {}, clock = scheduler.clock_here(),
+        options = options, notes = notes, members = {}, clock = tasks.clock_here(),
         teller = Teller.new(options),
         election = Election.new { identity = options.identity, lease = options.lease,
             renew = options.renew, retry = options.retry, random = draw_random },
@@ -120,7 +120,7 @@ local function send_order(self, order)
     end
     self.asks = order.what
     local answer, message, code = lease.ask(client, self.options, order, self.teller.what)
-    scheduler.end_if_cancelled() -- the server may still carry it out: see release.lua
+    tasks.end_if_cancelled() -- the server may still carry it out: see release.lua
     self.asks = nil
     self.election:answer(order, self:now(), answer, message, code)
     return answer, message, code
@@ -128,11 +128,11 @@ end
 
 local function sleep_till(self, at)
     local timer = self.clock:at(to_timer_clock(self, at), function()
-        scheduler.wake(self.task)
+        tasks.wake(self.task)
     end)
-    scheduler.suspend()
+    tasks.suspend()
     timer.cancelled = true
-    scheduler.end_if_cancelled()
+    tasks.end_if_cancelled()
 end
 
 -- The task of the election, until it is cancelled.
@@ -155,13 +155,13 @@ end
 
 -- Runs outside of every scope: hooks for a controller's writes are not for Leases.
 local function start_task(self, f)
-    local task = scheduler.task(self.teller.what, function()
+    local task = tasks.task(self.teller.what, function()
         local ok, problem = trace.call(f, self)
         if not ok and problem ~= trace.CANCELED then
             log("error", "%s failed: %s", self.teller.what, problem)
         end
     end)
-    scheduler.leave_scope(task)
+    tasks.leave_scope(task)
     task.clock = self.clock
     return task
 end
@@ -180,7 +180,7 @@ end
 ---task of that end.
 function Candidate:end_run()
     while self:look() and is_busy(self) do
-        loop.sleep(0.01)
+        waiting.sleep(0.01)
     end
     if not self:look() then
         return

@@ -1,7 +1,7 @@
 -- Releases the Lease of a candidate, so that other processes need not wait until it expires; but
 -- not while a write that relied on it may still be carried out.
 local log = require "kubelua.log"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 
 local release = {}
 
@@ -25,17 +25,17 @@ function release.end_write(candidate, write)
         candidate.unsure_at = candidate:now()
     end
     for task in pairs(candidate.releasing) do
-        scheduler.wake(task)
+        tasks.wake(task)
     end
 end
 
 -- Waits until every write that was sent has its result. A run may be over before the writes of
 -- tasks that it spawned.
 local function await_writes(candidate)
-    local task = scheduler.task_here()
+    local task = tasks.task_here()
     candidate.releasing[task] = true
     while next(candidate.writes) do
-        scheduler.park()
+        tasks.park()
     end
     candidate.releasing[task] = nil
 end

@@ -6,8 +6,8 @@ local empties = require "kubelua.verbs.empties"
 local failures = require "kubelua.failures"
 local kinds = require "kubelua.kinds"
 local requests = require "kubelua.requests"
-local scheduler = require "kubelua.scheduler"
 local targets = require "kubelua.verbs.targets"
+local tasks = require "kubelua.tasks"
 
 local ports = {}
 
@@ -38,7 +38,7 @@ function ports.of(client)
                 local reply, message, code = requests.send(client, call,
                     "client:" .. (call.what or "get"))
                 if not call.tells then
-                    scheduler.end_if_cancelled()
+                    tasks.end_if_cancelled()
                 end
                 return reply, message, code
             end,
@@ -173,8 +173,8 @@ end
 function ports.write(port, write, call, target, read)
     local scope
     if port.client then
-        scheduler.end_if_cancelled() -- nothing is sent yet
-        scope = scheduler.scope_here()
+        tasks.end_if_cancelled() -- nothing is sent yet
+        scope = tasks.scope_here()
     end
     write.client, write.timeout, write.dry_run = port.client, call.timeout, write.dry_run or false
     write.kind, write.namespace = target.kind, target.namespace
@@ -211,7 +211,7 @@ function ports.write(port, write, call, target, read)
         failures.note_write(scope, write, message)
     end
     if port.client then
-        scheduler.end_if_cancelled()
+        tasks.end_if_cancelled()
     end
     if object then
         return object

@@ -4,8 +4,8 @@
 local Catalogue = require "kubelua.verbs.catalogue"
 local core = require "kubelua.core"
 local discovery = require "kubelua.verbs.discovery"
-local loop = require "kubelua.loop"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
 local survey = {}
 
@@ -29,12 +29,12 @@ local function start(port, on_over, f)
         on_over()
         return nil
     end
-    local task = scheduler.task("discovery", f)
-    scheduler.leave_scope(task)
+    local task = tasks.task("discovery", f)
+    tasks.leave_scope(task)
     task.doing = function() return nil end -- it is no work of the script that a signal ends
     task.on_over = function()
         on_over()
-        scheduler.poller:wake()
+        tasks.poller:wake()
     end
     return task
 end
@@ -51,7 +51,7 @@ local function ask_slot(port, known, slot)
         slot.message, slot.code = message, code
         known.all:settle(slot, "failed")
     end
-    scheduler.poller:wake()
+    tasks.poller:wake()
 end
 
 -- The task of a question was cancelled: the slot is asked again by the next call that needs it.
@@ -124,8 +124,8 @@ local function ask_all(port, known, unasked, name)
 end
 
 local function rest_in_task()
-    if scheduler.task_here() then
-        loop.sleep(0)
+    if tasks.task_here() then
+        waiting.sleep(0)
     end
 end
 

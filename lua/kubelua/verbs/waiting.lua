@@ -2,12 +2,12 @@
 -- informer handles broken connections, and kinds that are defined later.
 local conditions = require "kubelua.verbs.conditions"
 local core = require "kubelua.core"
-local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
 local ports = require "kubelua.verbs.ports"
 local targets = require "kubelua.verbs.targets"
+local waiting = require "kubelua.waiting"
 
-local waiting = {}
+local verb = {}
 
 local DEFAULT, PAUSE = 30, 1 -- seconds
 
@@ -21,9 +21,9 @@ end
 local function find_target(port, named, till)
     local target, message, code = targets.find(port, "wait", named)
     while not target and code == "unknown_kind" and core.now() + PAUSE < till do
-        local _, is_ended = loop.wait("client:wait", PAUSE, function() return false end)
+        local _, is_ended = waiting.wait("client:wait", PAUSE, function() return false end)
         if is_ended then
-            return nil, loop.CANCELED, "canceled"
+            return nil, waiting.CANCELED, "canceled"
         end
         target, message, code = targets.find(port, "wait", named)
     end
@@ -62,13 +62,13 @@ local function watch_object(informer, target, holds, time)
         if seen.is_forbidden then
             return nil, "wait: " .. seen.reason, "forbidden"
         end
-        is_changed, is_ended = loop.wait("client:wait", math.max(0, time.till - core.now()),
+        is_changed, is_ended = waiting.wait("client:wait", math.max(0, time.till - core.now()),
             function()
                 return seen.is_new and informer:has_synced() or seen.is_forbidden
             end)
     until not is_changed
     if is_ended then
-        return nil, loop.CANCELED, "canceled"
+        return nil, waiting.CANCELED, "canceled"
     end
     message = ("it did not happen within %g s"):format(time.seconds)
     return nil, conditions.tell(targets.tell(target), message, object, why, seen.reason), "timeout"
@@ -79,7 +79,7 @@ end
 ---@param resource string|table
 ---@param ... any key, condition, seconds; of an object: condition, seconds
 ---@return kubelua.Object|true|nil, string?, string?
-function waiting.wait(client, port, resource, ...)
+function verb.wait(client, port, resource, ...)
     local named, taken = targets.arguments("wait", resource, (...))
     local holds = conditions.reader("wait", (select(taken + 1, ...)))
     local seconds = select(taken + 2, ...)
@@ -109,4 +109,4 @@ function waiting.wait(client, port, resource, ...)
     return object, problem, kind
 end
 
-return waiting
+return verb

@@ -11,7 +11,7 @@ local log = require "kubelua.log"
 local maps = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local threads = require "resty.kubelua.threads"
 local writes = require "resty.kubelua.writes"
 
@@ -57,7 +57,7 @@ local function connect_patiently(map, given)
     end
     local client, message, code = kubelua.connect(merged)
     local told
-    while code == "config" and not is_own and scheduler.task_here() do
+    while code == "config" and not is_own and tasks.task_here() do
         if message ~= told then
             log("error", "kube.owner: %s%s; it is tried again each second", message,
                 map.options.guess or "")

@@ -1,10 +1,10 @@
 -- kube.run: runs a function for a task of KubeLua in a light thread of nginx, where sockets, timers
 -- and every lua-resty library work. A task itself belongs to no request (kubelua/nginx.lua), so
 -- there they raise "no request found". The dispatcher of owner.lua, a timer, begins the threads.
-local loop = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
-local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
+local waiting = require "kubelua.waiting"
 
 local threads = {
     has_dispatcher = false, -- scripts of kube.owner run in this worker; owner.lua sets it
@@ -24,7 +24,7 @@ end
 
 local function run_job(job)
     keep_results(job, trace.call(job.call, unpack(job.arguments, 1, job.arguments.n)))
-    scheduler.wake(job.task)
+    tasks.wake(job.task)
 end
 
 ---Begins the threads of all jobs that wait for theirs. Call it where nginx allows light threads.
@@ -48,7 +48,7 @@ function threads.run(f, ...)
     if type(f) ~= "function" then
         misuse("kube.run: a function expected, not a %s", type(f))
     end
-    local task = scheduler.task_here()
+    local task = tasks.task_here()
     if not task then
         return f(...)
     elseif not threads.has_dispatcher then
@@ -57,7 +57,7 @@ function threads.run(f, ...)
     end
     local job = { task = task, call = f, arguments = { n = select("#", ...), ... } }
     unbegun[#unbegun + 1] = job
-    loop.await("kube.run", nil, function()
+    waiting.await("kube.run", nil, function()
         return job.results ~= nil
     end, function() end)
     local results = job.results

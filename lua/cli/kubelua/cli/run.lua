@@ -8,7 +8,9 @@ local loop = require "kubelua.loop"
 local outcome = require "kubelua.cli.outcome"
 local scheduler = require "kubelua.scheduler"
 local script_folder = require "kubelua.script_folder"
+local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
+local waiting = require "kubelua.waiting"
 
 local STOPPED, FAILED = 0, 1
 
@@ -60,7 +62,7 @@ local function load_script(path)
 end
 
 local function describe_error(problem)
-    if problem == loop.ENDED then
+    if problem == waiting.ENDED then
         return problem
     end
     return trace.handler(problem)
@@ -78,7 +80,7 @@ end
 local function dispatch_events()
     -- If the script has called kubelua.run, that was the run. If nothing is left to wait for, the
     -- run is over.
-    if loop.has_run then
+    if waiting.has_run then
         return
     elseif not scheduler.is_idle() then
         return loop.run_until_idle()
@@ -96,7 +98,7 @@ local function exit_status(signal, is_idle, duration)
     if signal then
         return STOPPED
     end
-    local is_late = core.now() >= loop.ends_at
+    local is_late = core.now() >= waiting.ends_at
     local unlisted = is_late and outcome.unlisted()
     local unreached = is_late and not unlisted and outcome.unreached()
     if unlisted then
@@ -107,7 +109,7 @@ local function exit_status(signal, is_idle, duration)
         complain(string.format("no informer had its first list within the %g seconds of --for: %s",
             duration, unreached))
         return FAILED
-    elseif scheduler.failures > 0 and is_idle then
+    elseif tasks.failures > 0 and is_idle then
         complain("a function of kubelua.spawn failed, and nothing is left to wait for")
         return FAILED
     end
@@ -132,8 +134,8 @@ return function(options, allow_all)
     end
     _G.arg = { [0] = options.script, (table.unpack or unpack)(options.args) }
     _G.kubelua = kubelua
-    loop.ends_waits, loop.grace = true, options.grace or loop.grace
-    loop.ends_at = options.duration and core.now() + options.duration or math.huge
+    waiting.ends_waits, waiting.grace = true, options.grace or waiting.grace
+    waiting.ends_at = options.duration and core.now() + options.duration or math.huge
     if allow_all then
         allow_all()
     end
@@ -145,7 +147,7 @@ return function(options, allow_all)
     local signal = ok and dispatch_events()
     local is_idle = scheduler.is_idle()
     loop.finish()
-    if not ok and message ~= loop.ENDED then
+    if not ok and message ~= waiting.ENDED then
         return fail_run(message, options.script)
     elseif hopeless.tell() then
         return fail_run(hopeless.tell(), options.script)

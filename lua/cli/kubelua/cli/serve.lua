@@ -2,8 +2,9 @@
 local complain = require "kubelua.cli.complaint"
 local loop = require "kubelua.loop"
 local private_file = require "kubelua.cli.private_file"
-local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
 local STOPPED, FAILED = 0, 1
 
@@ -68,9 +69,9 @@ end
 
 -- Plays the recording once the first watch is open, so that its client misses nothing.
 local function play_from_first_watch(sim, speed)
-    scheduler.task("replay", function()
+    tasks.task("replay", function()
         while #sim:requests { verb = "watch" } == 0 do
-            loop.sleep(0.05)
+            waiting.sleep(0.05)
         end
         sim:play { speed = speed > 0 and speed or math.huge }
     end)

@@ -2,6 +2,7 @@
 -- test moves it. After the cluster is closed, no timer of the clock fires.
 local Flight = require "kubelua.flight"
 local core = require "kubelua.core"
+local tasks = require "kubelua.tasks"
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
 local timers = require "kubelua.timers"
@@ -111,7 +112,7 @@ end
 -- Runs what woken tasks do; they may set timers that are due before the target. Requests take no
 -- time on this clock: their answers are awaited here, for PATIENCE seconds.
 local function settle_tasks()
-    if scheduler.running then
+    if tasks.running then
         return
     end
     run_ready()

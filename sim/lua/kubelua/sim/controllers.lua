@@ -3,8 +3,8 @@
 -- controllers/ returns its options.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
-local loop = require "kubelua.loop"
 local options = require "kubelua.options"
+local waiting = require "kubelua.waiting"
 
 local controllers = {}
 
@@ -84,7 +84,7 @@ function controllers.start(client, given)
     if not running then
         return nil, message, code
     end
-    if not loop.wait("controllers", PATIENCE, function()
+    if not waiting.wait("controllers", PATIENCE, function()
         return life.has_nodes and have_synced(running)
     end) then
         stop_all(running)

@@ -2,10 +2,10 @@
 -- changes in the order of their versions, at the recorded speed, faster, or step by step.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
-local loop = require "kubelua.loop"
 local options = require "kubelua.options"
-local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
 local replay = {}
 
@@ -220,13 +220,13 @@ function methods:play(given)
     if speed <= 0 or speed ~= speed then
         error("play: the speed is a number above 0", 2)
     end
-    scheduler.task("replay", function()
-        local clock = scheduler.clock_here()
+    tasks.task("replay", function()
+        local clock = tasks.clock_here()
         local began, origin = clock:now(), events[1] and events[1].at
         while state.played < #events do
             local pause = began + (events[state.played + 1].at - origin) / speed - clock:now()
             if pause > 0 then
-                loop.sleep(pause)
+                waiting.sleep(pause)
             end
             if state.is_closed then
                 return

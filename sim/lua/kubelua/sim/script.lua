@@ -1,8 +1,8 @@
 -- cluster:run: runs a script under test in this process, with this cluster.
 local log = require "kubelua.log"
-local scheduler = require "kubelua.scheduler"
 local script_folder = require "kubelua.script_folder"
 local simcore = require "kubelua.simcore"
+local tasks = require "kubelua.tasks"
 
 ---@class kubelua.Sim
 local methods = {}
@@ -18,11 +18,11 @@ end
 -- Calls a function with the cluster's clock. kubelua.connect finds the cluster through the clock,
 -- and tasks keep their clock, so they find the cluster later too.
 local function call_with_clock(self, f, ...)
-    local before, state = scheduler.clock, simcore.state(self)
+    local before, state = tasks.clock, simcore.state(self)
     state.clock.cluster, state.clients = self, state.clients or {}
-    scheduler.clock = state.clock
+    tasks.clock = state.clock
     local results = pack_all(pcall(f, ...))
-    scheduler.clock = before
+    tasks.clock = before
     if not results[1] then
         error(results[2], 0)
     end
@@ -49,11 +49,11 @@ end
 
 -- Runs the main part of the script in a coroutine, so that kubelua.run can return to the test.
 local function run_main(self, chunk, arguments)
-    if scheduler.task_here() then -- the test itself runs in a task
+    if tasks.task_here() then -- the test itself runs in a task
         return chunk(unpack_all(arguments))
     end
     local main = coroutine.create(chunk)
-    scheduler.mains[main] = coroutine.yield
+    tasks.mains[main] = coroutine.yield
     local results = pack_all(raise_failed(coroutine.resume(main, unpack_all(arguments))))
     if coroutine.status(main) == "dead" then
         return unpack_all(results)

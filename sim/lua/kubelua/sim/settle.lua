@@ -4,10 +4,10 @@
 local core = require "kubelua.core"
 local idle = require "kubelua.controller.idle"
 local informer_parts = require "kubelua.informer_parts"
-local loop = require "kubelua.loop"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
+local waiting = require "kubelua.waiting"
 
 ---@class kubelua.Sim
 local methods = {}
@@ -103,7 +103,7 @@ function methods:settle(seconds)
         elseif left and core.now() >= till then
             return nil, "still busy after " .. seconds .. " s: " .. left, "timeout"
         end
-        loop.wait("cluster:settle", PAUSE, function() return false end)
+        waiting.wait("cluster:settle", PAUSE, function() return false end)
     end
 end
 

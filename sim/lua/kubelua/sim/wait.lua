@@ -2,7 +2,7 @@
 -- come, the message says what there was instead.
 local conditions = require "kubelua.verbs.conditions"
 local core = require "kubelua.core"
-local loop = require "kubelua.loop"
+local waiting = require "kubelua.waiting"
 
 ---@class kubelua.Sim
 local methods = {}
@@ -30,7 +30,7 @@ function methods.eventually(_, condition, seconds)
         if core.now() >= till then
             return nil, "it did not happen within " .. (seconds or 10) .. " s", "timeout"
         end
-        loop.sleep(PAUSE)
+        waiting.sleep(PAUSE)
         value = condition()
     end
     return value
