@@ -3,7 +3,7 @@
 local core = require "kubelua.core"
 local FunctionIndex = require "kubelua.function_index"
 local misuse = require "kubelua.misuse"
-local options_of = require "kubelua.informer_options"
+local options_of = require "kubelua.informer.options"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
 local several = require "kubelua.several_namespaces"

@@ -10,10 +10,10 @@ local core = require "kubelua.core"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
 local misuse = require "kubelua.misuse"
-local informer_parts = require "kubelua.informer_parts"
+local informer_parts = require "kubelua.informer.parts"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
-local status_over = require "kubelua.informer_status"
+local status_over = require "kubelua.informer.status"
 
 local PARTS = informer_parts.KEY
 

@@ -1,6 +1,6 @@
 /*
  * informer_options.h - reads the table of options of core.informer, which
- * kubelua/informer_options.lua has checked.
+ * kubelua/informer/options.lua has checked.
  */
 #ifndef KUBELUA_INFORMER_OPTIONS_H
 #define KUBELUA_INFORMER_OPTIONS_H

@@ -41,7 +41,7 @@ describe("the types for editors", function()
     for class, where in pairs {
         ["kubelua.Request"] = "lua/kubelua/requests.lua",
         ["kubelua.ConnectOptions"] = "lua/kubelua/client.lua",
-        ["kubelua.InformerScope"] = "lua/kubelua/informer_options.lua",
+        ["kubelua.InformerScope"] = "lua/kubelua/informer/options.lua",
         ["kubelua.HandlerOptions"] = "lua/kubelua/registration.lua",
         ["kubelua.GetOptions"] = "lua/kubelua/verbs/reading.lua",
         ["kubelua.ListOptions"] = "lua/kubelua/verbs/reading.lua",
@@ -104,7 +104,7 @@ describe("the types for editors", function()
     it("have every field of status()", function()
         local names = options_after("lua/src/informer.c", nil, "int informer_status", "\n}\n",
             '"([%w_]+)"')
-        assert.same(names, (class_of("lua/kubelua/informer_status.lua", "kubelua.Status")))
+        assert.same(names, (class_of("lua/kubelua/informer/status.lua", "kubelua.Status")))
     end)
 
     for type, where in pairs {

@@ -1,7 +1,7 @@
 -- Finds the caches of a controller that can hold an object, by kind, namespace and selectors; and
 -- the cache that a script names.
 local core = require "kubelua.core"
-local informer_parts = require "kubelua.informer_parts"
+local informer_parts = require "kubelua.informer.parts"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 

@@ -1,6 +1,6 @@
 -- Checks the options of kubelua.controller, and sets their defaults.
 local core = require "kubelua.core"
-local informer_options = require "kubelua.informer_options"
+local informer_options = require "kubelua.informer.options"
 local leader = require "kubelua.leader"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"

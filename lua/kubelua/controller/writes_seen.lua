@@ -2,7 +2,7 @@
 -- once it has reached the version of the write, or has seen that the object is gone.
 local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
-local informer_parts = require "kubelua.informer_parts"
+local informer_parts = require "kubelua.informer.parts"
 
 ---A write that a cache must come to hold: the last write of an object, or its deletion.
 ---@class kubelua.controller.WriteSeen

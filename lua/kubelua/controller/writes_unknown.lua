@@ -2,7 +2,7 @@
 -- or that they are not; and the result of each write that was sent, but not answered.
 local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
-local informer_parts = require "kubelua.informer_parts"
+local informer_parts = require "kubelua.informer.parts"
 local versions_seen = require "kubelua.controller.versions_seen"
 
 local writes_unknown = {}

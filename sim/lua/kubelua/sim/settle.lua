@@ -3,7 +3,7 @@
 -- them.
 local core = require "kubelua.core"
 local idle = require "kubelua.controller.idle"
-local informer_parts = require "kubelua.informer_parts"
+local informer_parts = require "kubelua.informer.parts"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
 local simcore = require "kubelua.simcore"
