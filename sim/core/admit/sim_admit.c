@@ -19,8 +19,9 @@ static const kl__sim_step changing[] = {
 };
 
 static const kl__sim_step looking[] = {
-    kl__sim_limits_check,        kl__sim_admit_pod_security,
-    kl__sim_admit_default_class, kl__sim_admit_resize,
+    kl__sim_limits_check,
+    kl__sim_admit_default_class,
+    kl__sim_admit_resize,
     kl__sim_quota_charge,
 };
 

@@ -44,9 +44,6 @@ kl_code kl__sim_admit_rights(kl__sim_write *write, kl_error *err);
 
 /* LimitRanger: refuses amounts that a namespace's LimitRanges do not allow. */
 kl_code kl__sim_limits_check(kl__sim_write *write, kl_error *err);
-/* PodSecurity: refuses pods that violate the Pod Security Standard in the
- * labels of their namespace. */
-kl_code kl__sim_admit_pod_security(kl__sim_write *write, kl_error *err);
 /* PersistentVolumeClaimResize: refuses growth of claims whose class does not
  * allow it. */
 kl_code kl__sim_admit_resize(kl__sim_write *write, kl_error *err);

@@ -23,6 +23,7 @@ Left out, as no script, controller or use of kubectl needs it:
 - answers in protobuf. A body in protobuf is read, as typed Go clients send it by default; they
   accept JSON too. A client that accepts protobuf alone gets 406. OpenAPI v2 is served as protobuf
   too, for older kubectl and Helm.
+- Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.
 
 | what | why | requests |
 |---|---|---|

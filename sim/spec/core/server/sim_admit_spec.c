@@ -174,6 +174,19 @@ static void an_aggregated_role_gets_rules_of_the_roles_it_selects(void **state)
     expect_text(*state, ROLES "/all", "rules[1].resources[1]", "nodes");
 }
 
+static void
+a_namespace_with_a_pod_security_standard_admits_every_pod(void **state)
+{
+    sim_expect(*state, "PATCH", "/api/v1/namespaces/default",
+               "{\"metadata\":{\"labels\":{"
+               "\"pod-security.kubernetes.io/enforce\":\"restricted\"}}}",
+               200);
+    sim_expect(*state, "POST", PODS,
+               "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"hostNetwork\":true,"
+               "\"containers\":[{\"name\":\"a\",\"image\":\"a\"}]}}",
+               201);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +197,9 @@ int main(void)
             sim_tear_down),
         cmocka_unit_test_setup_teardown(a_quota_counts_kinds_by_their_group,
                                         sim_set_up, sim_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_namespace_with_a_pod_security_standard_admits_every_pod,
+            sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_claim_stays_while_a_pod_uses_it,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(a_volume_stays_while_it_is_bound,

@@ -180,22 +180,7 @@ static void an_invalid_object_is_never_accepted_without_memory(void **state)
     kl_sim_unref(sim);
 }
 
-#define STANDARD "\"pod-security.kubernetes.io/enforce\":\"restricted\""
-#define STRICT                                                              \
-    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":" \
-    "\"strict\",\"labels\":{" STANDARD "}}}"
-#define LAX                                                                 \
-    "[{\"apiVersion\":\"v1\",\"kind\":\"Namespace\"," NAMED "},"            \
-    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"," \
-    "\"namespace\":\"a\"},\"spec\":" POD "}]"
-
 static const written writes[] = {
-    {"/api/v1/namespaces/strict/pods", NULL, "POST", NULL,
-     HEAD("v1", "Pod") "\"spec\":" POD "}", NULL},
-    {"/api/v1/namespaces",
-     "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":" LAX "}", "PATCH",
-     "application/merge-patch+json",
-     "{\"metadata\":{\"labels\":{" STANDARD "}}}", NULL},
     {"/api/v1" IN_DEFAULT "pods", NULL, "POST", NULL,
      HEAD("v1", "Pod") "\"spec\":" POD "}", NULL},
     {"/api/v1" IN_DEFAULT "services", NULL, "POST", NULL, SERVICE, NULL},
@@ -257,7 +242,6 @@ static void a_valid_object_is_written_completely_or_not_at_all(void **state)
     kl_sim *sim = kl_sim_new(NULL, NULL);
 
     (void)state;
-    assert_int_equal(kl_sim_load(sim, STRICT, strlen(STRICT), NULL), KL_OK);
     for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
         try_write(sim, &writes[i]);
     }
