@@ -11,18 +11,15 @@
 #include <string.h>
 
 static const kl__sim_step changing[] = {
-    kl__sim_limits_default,      kl__sim_admit_node,
-    kl__sim_admit_priority,      kl__sim_admit_tolerations,
-    kl__sim_admit_storage_class, kl__sim_admit_protection,
-    kl__sim_admit_runtime,       kl__sim_admit_ingress_class,
-    kl__sim_admit_rights,
+    kl__sim_admit_node,          kl__sim_admit_priority,
+    kl__sim_admit_tolerations,   kl__sim_admit_storage_class,
+    kl__sim_admit_protection,    kl__sim_admit_runtime,
+    kl__sim_admit_ingress_class, kl__sim_admit_rights,
 };
 
 static const kl__sim_step looking[] = {
-    kl__sim_limits_check,
     kl__sim_admit_default_class,
     kl__sim_admit_resize,
-    kl__sim_quota_charge,
 };
 
 kl_code kl__sim_admit(kl__sim_write *write, kl_error *err)

@@ -15,8 +15,6 @@ kl_code kl__sim_admit_forbid(kl__sim_write *write, const char *why,
 
 /* --- Before the object is prepared and validated. ------------------------- */
 
-/* LimitRanger: sets requests and limits that containers lack. */
-kl_code kl__sim_limits_default(kl__sim_write *write, kl_error *err);
 /* NodeTaint: taints a new Node as not ready, so that no pod runs on it yet. */
 kl_code kl__sim_admit_node(kl__sim_write *write, kl_error *err);
 /* Priority: sets spec.priority of a pod to the value of its PriorityClass. */
@@ -42,13 +40,8 @@ kl_code kl__sim_admit_rights(kl__sim_write *write, kl_error *err);
 
 /* --- After validation. ---------------------------------------------------- */
 
-/* LimitRanger: refuses amounts that a namespace's LimitRanges do not allow. */
-kl_code kl__sim_limits_check(kl__sim_write *write, kl_error *err);
 /* PersistentVolumeClaimResize: refuses growth of claims whose class does not
  * allow it. */
 kl_code kl__sim_admit_resize(kl__sim_write *write, kl_error *err);
-/* ResourceQuota: refuses a write that exceeds a quota; adds the usage of any
- * other write to the quota's status. */
-kl_code kl__sim_quota_charge(kl__sim_write *write, kl_error *err);
 
 #endif

@@ -50,7 +50,7 @@ static kl_code ensure_object(kl_sim *sim, const char *name_space,
     }
     kl__free(key);
     kl__free(target);
-    return code == KL_EINVAL ? KL_OK : code; /* a quota may refuse it */
+    return code == KL_EINVAL ? KL_OK : code; /* refused */
 }
 
 static kl_code furnish_namespace(kl_sim *sim, const char *name, kl_error *err)

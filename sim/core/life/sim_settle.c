@@ -23,8 +23,6 @@ static kl_code carry_out_chore(kl_sim *sim, const kl__sim_chore *chore,
         return kl__sim_namespace_settle(sim, chore->text, err);
     case KL__SIM_BUDGETS:
         return kl__sim_budgets_settle(sim, chore->text, err);
-    case KL__SIM_QUOTAS:
-        return kl__sim_quotas_settle(sim, chore->text, err);
     case KL__SIM_ROLES:
         return kl__sim_roles_settle(sim, err);
     case KL__SIM_PROTECTION:

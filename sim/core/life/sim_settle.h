@@ -29,9 +29,6 @@ kl_code kl__sim_gc_finalize(kl_sim *sim, kl__sim_resource *resource,
 /* sim_namespace_life.c: fills a new namespace, or empties and removes a deleted
  * one. */
 kl_code kl__sim_namespace_settle(kl_sim *sim, const char *name, kl_error *err);
-/* sim_quota_life.c: recounts the quotas of a namespace. */
-kl_code kl__sim_quotas_settle(kl_sim *sim, const char *name_space,
-                              kl_error *err);
 /* sim_aggregation.c: updates ClusterRoles that get their rules from others. */
 kl_code kl__sim_roles_settle(kl_sim *sim, kl_error *err);
 /* sim_protection_life.c: removes the finalizer of deleted claims, volumes and

@@ -130,61 +130,6 @@ static bool is_core(const kl__sim_kind *kind, const char *plural)
            strcmp(kind->plural, plural) == 0;
 }
 
-/* True if two states of a quota have the same spec, which is the text between
- * metadata and status. */
-static bool asks_same(const kl__sim_state *a, const kl__sim_state *b)
-{
-    const char *const first = a->text + a->rest, *const second =
-                                                     b->text + b->rest;
-    const char *first_end = strstr(first, ",\"status\":");
-    const char *second_end = strstr(second, ",\"status\":");
-
-    return first_end != NULL && second_end != NULL &&
-           first_end - first == second_end - second &&
-           memcmp(first, second, (size_t)(first_end - first)) == 0;
-}
-
-/* True if quotas have to be recounted. Admission has already counted what a
- * write adds; a recount is needed for what a change frees. */
-static bool frees_quota(const kl_sim *sim, const kl__sim_kind *kind,
-                        const kl__sim_state *state,
-                        const kl__sim_state *previous)
-{
-    const kl__sim_field *phase;
-
-    if (state == NULL || (sim->loading && previous == NULL)) {
-        return true;
-    }
-    if (is_core(kind, "resourcequotas")) {
-        return previous == NULL || !asks_same(state, previous);
-    }
-    if (previous == NULL) {
-        return false;
-    }
-    if (is_core(kind, "pods")) {
-        phase = kl__sim_kind_field(kind, "status.phase");
-        return strcmp(state->fields[phase - kind->fields],
-                      previous->fields[phase - kind->fields]) != 0;
-    }
-    return is_core(kind, "services") || is_core(kind, "persistentvolumeclaims");
-}
-
-static kl_code note_quotas(kl_sim *sim, const kl__sim_kind *kind,
-                           const kl__sim_state *state,
-                           const kl__sim_state *previous, kl_error *err)
-{
-    const kl__sim_state *any = state != NULL ? state : previous;
-    size_t length = kl__sim_state_namespace(any);
-
-    if (length == 0 ||
-        (kl__sim_find(sim, "", "resourcequotas")->items.count == 0 &&
-         !is_core(kind, "resourcequotas")) ||
-        !frees_quota(sim, kind, state, previous)) {
-        return KL_OK;
-    }
-    return kl__sim_chore_add(sim, KL__SIM_QUOTAS, NULL, any->key, length, err);
-}
-
 /* Adds the chore for a change that may end the use of claims and volumes: a
  * deleted claim or volume stays until no pod or claim uses it. */
 static kl_code note_protection(kl_sim *sim, const kl__sim_kind *kind,
@@ -222,9 +167,6 @@ kl_code kl__sim_chores_of(kl_sim *sim, kl__sim_resource *resource,
     if (code == KL_OK) {
         code = state != NULL ? note_state(sim, resource, state, previous, err)
                              : note_loss(sim, resource, previous, err);
-    }
-    if (code == KL_OK) {
-        code = note_quotas(sim, resource->kind, state, previous, err);
     }
     if (code == KL_OK) {
         code = note_protection(sim, resource->kind, state, err);

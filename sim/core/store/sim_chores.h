@@ -1,8 +1,8 @@
 /*
  * sim_chores.h - chores: the work of the cluster's controllers after a change,
- * such as deleting dependents, filling or emptying a namespace, counting a
- * quota. A change adds chores to a list; sim_settle.c carries them out. The
- * cluster's mutex is held.
+ * such as deleting dependents, or filling and emptying a namespace. A change
+ * adds chores to a list; sim_settle.c carries them out. The cluster's mutex is
+ * held.
  */
 #ifndef KL_SIM_CHORES_H
 #define KL_SIM_CHORES_H
@@ -15,7 +15,6 @@ typedef enum kl__sim_chore_type {
     KL__SIM_FINALIZE,  /* an object waits until its dependents are gone */
     KL__SIM_NAMESPACE, /* a namespace is new, or being deleted */
     KL__SIM_BUDGETS,   /* recount the disruption budgets of a namespace */
-    KL__SIM_QUOTAS,    /* recount the quotas of a namespace */
     KL__SIM_ROLES,     /* recompute ClusterRoles that are made of others */
     KL__SIM_PROTECTION /* check if deleted claims and volumes are still used */
 } kl__sim_chore_type;

@@ -158,13 +158,7 @@ kl_code kl__sim_conclude(kl__sim_write *write, kl_error *err)
                 ? kl__sim_tree_find(&write->resource->items, state->key)
                 : NULL;
     if (taken != NULL) {
-        /* As in a real server, admission has already counted this object in the
-         * quotas, although it is refused; a recount corrects them. */
-        code = kl__sim_chore_add(answer->sim, KL__SIM_QUOTAS, NULL, state->key,
-                                 kl__sim_state_namespace(state), err);
-        if (code == KL_OK) {
-            code = refuse_taken(write, taken->state, err);
-        }
+        code = refuse_taken(write, taken->state, err);
     } else if (write->old != NULL && kl__sim_state_says(state, write->old)) {
         /* Nothing was changed: no new version. */
         code = present_object(write, 200, &view, write->old, err);

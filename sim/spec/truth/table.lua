@@ -24,6 +24,8 @@ Left out, as no script, controller or use of kubectl needs it:
   accept JSON too. A client that accepts protobuf alone gets 406. OpenAPI v2 is served as protobuf
   too, for older kubectl and Helm.
 - Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.
+- ResourceQuotas and LimitRanges: they are kept as they are written, and neither count, refuse nor
+  set anything.
 
 | what | why | requests |
 |---|---|---|

@@ -1,6 +1,6 @@
 /*
- * sim_admit_spec.c - admission together with its controllers: quotas count up
- * and down, claims are kept while they are used, roles are aggregated.
+ * sim_admit_spec.c - admission together with its controllers: claims are kept
+ * while they are used, roles are aggregated; and what is not there.
  */
 #include "sim_rig.h"
 
@@ -17,7 +17,6 @@
 #define CORE "/api/v1/namespaces/default/"
 #define PODS CORE "pods"
 #define CLAIMS CORE "persistentvolumeclaims"
-#define QUOTAS CORE "resourcequotas"
 #define ROLES "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
 static void expect_text(kl_sim *sim, const char *target, const char *path,
@@ -29,83 +28,22 @@ static void expect_text(kl_sim *sim, const char *target, const char *path,
     sim_reply_clear(&reply);
 }
 
-static void add_quota(kl_sim *sim, const char *hard)
+static void neither_quotas_nor_limits_refuse_a_pod(void **state)
 {
-    char body[300];
-
-    snprintf(body, sizeof(body),
-             "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{%s}}}", hard);
-    sim_expect(sim, "POST", QUOTAS, body, 201);
-}
-
-static void add_pod(kl_sim *sim, const char *name, const char *cpu, int status)
-{
-    char body[300];
-
-    snprintf(body, sizeof(body),
-             "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"containers\":[{"
-             "\"name\":\"a\",\"image\":\"a\",\"resources\":{\"requests\":{"
-             "\"cpu\":\"%s\"}}}]}}",
-             name, cpu);
-    sim_expect(sim, "POST", PODS, body, status);
-}
-
-static void a_quota_counts_existing_and_new_objects(void **state)
-{
-    add_pod(*state, "a", "300m", 201);
-    add_quota(*state, "\"pods\":\"2\",\"requests.cpu\":\"1\"");
-    expect_text(*state, QUOTAS "/q", "status.hard.pods", "2");
-    expect_text(*state, QUOTAS "/q", "status.used.pods", "1");
-    expect_text(*state, QUOTAS "/q", "status.used['requests.cpu']", "300m");
-    add_pod(*state, "b", "800m", 403);
-    add_pod(*state, "b", "700m", 201);
-    expect_text(*state, QUOTAS "/q", "status.used['requests.cpu']", "1");
-    sim_expect_refusal(
-        *state, "POST " PODS,
-        "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"containers\":[{\"name\":"
-        "\"a\",\"image\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"1m\"}}}]}"
-        "}",
-        403,
-        "Forbidden: pods \"c\" is forbidden: exceeded quota: q, requested: "
-        "pods=1,requests.cpu=1m, used: pods=2,requests.cpu=1, limited: "
-        "pods=2,requests.cpu=1");
-}
-
-static void a_quota_stops_counting_ended_and_deleted_objects(void **state)
-{
-    add_quota(*state, "\"pods\":\"2\",\"count/pods\":\"3\"");
-    add_pod(*state, "a", "1", 201);
-    add_pod(*state, "b", "1", 201);
-    sim_expect(*state, "PATCH", PODS "/a/status",
-               "{\"status\":{\"phase\":\"Succeeded\"}}", 200);
-    expect_text(*state, QUOTAS "/q", "status.used.pods", "1");
-    expect_text(*state, QUOTAS "/q", "status.used['count/pods']", "2");
-    sim_expect(*state, "DELETE", PODS "/b", NULL, 200);
-    expect_text(*state, QUOTAS "/q", "status.used.pods", "0");
-    add_pod(*state, "a", "1", 409); /* refused after it was counted */
-    expect_text(*state, QUOTAS "/q", "status.used['count/pods']", "1");
-}
-
-static void a_quota_counts_kinds_by_their_group(void **state)
-{
-    static const char deployment[] =
-        "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"selector\":{\"matchLabels\""
-        ":{\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},"
-        "\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"a\"}]}}}}";
-
-    add_quota(*state, "\"count/deployments.apps\":\"0\",\"services\":\"1\"");
-    sim_expect_refusal(
-        *state, "POST /apis/apps/v1/namespaces/default/deployments", deployment,
-        403,
-        "Forbidden: deployments.apps \"d\" is forbidden: exceeded quota: q, "
-        "requested: count/deployments.apps=1, used: count/deployments.apps=0, "
-        "limited: count/deployments.apps=0");
-    sim_expect(*state, "PATCH", QUOTAS "/q",
-               "{\"spec\":{\"hard\":{\"count/deployments.apps\":\"1\"}}}", 200);
-    sim_expect(*state, "POST", "/apis/apps/v1/namespaces/default/deployments",
-               deployment, 201);
-    /* The service of the API was there before. */
-    expect_text(*state, QUOTAS "/q", "status.used.services", "1");
+    sim_expect(*state, "POST", CORE "resourcequotas",
+               "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"pods\":"
+               "\"0\"}}}",
+               201);
+    sim_expect(*state, "POST", CORE "limitranges",
+               "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"limits\":[{\"type\":"
+               "\"Container\",\"max\":{\"cpu\":\"1\"}}]}}",
+               201);
+    sim_expect(*state, "POST", PODS,
+               "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{"
+               "\"name\":\"a\",\"image\":\"a\",\"resources\":{\"limits\":{"
+               "\"cpu\":\"2\"}}}]}}",
+               201);
+    expect_text(*state, CORE "resourcequotas/q", "status.used", "");
 }
 
 /* A claim, which a pod uses. */
@@ -190,12 +128,7 @@ a_namespace_with_a_pod_security_standard_admits_every_pod(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_quota_counts_existing_and_new_objects,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_quota_stops_counting_ended_and_deleted_objects, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_quota_counts_kinds_by_their_group,
+        cmocka_unit_test_setup_teardown(neither_quotas_nor_limits_refuse_a_pod,
                                         sim_set_up, sim_tear_down),
         cmocka_unit_test_setup_teardown(
             a_namespace_with_a_pod_security_standard_admits_every_pod,
