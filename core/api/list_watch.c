@@ -94,7 +94,9 @@ void kl__list_watch_free(kl__list_watch *source)
     }
 }
 
-kl_code kl__http_source_adopt(kl__http_source *self, kl__resource *resource,
+/* Stores the resource that was found, and clears `resource` in any case.
+ * KL_EINVAL: it has no namespaces, and one was given. KL_ENOMEM. */
+static kl_code adopt_resource(kl__http_source *self, kl__resource *resource,
                               kl_error *err)
 {
     kl__buf api_version = {0};
@@ -158,7 +160,7 @@ static kl_code resolve_resource(kl__list_watch *source, kl__cancel *cancel,
      * another informer may have filled meanwhile. Otherwise each of fifty
      * informers that wait for the server would ask it again. */
     self->is_doubted = code == KL_OK || code == KL_ENOT_ALLOWED;
-    return code == KL_OK ? kl__http_source_adopt(self, &found, err) : code;
+    return code == KL_OK ? adopt_resource(self, &found, err) : code;
 }
 
 static bool is_same_resource(const kl__resource *one, const kl__resource *two)
@@ -187,7 +189,7 @@ bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
         return false;
     }
     if (code == KL_OK) {
-        code = kl__http_source_adopt(self, &found, &why);
+        code = adopt_resource(self, &found, &why);
     }
     if (code != KL_OK) {
         *err = why;

@@ -58,11 +58,6 @@ static inline kl__http_source *kl__http_source_of(kl__list_watch *source)
     return (kl__http_source *)(void *)source;
 }
 
-/* Stores the resource that was found, and clears `resource` in any case.
- * KL_EINVAL: it has no namespaces, and one was given. KL_ENOMEM. */
-kl_code kl__http_source_adopt(kl__http_source *self, kl__resource *resource,
-                              kl_error *err);
-
 /*
  * After a 404 for a guessed resource: uses discovery. True: the server has it
  * under another group, version or name, and the request is to be sent again.

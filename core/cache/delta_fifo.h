@@ -11,7 +11,6 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "kubelua/informer.h"
 #include "kubelua/object.h"
 #include "object/unreadable.h"
 

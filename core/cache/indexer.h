@@ -11,7 +11,7 @@
 
 #include "base/table.h"
 #include "cache/delta_fifo.h"
-#include "kubelua/informer.h"
+#include "kubelua/object.h"
 
 typedef struct kl__indexer kl__indexer;
 

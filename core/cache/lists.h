@@ -4,7 +4,7 @@
 #ifndef KL_CACHE_LISTS_H
 #define KL_CACHE_LISTS_H
 
-#include "kubelua/informer.h"
+#include "kubelua/object.h"
 
 /* Sorts by key, bytewise; objects with one key are in no order. */
 void kl__object_list_sort(kl_object_list *list);

@@ -216,10 +216,6 @@ void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure);
  * hook with at_end, the stream now belongs to the reader (is_left) and may be
  * freed by close at any moment. */
 void kl__curl_stream_leave(kl__curl_stream *stream, const kl_error *failure);
-/* Unlocks the stream's mutex and wakes the reader: a part of the response has
- * arrived. A reader that wakes while the mutex is held would only wait again.
- */
-void kl__curl_stream_unlock_and_tell(kl__curl_stream *stream);
 /* True if a transfer over HTTP/1 has filled its window: then it counts as
  * paused, and the caller pauses it. On the loop, after its turn of reading. */
 bool kl__curl_fills_window(kl__curl_stream *stream);

@@ -32,7 +32,10 @@ static void call_hook_locked(kl__curl_stream *stream)
     }
 }
 
-void kl__curl_stream_unlock_and_tell(kl__curl_stream *stream)
+/* Unlocks the stream's mutex and wakes the reader: a part of the response has
+ * arrived. A reader that wakes while the mutex is held would only wait again.
+ */
+static void unlock_and_tell(kl__curl_stream *stream)
 {
     call_hook_locked(stream);
     kl__mutex_unlock(&stream->mutex);
@@ -56,7 +59,7 @@ void kl__curl_stream_finish(kl__curl_stream *stream, const kl_error *failure)
 {
     kl__mutex_lock(&stream->mutex);
     if (finish_locked(stream, failure)) {
-        kl__curl_stream_unlock_and_tell(stream);
+        unlock_and_tell(stream);
     } else {
         kl__mutex_unlock(&stream->mutex);
     }
@@ -140,7 +143,7 @@ void kl__curl_stream_deliver(kl__curl_stream *stream)
     if (may_take_locked(stream) && run_turn_locked(stream)) {
         kl__mutex_unlock(&stream->mutex);
     } else {
-        kl__curl_stream_unlock_and_tell(stream);
+        unlock_and_tell(stream);
     }
 }
 
@@ -171,7 +174,7 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
         stream->response = stream->head.response;
         stream->encoding = stream->head.encoding;
         stream->has_head = true;
-        kl__curl_stream_unlock_and_tell(stream);
+        unlock_and_tell(stream);
     }
     return length;
 }

@@ -377,11 +377,6 @@ void kl__shared_informer_stop(kl__shared_informer *self)
     destroy_informer(self);
 }
 
-const char *kl__shared_informer_name(const kl__shared_informer *self)
-{
-    return self->name;
-}
-
 kl__indexer *kl__shared_informer_indexer(const kl__shared_informer *self)
 {
     return self->indexer;

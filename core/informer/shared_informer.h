@@ -56,8 +56,6 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err);
  * that is being applied; see above for a call inside a callback. */
 void kl__shared_informer_stop(kl__shared_informer *shared);
 
-/* Borrowed. */
-const char *kl__shared_informer_name(const kl__shared_informer *shared);
 kl__indexer *kl__shared_informer_indexer(const kl__shared_informer *shared);
 kl__processor *kl__shared_informer_processor(const kl__shared_informer *shared);
 

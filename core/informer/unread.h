@@ -8,6 +8,7 @@
 #define KL_INFORMER_UNREAD_H
 
 #include "cache/indexer.h"
+#include "kubelua/informer.h"
 #include "object/unreadable.h"
 
 typedef struct kl__unread {

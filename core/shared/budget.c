@@ -57,7 +57,9 @@ static bool is_service(const char *name)
            strcmp(name, KL__SPECS_TABLE) == 0;
 }
 
-size_t kl__budget_group_length(const kl__change *entry)
+/* The bytes of an entry's name that name a Service or value: those of all names
+ * of a Service are equal. */
+static size_t group_length(const kl__change *entry)
 {
     const char *name = kl__change_name(entry);
     size_t table = strlen(name) + 1;
@@ -134,8 +136,7 @@ static group *need_group(sharing *self, const char *name, size_t length)
 
 static bool add_entry(sharing *self, kl__change *entry)
 {
-    group *one = need_group(self, kl__change_name(entry),
-                            kl__budget_group_length(entry));
+    group *one = need_group(self, kl__change_name(entry), group_length(entry));
     uint64_t words = entry->words + ENTRY_WORDS;
 
     if (one == NULL) {

@@ -42,8 +42,4 @@ kl_code kl__budget_apply(kl__entries *self, const kl_shared_key *report_key,
 /* The words of a slot of `slot_words` that entries may have. */
 uint64_t kl__budget_room(uint64_t slot_words);
 
-/* The bytes of an entry's name that name a Service or value: those of all names
- * of a Service are equal. */
-size_t kl__budget_group_length(const kl__change *entry);
-
 #endif

@@ -91,21 +91,6 @@ kl__route_slice *kl__route_slice_read(kl_object *object,
                                       kl_error *err);
 void kl__route_slice_free(kl__route_slice *slice);
 
-/* Appends a text and its NUL byte to a block and returns its position; a block
- * begins with one NUL byte, so that 0 is "". NULL is "". */
-kl__text_at kl__texts_add(kl__buf *texts, const char *text);
-
-/* The text of a member, or "". Borrowed from the document. */
-const char *kl__member_text(const kl_value *object, const char *name);
-
-/* Reads the ports of a Service, or of a slice, into a new array. False: out of
- * memory. */
-bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
-                          kl__route_port **ports, size_t *count);
-
-/* The text of an annotation, or NULL. Borrowed from the document. */
-const char *kl__annotation(const kl_value *root, const char *name);
-
 /* One slice of a Service, for the merge. */
 typedef struct kl__slice_node {
     kl__list node; /* in the list of its Service */

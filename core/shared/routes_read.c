@@ -18,7 +18,9 @@
 #define NOT_SERVED \
     "is a name, which is served with the option external_names only"
 
-kl__text_at kl__texts_add(kl__buf *texts, const char *text)
+/* Appends a text and its NUL byte to a block and returns its position; a block
+ * begins with one NUL byte, so that 0 is "". NULL is "". */
+static kl__text_at add_text(kl__buf *texts, const char *text)
 {
     kl__text_at at;
 
@@ -33,7 +35,8 @@ kl__text_at kl__texts_add(kl__buf *texts, const char *text)
     return at;
 }
 
-const char *kl__member_text(const kl_value *object, const char *name)
+/* The text of a member, or "". Borrowed from the document. */
+static const char *member_text(const kl_value *object, const char *name)
 {
     const kl_value *value = kl_value_get(object, name);
 
@@ -41,7 +44,8 @@ const char *kl__member_text(const kl_value *object, const char *name)
                                              : "";
 }
 
-const char *kl__annotation(const kl_value *root, const char *name)
+/* The text of an annotation, or NULL. Borrowed from the document. */
+static const char *annotation_of(const kl_value *root, const char *name)
 {
     const kl_value *value = kl_value_get(
         kl_value_get(kl_value_get(root, "metadata"), "annotations"), name);
@@ -50,8 +54,10 @@ const char *kl__annotation(const kl_value *root, const char *name)
                                              : NULL;
 }
 
-bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
-                          kl__route_port **ports, size_t *count)
+/* Reads the ports of a Service, or of a slice, into a new array. False: out of
+ * memory. */
+static bool read_ports(const kl_value *list, kl__buf *texts,
+                       kl__route_port **ports, size_t *count)
 {
     kl_value_iter iter = {0};
     const kl_value *value;
@@ -68,12 +74,12 @@ bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
     }
     while ((value = kl_value_next(list, &iter, NULL)) != NULL) {
         kl__route_port *port = &(*ports)[(*count)++];
-        const char *protocol = kl__member_text(value, "protocol");
+        const char *protocol = member_text(value, "protocol");
         int64_t number = kl_value_integer(kl_value_get(value, "port"));
 
-        port->name = kl__texts_add(texts, kl__member_text(value, "name"));
+        port->name = add_text(texts, member_text(value, "name"));
         port->protocol =
-            kl__texts_add(texts, protocol[0] != '\0' ? protocol : "TCP");
+            add_text(texts, protocol[0] != '\0' ? protocol : "TCP");
         port->number =
             number > 0 && number <= UINT16_MAX ? (uint16_t)number : 0;
     }
@@ -83,7 +89,7 @@ bool kl__route_ports_read(const kl_value *list, kl__buf *texts,
 /* Moves the texts to *out. False: an append ran out of memory. */
 static bool take_texts(kl__buf *texts, char **out)
 {
-    kl__texts_add(texts, NULL);
+    add_text(texts, NULL);
     *out = kl__buf_take(texts, NULL);
     return *out != NULL;
 }
@@ -96,11 +102,11 @@ static kl__text_at read_hint(const kl_value *zones, kl__buf *texts)
     const kl_value *value;
     size_t at;
 
-    kl__texts_add(texts, NULL);
+    add_text(texts, NULL);
     at = texts->length;
     while (kl_value_type(zones) == KL_ARRAY &&
            (value = kl_value_next(zones, &iter, NULL)) != NULL) {
-        const char *zone = kl__member_text(value, "name");
+        const char *zone = member_text(value, "name");
         size_t used = texts->length - at;
 
         if (zone[0] != '\0' && used + 1 + strlen(zone) <= KL_SHARED_ZONES_MAX) {
@@ -131,14 +137,13 @@ static void read_endpoint(const kl_value *value, kl__buf *texts,
 
     /* Only the first address is used: the API gives the others no meaning. An
      * absent condition has the default of its documentation. */
-    endpoint->address =
-        kl__texts_add(texts, kl_value_type(address) == KL_STRING
-                                 ? kl_value_string(address, NULL)
-                                 : NULL);
-    endpoint->zone = kl__texts_add(texts, kl__member_text(value, "zone"));
-    endpoint->node = kl__texts_add(texts, kl__member_text(value, "nodeName"));
-    endpoint->pod = kl__texts_add(
-        texts, kl__member_text(kl_value_get(value, "targetRef"), "name"));
+    endpoint->address = add_text(texts, kl_value_type(address) == KL_STRING
+                                            ? kl_value_string(address, NULL)
+                                            : NULL);
+    endpoint->zone = add_text(texts, member_text(value, "zone"));
+    endpoint->node = add_text(texts, member_text(value, "nodeName"));
+    endpoint->pod =
+        add_text(texts, member_text(kl_value_get(value, "targetRef"), "name"));
     endpoint->hint = read_hint(
         kl_value_get(kl_value_get(value, "hints"), "forZones"), texts);
     endpoint->ready = read_condition(conditions, "ready", true);
@@ -210,14 +215,14 @@ static kl__text_at read_service_key(const kl_object *object,
                                     const kl_value *root, kl__buf *texts)
 {
     const char *name =
-        kl__member_text(kl_value_get(kl_value_get(root, "metadata"), "labels"),
-                        SERVICE_NAME_LABEL);
+        member_text(kl_value_get(kl_value_get(root, "metadata"), "labels"),
+                    SERVICE_NAME_LABEL);
     kl__text_at at;
 
     if (name[0] == '\0') {
         return 0;
     }
-    kl__texts_add(texts, NULL);
+    add_text(texts, NULL);
     at = (kl__text_at)texts->length;
     kl__buf_puts(texts, kl_object_namespace(object));
     kl__buf_putc(texts, '/');
@@ -269,18 +274,18 @@ static bool sort_ports(kl__route_slice *slice)
 static bool read_slice(kl__route_slice *slice, kl_object *object,
                        const kl_value *root, const kl__route_policy *policy)
 {
-    const char *weight = kl__annotation(root, KL__WEIGHT_ANNOTATION);
+    const char *weight = annotation_of(root, KL__WEIGHT_ANNOTATION);
     kl__buf texts = {0};
     bool fits;
 
-    slice->version = kl__texts_add(&texts, kl_object_resource_version(object));
+    slice->version = add_text(&texts, kl_object_resource_version(object));
     slice->service = read_service_key(object, root, &texts);
-    slice->family = read_family(kl__member_text(root, "addressType"));
+    slice->family = read_family(member_text(root, "addressType"));
     slice->weight =
         weight != NULL ? kl__weight_parse(weight, strlen(weight)) : -1;
     fits =
-        kl__route_ports_read(kl_value_get(root, "ports"), &texts, &slice->ports,
-                             &slice->port_count) &&
+        read_ports(kl_value_get(root, "ports"), &texts, &slice->ports,
+                   &slice->port_count) &&
         read_endpoints(kl_value_get(root, "endpoints"), &texts, policy, slice);
     fits = take_texts(&texts, &slice->texts) && fits && sort_ports(slice);
     kl__buf_deinit(&texts);
@@ -400,12 +405,12 @@ static void read_external_name(const kl_value *spec, kl__buf *texts,
                                const kl__route_policy *policy,
                                kl__route_service *service)
 {
-    const char *name = kl__member_text(spec, "externalName");
+    const char *name = member_text(spec, "externalName");
 
     service->is_external = true;
     service->fault = policy->external_names ? kl__name_fault(name) : NOT_SERVED;
     if (service->fault == NULL) {
-        service->external_name = kl__texts_add(texts, name);
+        service->external_name = add_text(texts, name);
     }
 }
 
@@ -428,8 +433,8 @@ static void add_ports(kl__buf *json, const kl_value *ports)
 
     while (kl_value_type(ports) == KL_ARRAY &&
            (port = kl_value_next(ports, &iter, NULL)) != NULL) {
-        const char *protocol = kl__member_text(port, "protocol");
-        const char *application = kl__member_text(port, "appProtocol");
+        const char *protocol = member_text(port, "protocol");
+        const char *application = member_text(port, "appProtocol");
 
         if (application[0] == '\0' &&
             (protocol[0] == '\0' || strcmp(protocol, "TCP") == 0)) {
@@ -437,7 +442,7 @@ static void add_ports(kl__buf *json, const kl_value *ports)
         }
         kl__buf_printf(json, "%s{\"port\":%lld", comma,
                        (long long)kl_value_integer(kl_value_get(port, "port")));
-        add_unusual(json, "name", kl__member_text(port, "name"), "");
+        add_unusual(json, "name", member_text(port, "name"), "");
         add_unusual(json, "protocol", protocol, "TCP");
         add_unusual(json, "appProtocol", application, "");
         kl__buf_puts(json, "}");
@@ -460,7 +465,7 @@ static bool read_spec(kl__route_service *service, const kl_value *spec)
     bool fits = true;
 
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-        add_unusual(&json, usual[i][0], kl__member_text(spec, usual[i][0]),
+        add_unusual(&json, usual[i][0], member_text(spec, usual[i][0]),
                     usual[i][1]);
     }
     if (timeout > 0) {
@@ -491,16 +496,16 @@ static bool read_service(kl__route_service *service, const kl_value *root,
     kl__buf texts = {0};
     bool fits;
 
-    if (strcmp(kl__member_text(spec, "type"), "ExternalName") == 0) {
+    if (strcmp(member_text(spec, "type"), "ExternalName") == 0) {
         read_external_name(spec, &texts, policy, service);
     }
     service->publish_not_ready =
         kl_value_bool(kl_value_get(spec, "publishNotReadyAddresses"));
     read_families(kl_value_get(spec, "ipFamilies"), service);
-    fits = kl__route_ports_read(kl_value_get(spec, "ports"), &texts,
-                                &service->ports, &service->port_count) &&
+    fits = read_ports(kl_value_get(spec, "ports"), &texts, &service->ports,
+                      &service->port_count) &&
            kl__weights_read(&service->weights,
-                            kl__annotation(root, KL__WEIGHTS_ANNOTATION));
+                            annotation_of(root, KL__WEIGHTS_ANNOTATION));
     fits = take_texts(&texts, &service->texts) && fits &&
            find_owners(service) && read_spec(service, spec);
     kl__buf_deinit(&texts);

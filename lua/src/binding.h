@@ -164,8 +164,6 @@ bool push_scalar(lua_State *L, const kl_value *value);
 /* Pushes the JSON text of the value at `index` (table, object, view, scalar),
  * and returns it. Raises on what JSON cannot hold. */
 const char *push_json(lua_State *L, int index, size_t *length);
-/* Pushes a userdata with a new writer; its __gc frees the writer. */
-kl_writer **push_writer_guard(lua_State *L);
 /* Pushes a userdata for a document, empty; its __gc unrefs the document. */
 kl_doc **push_doc_guard(lua_State *L);
 
@@ -211,7 +209,6 @@ loop_watch *watch_start(int64_t limit_ms, const char *own);
 /* Stops, and drops the reference of watch_start. */
 void watch_stop(loop_watch *watch);
 loop_watch *watch_ref(loop_watch *watch);
-void watch_unref(loop_watch *watch);
 /* The coroutine L now runs `activity`, which must not change until watch_leave
  * or the next watch_enter. */
 void watch_enter(loop_watch *watch, lua_State *L, const kl_activity *activity);

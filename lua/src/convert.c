@@ -446,7 +446,8 @@ static int writer_gc(lua_State *L)
     return 0;
 }
 
-kl_writer **push_writer_guard(lua_State *L)
+/* Pushes a userdata with a new writer; its __gc frees the writer. */
+static kl_writer **push_writer_guard(lua_State *L)
 {
     kl_writer **writer = lua_newuserdata(L, sizeof(kl_writer *));
 

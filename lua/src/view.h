@@ -92,10 +92,6 @@ void push_part(lua_State *L, int index, view *self, place at);
  * NOWHERE, or a view of it. */
 void push_place(lua_State *L, int index, view *self, place at);
 
-/* If `index` has an integer from 1 to 4e9, sets *position to one less; else
- * false. */
-bool to_position(lua_State *L, int index, size_t *position);
-
 /* view_tree.c */
 
 /* The value of a view in the tree; opens the tree first, unless that was

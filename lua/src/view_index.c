@@ -119,7 +119,9 @@ void push_member(lua_State *L, view *self, place at)
     }
 }
 
-bool to_position(lua_State *L, int index, size_t *position)
+/* If `index` has an integer from 1 to 4e9, sets *position to one less; else
+ * false. */
+static bool to_position(lua_State *L, int index, size_t *position)
 {
     lua_Number wanted;
 

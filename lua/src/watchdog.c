@@ -244,6 +244,13 @@ loop_watch *watch_start(int64_t limit_ms, const char *own)
     return self;
 }
 
+static void watch_unref(loop_watch *self)
+{
+    if (self != NULL && --self->references == 0) {
+        atomic_store(&self->is_used, false);
+    }
+}
+
 void watch_stop(loop_watch *self)
 {
     if (self != NULL) {
@@ -260,13 +267,6 @@ loop_watch *watch_ref(loop_watch *self)
         self->references++;
     }
     return self;
-}
-
-void watch_unref(loop_watch *self)
-{
-    if (self != NULL && --self->references == 0) {
-        atomic_store(&self->is_used, false);
-    }
 }
 
 void watch_enter(loop_watch *self, lua_State *L, const kl_activity *activity)

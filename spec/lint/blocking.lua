@@ -39,7 +39,6 @@ local EXEMPT = {
     kl__mem_ahead = "a block of memory",
     kl__skip_blocks = "a block of bytes",
     kl__shared_view_look = "a block of words",
-    kl__texts_add = "a block of bytes",
 }
 
 -- What a comment says of a call that blocks, and of one that does not.

@@ -61,7 +61,7 @@ static void end(hostile_connection *connection, bool reset)
 }
 
 /* Waits for the socket, or for a change of the server's state; false after
- * `timeout_ms` (-1: no limit). Ends the connection if the spec has cut it. */
+ * `timeout_ms` (-1: no limit). Ends the connection if the server stops. */
 static bool wait_for(hostile_connection *connection, short events,
                      int timeout_ms)
 {
@@ -78,7 +78,7 @@ static bool wait_for(hostile_connection *connection, short events,
     ready = poll(polled, 2, timeout_ms);
     (void)!read(connection->wakeup, &ignored, sizeof(ignored));
     pthread_mutex_lock(&connection->server->mutex);
-    told = connection->server->stopping || connection->cut;
+    told = connection->server->stopping;
     pthread_mutex_unlock(&connection->server->mutex);
     if (told) {
         end(connection, true);

@@ -65,7 +65,6 @@ typedef struct hostile_connection {
     int wakeup;
 
     /* Guarded by the server's mutex. */
-    bool cut;     /* the spec wants it reset */
     bool stalled; /* the peer does not read, so nothing can be sent */
 
     /* Used by the connection's thread only. */

@@ -93,11 +93,6 @@ bool hostile_await_requests(hostile_server *server, const char *match,
     return await(server, count_requests, match, count);
 }
 
-bool hostile_await_connections(hostile_server *server, size_t count)
-{
-    return await(server, count_connections, NULL, count);
-}
-
 bool hostile_await_ended(hostile_server *server, size_t count)
 {
     return await(server, count_ended, NULL, count);

@@ -321,15 +321,3 @@ void hostile_open_gate(hostile_server *server, const char *name)
     hostile_notify_locked(server);
     pthread_mutex_unlock(&server->mutex);
 }
-
-void hostile_cut(hostile_server *server)
-{
-    pthread_mutex_lock(&server->mutex);
-    for (size_t i = 0; i < server->connections.count; i++) {
-        hostile_connection *connection = server->connections.items[i];
-
-        connection->cut = true;
-    }
-    hostile_notify_locked(server);
-    pthread_mutex_unlock(&server->mutex);
-}

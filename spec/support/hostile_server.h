@@ -158,12 +158,8 @@ void hostile_on_accept(hostile_server *server, const hostile_step *steps,
 
 /* Opens a gate: scripts that wait at it go on, and later ones do not wait. */
 void hostile_open_gate(hostile_server *server, const char *name);
-/* Resets every connection; new ones are accepted. */
-void hostile_cut(hostile_server *server);
-
 bool hostile_await_requests(hostile_server *server, const char *match,
                             size_t count);
-bool hostile_await_connections(hostile_server *server, size_t count);
 /* Waits until `count` connections have ended, on either side. */
 bool hostile_await_ended(hostile_server *server, size_t count);
 /* Waits until `count` scripts have reached the gate (they may have passed it

@@ -162,15 +162,6 @@ KL_API kl_code kl_informer_wait_synced(kl_informer *informer,
  * NULL. Thread-safe. */
 KL_API kl_object *kl_informer_get(const kl_informer *informer, const char *key);
 
-/* Objects, with a reference to each; the caller clears the list. */
-typedef struct kl_object_list {
-    kl_object **items;
-    size_t count;
-} kl_object_list;
-
-/* Drops the references, frees the array, zeroes the list. */
-KL_API void kl_object_list_clear(kl_object_list *list);
-
 /* Fills `list` with a consistent snapshot, sorted by key: the objects of a
  * namespace (NULL or "*": all) that the selector (NULL: all) matches.
  * KL_EINVAL: a wrong namespace; KL_ECLOSED; KL_ENOMEM; then the list is empty.
@@ -186,14 +177,6 @@ KL_API kl_code kl_informer_list(const kl_informer *informer,
 KL_API kl_code kl_informer_by_index(const kl_informer *informer,
                                     const char *index, const char *value,
                                     kl_object_list *list, kl_error *err);
-
-typedef struct kl_string_list {
-    char **items;
-    size_t count;
-} kl_string_list;
-
-/* Frees the strings and the array, zeroes the list. */
-KL_API void kl_string_list_clear(kl_string_list *list);
 
 /* The distinct values of an index, sorted. Errors as above. Thread-safe. */
 KL_API kl_code kl_informer_index_values(const kl_informer *informer,
@@ -212,22 +195,6 @@ KL_API void kl_informer_resource_version(const kl_informer *informer,
  * it was queued. Waits while events are being queued. Thread-safe. */
 KL_API void kl_informer_told_version(const kl_informer *informer, char *buffer,
                                      size_t size);
-
-/* Collects the index values of one object, while its index function runs. */
-typedef struct kl_index_sink kl_index_sink;
-
-/* Adds one value; duplicates are harmless. KL_ENOMEM; KL_EINVAL for a value
- * with a NUL byte, as kl_informer_by_index could not name it. */
-KL_API kl_code kl_index_emit(kl_index_sink *sink, const char *value,
-                             size_t length);
-
-/* Emits the index values of `object`, parsed as `root`. Runs on one of the
- * informer's threads at a time, and for the objects in the cache on the thread
- * that calls kl_informer_add_index; no lock is held. It may call this library;
- * kl_informer_close too, of this handle or another. If it fails, the object is
- * left out of the index, and the error is logged. */
-typedef kl_code (*kl_index_fn)(void *context, const kl_object *object,
-                               const kl_value *root, kl_index_sink *sink);
 
 /*
  * Adds an index by path (strings, numbers and booleans are its values) or by

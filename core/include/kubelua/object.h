@@ -122,6 +122,39 @@ KL_API bool kl_selector_is_empty(const kl_selector *selector);
 KL_API bool kl_selector_matches(const kl_selector *selector,
                                 const kl_value *labels);
 
+/* Objects, with a reference to each; the caller clears the list. */
+typedef struct kl_object_list {
+    kl_object **items;
+    size_t count;
+} kl_object_list;
+
+/* Drops the references, frees the array, zeroes the list. */
+KL_API void kl_object_list_clear(kl_object_list *list);
+
+typedef struct kl_string_list {
+    char **items;
+    size_t count;
+} kl_string_list;
+
+/* Frees the strings and the array, zeroes the list. */
+KL_API void kl_string_list_clear(kl_string_list *list);
+
+/* Collects the index values of one object, while its index function runs. */
+typedef struct kl_index_sink kl_index_sink;
+
+/* Adds one value; duplicates are harmless. KL_ENOMEM; KL_EINVAL for a value
+ * with a NUL byte, as kl_informer_by_index could not name it. */
+KL_API kl_code kl_index_emit(kl_index_sink *sink, const char *value,
+                             size_t length);
+
+/* Emits the index values of `object`, parsed as `root`. Runs on one of the
+ * informer's threads at a time, and for the objects in the cache on the thread
+ * that calls kl_informer_add_index; no lock is held. It may call this library;
+ * kl_informer_close too, of this handle or another. If it fails, the object is
+ * left out of the index, and the error is logged. */
+typedef kl_code (*kl_index_fn)(void *context, const kl_object *object,
+                               const kl_value *root, kl_index_sink *sink);
+
 #ifdef __cplusplus
 }
 #endif
