@@ -14,7 +14,7 @@ static const kl__sim_step changing[] = {
     kl__sim_admit_node,          kl__sim_admit_priority,
     kl__sim_admit_tolerations,   kl__sim_admit_storage_class,
     kl__sim_admit_protection,    kl__sim_admit_runtime,
-    kl__sim_admit_ingress_class, kl__sim_admit_rights,
+    kl__sim_admit_ingress_class,
 };
 
 static const kl__sim_step looking[] = {

@@ -33,10 +33,6 @@ kl_code kl__sim_admit_protection(kl__sim_write *write, kl_error *err);
 kl_code kl__sim_admit_ingress_class(kl__sim_write *write, kl_error *err);
 /* RuntimeClass: sets a pod's overhead, node selector and tolerations. */
 kl_code kl__sim_admit_runtime(kl__sim_write *write, kl_error *err);
-/* sim_escalation.c: where RBAC is on, refuses roles and bindings that give more
- * rights than the user has. In a real server the storage of roles does this,
- * after admission. */
-kl_code kl__sim_admit_rights(kl__sim_write *write, kl_error *err);
 
 /* --- After validation. ---------------------------------------------------- */
 

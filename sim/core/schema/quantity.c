@@ -391,17 +391,6 @@ void kl__quantity_add(const char *a, const char *b, char out[KL__QUANTITY_SIZE])
     write_number(&result, out);
 }
 
-void kl__quantity_subtract(const char *a, const char *b,
-                           char out[KL__QUANTITY_SIZE])
-{
-    number first = number_of(a), second = number_of(b);
-    number result;
-
-    second.negative = !second.negative;
-    result = add_numbers(&first, &second);
-    write_number(&result, out);
-}
-
 int kl__quantity_compare(const char *a, const char *b)
 {
     number first = number_of(a), second = number_of(b);

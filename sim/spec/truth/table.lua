@@ -26,6 +26,7 @@ Left out, as no script, controller or use of kubectl needs it:
 - Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.
 - ResourceQuotas and LimitRanges: they are kept as they are written, and neither count, refuse nor
   set anything.
+- escalation: a user that may write roles and bindings may grant rights that the user lacks.
 
 | what | why | requests |
 |---|---|---|

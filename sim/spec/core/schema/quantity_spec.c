@@ -167,8 +167,6 @@ static void quantities_beyond_the_largest_are_compared(void **state)
     assert_int_equal(kl__quantity_compare("1e40000", "999E"), 1);
     assert_int_equal(kl__quantity_compare("-1e40000", "-999E"), -1);
     assert_int_equal(kl__quantity_compare("1e40000", "1e50000"), 0);
-    kl__quantity_subtract("1e40000", "1e40000", out);
-    assert_string_equal(out, "0");
     kl__quantity_add("1e40000", "1e40000", out);
     assert_int_equal(kl__quantity_compare(out, "999E"), 1);
 }

@@ -19,6 +19,9 @@
 #include <cmocka.h>
 
 #define PODS "/api/v1/namespaces/default/pods"
+#define RBAC "/apis/rbac.authorization.k8s.io/v1/namespaces/default/"
+#define ROLES RBAC "roles"
+#define BINDINGS RBAC "rolebindings"
 #define ACCESS_REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 static const kl_sim_user users[] = {{"jane", "jane-token", "dev,ops"},
@@ -331,6 +334,30 @@ static void token_reviews_and_rules_reviews_are_answered(void **state)
     assert_non_null(strstr(f->body, "/openapi/*"));
 }
 
+static void a_user_that_may_write_roles_may_grant_any_right(void **state)
+{
+    fixture *f = *state;
+
+    assert_int_equal(
+        ask(f, &admin, "POST", ROLES,
+            "{\"metadata\":{\"name\":\"w\"},\"rules\":[{\"apiGroups\":["
+            "\"rbac.authorization.k8s.io\"],\"resources\":[\"roles\"],"
+            "\"verbs\":[\"create\"]}]}"),
+        201);
+    assert_int_equal(
+        ask(f, &admin, "POST", BINDINGS,
+            "{\"metadata\":{\"name\":\"w\"},\"roleRef\":{\"apiGroup\":"
+            "\"rbac.authorization.k8s.io\",\"kind\":\"Role\",\"name\":\"w\"},"
+            "\"subjects\":[{\"kind\":\"User\",\"name\":\"jane\",\"apiGroup\":"
+            "\"rbac.authorization.k8s.io\"}]}"),
+        201);
+    assert_int_equal(
+        ask(f, &jane, "POST", ROLES,
+            "{\"metadata\":{\"name\":\"all\"},\"rules\":[{\"apiGroups\":["
+            "\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]}]}"),
+        201);
+}
+
 static void without_rbac_every_authenticated_user_may_do_all(void **state)
 {
     const kl_sim_options options = {.users = users, .user_count = 2};
@@ -381,6 +408,8 @@ int main(void)
             a_review_tells_what_would_be_allowed_and_why, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             token_reviews_and_rules_reviews_are_answered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_user_that_may_write_roles_may_grant_any_right, set_up, tear_down),
         cmocka_unit_test(without_rbac_every_authenticated_user_may_do_all),
         cmocka_unit_test(a_user_without_a_token_or_name_is_refused),
     };
