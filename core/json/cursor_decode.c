@@ -85,6 +85,19 @@ size_t kl_cursor_decode(const char *string, const char *end, char *out)
     }
 }
 
+/* True if the escape at `at` ends at `end` or before. */
+static bool is_whole(const char *at, const char *end)
+{
+    size_t left = (size_t)(end - at);
+    unsigned unit;
+
+    if (left < strlen("\\u0000") || at[1] != 'u') {
+        return left >= strlen("\\n") && at[1] != 'u';
+    }
+    unit = read_unit(at + 2);
+    return unit < 0xd800 || unit > 0xdbff || left >= strlen("\\ud83d\\ude00");
+}
+
 /* The rest of a string from its first escape on. */
 static bool is_decoded(const char *at, const char *end, const char *bytes,
                        size_t length)
@@ -94,10 +107,12 @@ static bool is_decoded(const char *at, const char *end, const char *bytes,
     while (at < end && *at != '"') {
         size_t count = 1;
 
-        if (*at == '\\') {
+        if (*at != '\\') {
+            decoded[0] = *at++;
+        } else if (is_whole(at, end)) {
             count = read_escape(&at, decoded);
         } else {
-            decoded[0] = *at++;
+            return false;
         }
         if (count > length || memcmp(decoded, bytes, count) != 0) {
             return false;

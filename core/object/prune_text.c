@@ -6,6 +6,7 @@
  */
 #include "object/prune_paths.h"
 
+#include "json/cursor.h"
 #include "json/path.h"
 #include "json/skip.h"
 #include "json/text.h"
@@ -40,7 +41,17 @@ static place place_of_root(const kl__prune *prune)
 typedef struct label {
     const char *bytes;
     size_t length;
+    bool has_escapes; /* the bytes are those between the quotes */
 } label;
+
+static bool has_name(const label *self, const char *name, size_t length)
+{
+    if (self->has_escapes) {
+        return kl__cursor_is(self->bytes - 1, self->bytes + self->length + 1,
+                             name, length);
+    }
+    return self->length == length && memcmp(self->bytes, name, length) == 0;
+}
 
 /* The paths of `set` whose next step, at `depth`, matches the label; sets *ends
  * if that step is the last one of a path. */
@@ -58,8 +69,7 @@ static uint64_t follow_paths(const kl__paths *self, uint64_t set, size_t depth,
         step = &self->items[i]->steps[depth];
         if (step->kind == KL__STEP_ALL ||
             (to->bytes != NULL && step->kind == KL__STEP_NAME &&
-             step->length == to->length &&
-             memcmp(step->name, to->bytes, to->length) == 0)) {
+             has_name(to, step->name, step->length))) {
             found |= UINT64_C(1) << i;
             *ends = *ends || self->items[i]->count == depth + 1;
         }
@@ -70,8 +80,7 @@ static uint64_t follow_paths(const kl__paths *self, uint64_t set, size_t depth,
 static bool is_among(const label *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (strlen(names[i]) == name->length &&
-            memcmp(names[i], name->bytes, name->length) == 0) {
+        if (has_name(name, names[i], strlen(names[i]))) {
             return true;
         }
     }
@@ -109,8 +118,8 @@ bool kl__prune_hides(const kl__prune *prune, const kl_path *path)
     at = place_of_root(prune);
     for (size_t i = 0; i < path->count; i++) {
         const kl__step *step = &path->steps[i];
-        label to = {step->kind == KL__STEP_NAME ? step->name : NULL,
-                    step->length};
+        label to = {.bytes = step->kind == KL__STEP_NAME ? step->name : NULL,
+                    .length = step->length};
 
         at = enter(prune, &at, &to);
         if (is_removed(&at)) {
@@ -214,8 +223,6 @@ static bool copy_part(cutter *self, const place *from, const label *name,
     return copy_value(self, &at);
 }
 
-/* A path's step is compared with the text between the quotes, without
- * unescaping it: no API server writes a field's name with escapes. */
 static bool copy_member(cutter *self, const place *at, size_t *count)
 {
     label name;
@@ -228,6 +235,7 @@ static bool copy_member(cutter *self, const place *at, size_t *count)
         return false;
     }
     name.length = (size_t)(self->at - 1 - name.bytes);
+    name.has_escapes = memchr(name.bytes, '\\', name.length) != NULL;
     if (!skip_byte(self, ':')) {
         return false;
     }
@@ -238,7 +246,7 @@ static bool copy_member(cutter *self, const place *at, size_t *count)
 /* Copies an object or an array, part by part. */
 static bool copy_parts(cutter *self, const place *at, char closing)
 {
-    static const label element = {NULL, 0};
+    static const label element = {0};
     size_t count = 0;
 
     *self->to++ = *self->at++;

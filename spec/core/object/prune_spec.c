@@ -57,6 +57,21 @@ static void a_dropped_member_is_removed(void **state)
             "{\"metadata\":{\"annotations\":{\"d\":\"2\"}}}");
 }
 
+static void a_name_with_escapes_is_the_same_name(void **state)
+{
+    (void)state;
+    becomes(PATHS("data.key"), NULL,
+            "{\"d\\u0061ta\":{\"k\\u0065y\":1,\"key\":2,\"k\\u0065ys\":3}}",
+            "{\"d\\u0061ta\":{\"k\\u0065ys\":3}}");
+    becomes(PATHS("[\"a\\\"b\"]"), NULL, "{\"a\\\"b\":1,\"a\\\\b\":2}",
+            "{\"a\\\\b\":2}");
+    becomes(NULL, PATHS("data"),
+            "{\"k\\u0069nd\":\"X\",\"met\\u0061data\":{\"name\":\"a\"},"
+            "\"\\u0064ata\":1,\"\\ud83d\\ude00\":2}",
+            "{\"k\\u0069nd\":\"X\",\"met\\u0061data\":{\"name\":\"a\"},"
+            "\"\\u0064ata\":1}");
+}
+
 static void dropped_members_of_elements_are_removed_from_each(void **state)
 {
     (void)state;
@@ -116,10 +131,24 @@ static void whitespace_is_removed_where_a_path_leads_only(void **state)
 
 static void bytes_that_are_no_json_are_refused_or_cut(void **state)
 {
-    static const char *const broken[] = {
-        "",           "x",          "[1]",          "{",          "{\"a",
-        "{\"a\"",     "{\"a\":",    "{\"a\":{",     "{\"a\":{\"", "{\"a\":\"\\",
-        "{\"a\":1 2", "{\"a\":[1}", "{\"b\":[1 2]", "{1:2}",      "{\"a\":1,"};
+    static const char *const broken[] = {"",
+                                         "x",
+                                         "[1]",
+                                         "{",
+                                         "{\"a",
+                                         "{\"a\"",
+                                         "{\"a\":",
+                                         "{\"a\":{",
+                                         "{\"a\":{\"",
+                                         "{\"a\":\"\\",
+                                         "{\"a\":1 2",
+                                         "{\"a\":[1}",
+                                         "{\"\\u00\"",
+                                         "{\"\\ud83d\"",
+                                         "{\"\\ud83d\\ude0\"",
+                                         "{\"b\":[1 2]",
+                                         "{1:2}",
+                                         "{\"a\":1,"};
     kl__prune *rules = rules_of(PATHS("a.b", "b[*].c"), NULL);
     kl__buf out = {0};
 
@@ -402,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SPEC(a_dropped_member_is_removed),
+        SPEC(a_name_with_escapes_is_the_same_name),
         SPEC(dropped_members_of_elements_are_removed_from_each),
         SPEC(keep_removes_all_but_its_paths_and_the_identity),
         SPEC(whitespace_is_removed_where_a_path_leads_only),
