@@ -162,13 +162,24 @@ static bool emit_place(void *context, size_t i, const char *value)
     return !to->sink->bytes.failed;
 }
 
+static void forget_places(void *context)
+{
+    const emission *to = context;
+
+    reset_sink(to->sink);
+}
+
 static kl_code emit_path(const kl__index *index, const kl_object *object,
                          kl_index_sink *sink)
 {
     const kl_path *path = index->path;
     emission to = {.sink = sink};
-    kl__search search = {
-        .paths = &path, .count = 1, .take = emit_place, .context = &to};
+    kl__search search = {.paths = &path,
+                         .count = 1,
+                         .take = emit_place,
+                         .forget = forget_places,
+                         .context = &to,
+                         .is_object = true};
     size_t length;
     const char *text = kl_object_json(object, &length, NULL);
 
@@ -177,9 +188,11 @@ static kl_code emit_path(const kl__index *index, const kl_object *object,
         return KL_ENOMEM;
     }
     to.end = text + length;
-    kl__search_run(&search, text, to.end);
+    if (!kl__search_run(&search, text, to.end)) {
+        sink->bytes.failed = true;
+    }
     kl_object_close_json(object);
-    return KL_OK;
+    return sink->bytes.failed ? KL_ENOMEM : KL_OK;
 }
 
 static kl_code call_function(const kl__index *index, kl_object *object,

@@ -68,6 +68,24 @@ bool kl_cursor_next(kl_cursor *self)
     return true;
 }
 
+/* The last member of that name from the current one on, which has it. */
+static const char *last_member(kl_cursor *self, const char *name, size_t length)
+{
+    const char *last = self->value;
+    const char *behind = kl_cursor_skip(last, self->end);
+    const char *close = kl__cursor_leave(behind, self->end);
+
+    if (kl__cursor_may_have(behind, close, name, length)) {
+        self->at = behind;
+        while (kl_cursor_next(self)) {
+            if (kl__cursor_has_name(self, name, length)) {
+                last = self->value;
+            }
+        }
+    }
+    return last;
+}
+
 const char *kl_cursor_member(const char *value, const char *end,
                              const char *name, size_t length)
 {
@@ -79,7 +97,7 @@ const char *kl_cursor_member(const char *value, const char *end,
     kl_cursor_begin(&self, value, end);
     while (kl_cursor_next(&self)) {
         if (kl__cursor_has_name(&self, name, length)) {
-            return self.value;
+            return last_member(&self, name, length);
         }
     }
     return NULL;

@@ -24,9 +24,16 @@ const char *kl__cursor_leave_by(kl__skip_way way, const char *at,
 const kl_value *kl__cursor_string(const char *bytes, size_t length,
                                   kl_scalar *room);
 
-/* True if these are the bytes of a string, such as a member's name. */
+/* True if these are the bytes of a string, such as a member's name. The string
+ * ends before `end`; its escapes may be no JSON. */
 bool kl__cursor_is(const char *string, const char *end, const char *bytes,
                    size_t length);
+
+/* True if the bytes may have a member of that name: they have the name between
+ * quotes, or an escape. False for most bytes that have none; far faster than to
+ * look at each member. */
+bool kl__cursor_may_have(const char *at, const char *end, const char *name,
+                         size_t length);
 
 /* True if the current part is a member of that name. Inline, as most names have
  * another length: the bytes between the quotes are never fewer than those of

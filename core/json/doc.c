@@ -10,6 +10,7 @@
 #include "json/yyjson_memory.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <yyjson.h>
 
 struct kl_doc {
@@ -308,13 +309,25 @@ const kl_value *kl_value_at(const kl_value *value, size_t index)
 
 const kl_value *kl_value_get(const kl_value *value, const char *name)
 {
-    return as_value(yyjson_obj_get(as_yyjson(value), name));
+    return name != NULL ? kl_value_get_n(value, name, strlen(name)) : NULL;
 }
 
 const kl_value *kl_value_get_n(const kl_value *value, const char *name,
                                size_t length)
 {
-    return as_value(yyjson_obj_getn(as_yyjson(value), name, length));
+    yyjson_val *object = as_yyjson(value), *key, *last = NULL;
+
+    if (!yyjson_is_obj(object)) {
+        return NULL;
+    }
+    key = unsafe_yyjson_get_first(object);
+    for (size_t left = yyjson_obj_size(object); left > 0; left--) {
+        if (unsafe_yyjson_equals_strn(key, name, length)) {
+            last = key + 1;
+        }
+        key = unsafe_yyjson_get_next(key + 1);
+    }
+    return as_value(last);
 }
 
 const kl_value *kl_value_next(const kl_value *value, kl_value_iter *iter,

@@ -135,8 +135,7 @@ static void end_level(canonical *self)
 }
 
 /* The next value of a level, whose name is written already; NULL: there is
- * none. If a name occurs twice, the last member counts, as it does when the
- * value is copied to a Lua table; kl_value_get finds the first. */
+ * none. If a name occurs twice, the last member counts. */
 static const kl_value *next_value(canonical *self)
 {
     level *now = &self->levels[self->depth - 1];

@@ -7,6 +7,7 @@
 
 #include "base/caret.h"
 #include "base/mem.h"
+#include "json/distinct.h"
 #include "json/path_form.h"
 
 #include <string.h>
@@ -225,16 +226,37 @@ typedef struct visitor {
     void *context;
 } visitor;
 
+static kl_code visit_steps(const kl_path *path, size_t from,
+                           const kl_value *value, const visitor *to);
+
+/* Goes on with each element, or each member that counts. */
+static kl_code visit_all(const kl_path *path, size_t from,
+                         const kl_value *value, const visitor *to)
+{
+    kl_value_iter iter = {0};
+    const kl_value *element;
+    kl__replaced replaced;
+    kl_code code = KL_OK;
+
+    if (!kl__replaced_in_tree(&replaced, value)) {
+        return KL_ENOMEM;
+    }
+    while (code == KL_OK &&
+           (element = kl_value_next(value, &iter, NULL)) != NULL) {
+        if (!kl__replaced_has(&replaced, iter.index - 1)) {
+            code = visit_steps(path, from, element, to);
+        }
+    }
+    kl__replaced_deinit(&replaced);
+    return code;
+}
+
 /* Recurses at [*] only, so at most KL__PATH_STARS deep. */
 static kl_code visit_steps(const kl_path *path, size_t from,
                            const kl_value *value, const visitor *to)
 {
-    kl_code code = KL_OK;
-
     for (size_t i = from; i < path->count && value != NULL; i++) {
         const kl__step *next = &path->steps[i];
-        kl_value_iter iter = {0};
-        const kl_value *element;
 
         if (next->kind == KL__STEP_NAME) {
             value = kl_value_get_n(value, next->name, next->length);
@@ -244,11 +266,7 @@ static kl_code visit_steps(const kl_path *path, size_t from,
             value = kl_value_at(value, next->index);
             continue;
         }
-        while (code == KL_OK &&
-               (element = kl_value_next(value, &iter, NULL)) != NULL) {
-            code = visit_steps(path, i + 1, element, to);
-        }
-        return code;
+        return visit_all(path, i + 1, value, to);
     }
     if (kl_value_type(value) == KL_NULL) {
         return KL_OK;

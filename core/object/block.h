@@ -67,8 +67,11 @@ struct kl_object {
      * which belongs to the object. */
     uint8_t is_apart : 1;
 
+    uint8_t : 0; /* what follows is other memory, also for the threads */
+
     /* Guarded by the stripe. */
-    bool is_warm; /* it was opened before: keep its tree next time */
+    uint8_t is_warm : 1;     /* it was opened before: keep its tree next time */
+    uint8_t is_distinct : 1; /* it is known that no name is there twice */
     char bytes[];
 };
 

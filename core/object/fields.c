@@ -84,6 +84,15 @@ static bool take_first(void *context, size_t i, const char *value)
     return false;
 }
 
+static void forget_places(void *context)
+{
+    kl_fields *fields = context;
+
+    for (size_t i = 0; i < fields->count; i++) {
+        fields->items[i].at = NULL;
+    }
+}
+
 static bool is_container(const char *value)
 {
     return *value == '{' || *value == '[';
@@ -167,7 +176,9 @@ kl_code kl_fields_read(kl_fields *fields, const kl_object *object,
     kl__search search = {.paths = (const kl_path *const *)fields->paths,
                          .count = fields->count,
                          .take = take_first,
-                         .context = fields};
+                         .forget = forget_places,
+                         .context = fields,
+                         .is_object = true};
     size_t length;
     const char *text;
     kl_code code;
@@ -177,8 +188,9 @@ kl_code kl_fields_read(kl_fields *fields, const kl_object *object,
     if (text == NULL) {
         return KL_ENOMEM;
     }
-    kl__search_run(&search, text, text + length);
-    code = read_values(fields, text + length, err);
+    code = kl__search_run(&search, text, text + length)
+               ? read_values(fields, text + length, err)
+               : kl_error_set(err, KL_ENOMEM, "out of memory to read fields");
     kl_object_close_json(object);
     if (code != KL_OK) {
         clear_values(fields);

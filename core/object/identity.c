@@ -17,7 +17,6 @@ typedef struct member {
     const kl_value *key;
     const kl_value *value;
     const kl_value *follower; /* the next member's name, or NULL */
-    bool is_repeated;
 } member;
 
 enum { KIND, API_VERSION, METADATA, TOP_MEMBERS };
@@ -49,7 +48,6 @@ static void find_members(const kl_value *object, member *members, size_t count)
         for (size_t i = 0; i < count; i++) {
             if (strlen(members[i].name) == length &&
                 memcmp(members[i].name, name, length) == 0) {
-                members[i].is_repeated = members[i].key != NULL;
                 members[i].key = key;
                 members[i].value = value;
                 last = &members[i];
@@ -81,17 +79,6 @@ static kl_code fail_member(const reader *self, const char *member_name,
     describe_object(self, who, sizeof(who));
     return kl_error_set(self->err, KL_EPARSE, "%s: %s %s", who, member_name,
                         what);
-}
-
-static kl_code check_repeated(const reader *self, const member *members,
-                              size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (members[i].is_repeated) {
-            return fail_member(self, members[i].name, "is there twice");
-        }
-    }
-    return KL_OK;
 }
 
 /* Reads a string without NUL bytes; an absent or null member gives an empty
@@ -144,7 +131,6 @@ static kl_code take_type(const reader *self, const member *from,
 static kl_code read_members(reader *self)
 {
     const kl_value *metadata;
-    kl_code code;
 
     if (kl_value_type(self->root) != KL_OBJECT) {
         return kl_error_set(self->err, KL_EPARSE,
@@ -152,19 +138,13 @@ static kl_code read_members(reader *self)
     }
     find_members(self->root, self->top, TOP_MEMBERS);
     metadata = self->top[METADATA].value;
-    if (kl_value_type(metadata) == KL_OBJECT) {
-        find_members(metadata, self->metadata, METADATA_MEMBERS);
-    }
-    code = check_repeated(self, self->top, TOP_MEMBERS);
-    if (code == KL_OK && kl_value_type(metadata) != KL_OBJECT) {
+    if (kl_value_type(metadata) != KL_OBJECT) {
         return fail_member(self, "metadata",
                            metadata != NULL ? "is not an object"
                                             : "is missing");
     }
-    if (code == KL_OK) {
-        code = check_repeated(self, self->metadata, METADATA_MEMBERS);
-    }
-    return code;
+    find_members(metadata, self->metadata, METADATA_MEMBERS);
+    return KL_OK;
 }
 
 /* Moves `end` back over whitespace. */

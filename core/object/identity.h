@@ -42,7 +42,8 @@ typedef struct kl__identity {
 } kl__identity;
 
 /* Finds the identity in a parsed document. KL_EPARSE: not an object, no name, a
- * wrong type, a duplicate member; the message names the object. */
+ * wrong type; the message names the object. No name may be twice among the
+ * outermost members, or in the metadata. */
 kl_code kl__identity_read(kl__identity *identity,
                           const kl__object_source *source, const kl_doc *doc,
                           kl_error *err);

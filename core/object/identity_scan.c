@@ -55,25 +55,53 @@ static bool take_string(const scan *self, const char *quote, kl__slice *to)
     return *stop == '"';
 }
 
-/* Stores a member if it is one of `names`. False: it is a duplicate. */
-static bool note_member(member *members, const kl__slice *names, size_t count,
+/* The names of one object so far. */
+typedef struct known {
+    uint64_t bits; /* of the lengths and ends of the names */
+    size_t count;
+    kl__slice names[KL__OUTLINE_KEYS];
+} known;
+
+/* Adds a name. False: it is there already. The bits spare most comparisons. */
+static bool add_name(known *names, const kl__slice *name)
+{
+    const unsigned char *bytes = (const unsigned char *)name->bytes;
+    size_t length = name->length;
+    /* The byte behind an empty name is its quote. */
+    size_t sum = bytes[0] * 5u + bytes[length / 2] * 11u + length * 3;
+    uint64_t bit = UINT64_C(1) << sum % 64;
+
+    if ((names->bits & bit) != 0) {
+        for (size_t i = 0; i < names->count; i++) {
+            if (is_name(&names->names[i], name)) {
+                return false;
+            }
+        }
+    }
+    names->bits |= bit;
+    names->names[names->count++] = *name;
+    return true;
+}
+
+/* Stores a member if it is one of `names`. */
+static void note_member(member *members, const kl__slice *names, size_t count,
                         const kl__slice *name, size_t key)
 {
     for (size_t i = 0; i < count; i++) {
         if (is_name(name, &names[i])) {
-            bool is_first = members[i].value == NULL;
-
             members[i] = (member){key, name->bytes + name->length + 2};
-            return is_first;
+            return;
         }
     }
-    return true;
 }
 
+/* False: a name has escapes, or is there twice, or there is no metadata. */
 static bool find_members(scan *self)
 {
     const kl__outline *outline = self->outline;
+    known top, metadata;
 
+    top.bits = top.count = metadata.bits = metadata.count = 0;
     for (size_t i = 0; i < outline->count; i++) {
         const char *quote = self->source->json + outline->keys[i].at;
         kl__slice name;
@@ -83,13 +111,16 @@ static bool find_members(scan *self)
         }
         if (!outline->keys[i].is_in) {
             self->in_metadata = is_name(&name, &top_names[METADATA]);
-            if (!note_member(self->top, top_names, TOP_MEMBERS, &name, i + 1)) {
+            note_member(self->top, top_names, TOP_MEMBERS, &name, i + 1);
+            if (!add_name(&top, &name)) {
                 return false;
             }
-        } else if (self->in_metadata &&
-                   !note_member(self->metadata, metadata_names,
-                                METADATA_MEMBERS, &name, i + 1)) {
-            return false;
+        } else if (self->in_metadata) {
+            note_member(self->metadata, metadata_names, METADATA_MEMBERS, &name,
+                        i + 1);
+            if (!add_name(&metadata, &name)) {
+                return false;
+            }
         }
     }
     return self->top[METADATA].value != NULL &&

@@ -6,7 +6,9 @@
 #include "object/object.h"
 
 #include "base/mem.h"
+#include "json/distinct.h"
 #include "json/doc.h"
+#include "json/text.h"
 #include "object/block.h"
 #include "object/identity.h"
 
@@ -110,6 +112,46 @@ static kl_object *build_object(const kl__identity *identity,
     return object;
 }
 
+/* Makes the object of a copy of the text that has only the members that count.
+ */
+static kl_object *parse_distinct(const kl__object_source *source, kl_error *err)
+{
+    char *compact = kl__malloc(source->length + 1), *copy = NULL;
+    kl_object *object = NULL;
+    size_t length;
+
+    if (compact == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for an object");
+        return NULL;
+    }
+    length = kl__text_compact(compact, source->json, source->length);
+    compact[length] = '\0';
+    if (kl_cursor_distinct(compact, compact + length, &copy, &length, err) ==
+        KL_OK) {
+        object = kl_object_parse(copy, length, source->options, err);
+    }
+    kl__free(compact);
+    kl__free(copy);
+    return object;
+}
+
+/* Finds out if a name is twice among the outermost members, or in the metadata.
+ */
+static kl_code check_head(const kl_value *root, bool *is_repeated,
+                          kl_error *err)
+{
+    const kl_value *metadata = kl_value_get(root, "metadata");
+    kl__replaced top, inner = {0};
+    bool is_known = kl__replaced_in_tree(&top, root) &&
+                    kl__replaced_in_tree(&inner, metadata);
+
+    *is_repeated = top.count + inner.count > 0;
+    kl__replaced_deinit(&top);
+    kl__replaced_deinit(&inner);
+    return is_known ? KL_OK
+                    : kl_error_set(err, KL_ENOMEM, "out of memory for names");
+}
+
 /* Parses the text. Needed if the outline was not sure, and for error
  * messages. */
 static kl_object *parse_tree(const kl__object_source *source,
@@ -119,9 +161,18 @@ static kl_object *parse_tree(const kl__object_source *source,
         kl__doc_parse_measured(source->json, source->length, shape, err);
     kl__identity identity;
     kl_object *object = NULL;
+    bool is_repeated;
 
     if (doc == NULL) {
         return NULL;
+    }
+    if (check_head(kl_doc_root(doc), &is_repeated, err) != KL_OK) {
+        kl_doc_unref(doc);
+        return NULL;
+    }
+    if (is_repeated) {
+        kl_doc_unref(doc);
+        return parse_distinct(source, err);
     }
     if (kl__identity_read(&identity, source, doc, err) == KL_OK) {
         object = build_object(&identity, source, shape->spaces == 0, err);

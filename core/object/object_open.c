@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "json/doc.h"
+#include "kubelua/cursor.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -82,7 +83,8 @@ kl_object *kl__object_new(size_t length)
     }
     object->opened = NULL;
     object->dictionary = NULL;
-    object->is_warm = false;
+    object->is_warm = 0;
+    object->is_distinct = 0;
     object->frame_length = 0;
     object->has_usual_kind = 0;
     object->is_apart = 0;
@@ -355,6 +357,30 @@ void kl_object_close_json(const kl_object *object)
     free_garbage(&last);
 }
 
+kl_code kl_object_json_distinct(const kl_object *object, const char *json,
+                                char **copy, size_t *length, kl_error *err)
+{
+    kl__mutex *stripe = kl__object_stripe(object);
+    kl_code code;
+    bool is_known;
+
+    *copy = NULL;
+    kl__mutex_lock(stripe);
+    is_known = object->is_distinct != 0;
+    kl__mutex_unlock(stripe);
+    if (is_known) {
+        return KL_OK;
+    }
+    code =
+        kl_cursor_distinct(json, json + object->json_length, copy, length, err);
+    if (code == KL_OK && *copy == NULL) {
+        kl__mutex_lock(stripe);
+        cast_const(object)->is_distinct = 1;
+        kl__mutex_unlock(stripe);
+    }
+    return code;
+}
+
 /* The tree if it is open or kept, counted as opened once more; else NULL. */
 static kl_doc *reopen_tree(kl_object *object)
 {
@@ -449,7 +475,7 @@ static void drop_tree_locked(size_t stripe, kl_object *object, garbage *last)
         *place = object;
         kept[stripe].next = (kept[stripe].next + 1) % KEPT;
     }
-    object->is_warm = object->dictionary != NULL;
+    object->is_warm = object->dictionary != NULL ? 1 : 0;
     if (dropped != NULL) {
         last->tree = dropped->opened->tree;
         dropped->opened->tree = NULL;

@@ -283,12 +283,33 @@ static lua_Integer array_length(lua_State *L, int index)
     return count > 0 || marked ? length : -1;
 }
 
+/* Writes a part of an object, without the members that do not count. */
+static void write_part(lua_State *L, kl_writer *writer, const kl_value *value)
+{
+    size_t length, rest;
+    char *text = kl_value_json(value, &length, NULL), *copy = NULL;
+    bool is_known =
+        text != NULL &&
+        kl_cursor_distinct(text, text + length, &copy, &rest, NULL) == KL_OK;
+
+    if (copy != NULL) {
+        kl_writer_raw(writer, copy, rest);
+    } else if (is_known) {
+        kl_writer_raw(writer, text, length);
+    }
+    kl_free(copy);
+    kl_free(text);
+    if (!is_known) {
+        luaL_error(L, "out of memory");
+    }
+}
+
 static void write_userdata(lua_State *L, kl_writer *writer, int index)
 {
     const kl_value *value = to_value(L, index);
 
     if (value != NULL) {
-        kl_writer_value(writer, value);
+        write_part(L, writer, value);
     } else {
         const char *digits = luaL_checkudata(L, index, TYPE_NUMBER);
 

@@ -79,8 +79,7 @@ static int keep_map(lua_State *L, large *self, const whole *owner,
     return oldest;
 }
 
-/* Pushes a table of the map's values, as light userdata. If a name occurs
- * twice, the first member counts, as in a search. */
+/* Pushes a table of the map's values, as light userdata. */
 static void push_index(lua_State *L, const kl_value *map)
 {
     kl_value_iter iter = {0};
@@ -92,16 +91,8 @@ static void push_index(lua_State *L, const kl_value *map)
         const char *name = kl_value_string(key, &length);
 
         lua_pushlstring(L, name, length);
-        lua_pushvalue(L, -1);
-        lua_rawget(L, -3);
-        /* index, name, known */
-        if (lua_isnil(L, -1)) {
-            lua_pop(L, 1);
-            lua_pushlightuserdata(L, (void *)(uintptr_t)value);
-            lua_rawset(L, -3);
-        } else {
-            lua_pop(L, 2);
-        }
+        lua_pushlightuserdata(L, (void *)(uintptr_t)value);
+        lua_rawset(L, -3);
     }
 }
 

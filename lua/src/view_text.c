@@ -116,15 +116,32 @@ const char *end_of_text(const whole *owner)
     return owner->text + kl_object_json_length(owner->object);
 }
 
+/* Finds a member of an object, or of its metadata, where no name is twice: so
+ * the rest need not be looked at. */
+static const char *find_in_head(const char *value, const char *end,
+                                const char *name, size_t length)
+{
+    kl_cursor walk;
+
+    kl_cursor_begin(&walk, value, end);
+    while (kl_cursor_next(&walk)) {
+        if ((size_t)(walk.value - walk.name) == length + strlen("\"\":") &&
+            memcmp(walk.name + 1, name, length) == 0 &&
+            memchr(name, '\\', length) == NULL) {
+            return walk.value;
+        }
+    }
+    return kl_cursor_member(value, end, name, length); /* with escapes */
+}
+
 const char *locate(lua_State *L, const view *self)
 {
     const char *text = open_text(L, self->whole);
 
-    if (self->at.offset != METADATA) {
-        return text + self->at.offset;
-    }
-    return kl_cursor_member(text, end_of_text(self->whole), "metadata",
-                            strlen("metadata"));
+    return self->at.offset != METADATA
+               ? text + self->at.offset
+               : find_in_head(text, end_of_text(self->whole), "metadata",
+                              strlen("metadata"));
 }
 
 bool is_near(const view *self)
@@ -180,10 +197,12 @@ place find_member_in_text(lua_State *L, const view *self, const char *name,
                           size_t length)
 {
     const char *from = locate(L, self);
+    bool is_head = self == &self->whole->view || self->at.offset == METADATA;
+    const char *end = end_of_text(self->whole);
 
     return end_search(
         self, from,
-        kl_cursor_member(from, end_of_text(self->whole), name, length));
+        (is_head ? find_in_head : kl_cursor_member)(from, end, name, length));
 }
 
 void find_paths_in_text(lua_State *L, const view *self,
@@ -193,7 +212,8 @@ void find_paths_in_text(lua_State *L, const view *self,
     const char *from = locate(L, self), *last = from;
     const char *found[KL_CURSOR_PATHS];
 
-    kl_cursor_paths(paths, count, from, end_of_text(self->whole), found);
+    (self == &self->whole->view ? kl_cursor_object_paths : kl_cursor_paths)(
+        paths, count, from, end_of_text(self->whole), found);
     for (size_t i = 0; i < count; i++) {
         if (last != NULL && (found[i] == NULL || found[i] > last)) {
             last = found[i];

@@ -16,7 +16,62 @@ typedef struct steps {
     uint32_t name;
     uint32_t value;
     size_t count;
+    /* The numbers of the members that a later one of the same name replaces:
+     * they are not shown. */
+    size_t next; /* of `replaced` */
+    size_t replaced_count;
+    size_t replaced[];
 } steps;
+
+/* True if member number `i`, from 0, is not shown. Call it for each. */
+static bool is_replaced(steps *at, size_t i)
+{
+    if (at->next == at->replaced_count || at->replaced[at->next] != i) {
+        return false;
+    }
+    at->next++;
+    return true;
+}
+
+/* Copies as many numbers of members that are not shown to `to` as it has room
+ * for; returns how many there are. */
+static size_t find_replaced(lua_State *L, view *self, size_t *to, size_t room)
+{
+    size_t *numbers, count;
+    kl_error err;
+    kl_code code;
+
+    if (reads_tree(self)) {
+        code = kl_value_replaced(opened(L, self), &numbers, &count, &err);
+    } else {
+        const char *from = locate(L, self);
+
+        code = kl_cursor_replaced(from, end_of_text(self->whole), &numbers,
+                                  &count, &err);
+    }
+    if (code != KL_OK) {
+        misuse(L, "%s", err.message);
+    }
+    for (size_t i = 0; i < count && i < room; i++) {
+        to[i] = numbers[i];
+    }
+    kl_free(numbers);
+    return count;
+}
+
+/* Pushes the beginning of a loop. */
+static void push_steps(lua_State *L, view *self)
+{
+    size_t count = find_replaced(L, self, NULL, 0);
+    steps *at =
+        lua_newuserdata(L, sizeof(*at) + count * sizeof(at->replaced[0]));
+
+    *at = (steps){.replaced_count = count};
+    if (count > 0) {
+        find_replaced(L, self, at->replaced, count);
+    }
+    at->is_in_tree = reads_tree(self);
+}
 
 /* Pushes the next key and value of the tree that is not null, or nil. */
 static int push_next_of_tree(lua_State *L, view *self, steps *at)
@@ -25,7 +80,8 @@ static int push_next_of_tree(lua_State *L, view *self, steps *at)
 
     do {
         value = kl_value_next(opened(L, self), &at->iter, &key);
-    } while (value != NULL && kl_value_type(value) == KL_NULL);
+    } while (value != NULL && (is_replaced(at, at->iter.index - 1) ||
+                               kl_value_type(value) == KL_NULL));
     if (value == NULL) {
         lua_pushnil(L);
         return 1;
@@ -58,7 +114,7 @@ static bool step_in_text(lua_State *L, const view *self, steps *at)
             return false;
         }
         at->count++;
-    } while (*walk.value == 'n');
+    } while (is_replaced(at, at->count - 1) || *walk.value == 'n');
     at->name = walk.name != NULL ? (uint32_t)(walk.name - text) : 0;
     at->value = end_search(self, from, walk.value).offset;
     return true;
@@ -116,11 +172,9 @@ static int view_next(lua_State *L)
 static int view_pairs(lua_State *L)
 {
     view *self = check_view(L, 1);
-    steps *at;
 
     object_of(L, self);
-    at = lua_newuserdata(L, sizeof(*at));
-    *at = (steps){.is_in_tree = reads_tree(self)};
+    push_steps(L, self);
     lua_pushvalue(L, 1);
     lua_pushcclosure(L, view_next, 2);
     return 1;
@@ -188,6 +242,30 @@ static int is_pruned(lua_State *L)
     return 1;
 }
 
+/* Pushes the text of an object without the members that do not count. */
+static void push_distinct(lua_State *L, const kl_object *object,
+                          const char *text, size_t length)
+{
+    char *copy, **guarded;
+    kl_error err;
+
+    if (kl_object_json_distinct(object, text, &copy, &length, &err) != KL_OK) {
+        misuse(L, "%s", err.message);
+    }
+    if (copy == NULL) {
+        lua_pushlstring(L, text, length);
+        return;
+    }
+    kl_free(copy); /* what follows may raise */
+    guarded = push_text_guard(L);
+    if (kl_object_json_distinct(object, text, guarded, &length, &err) !=
+        KL_OK) {
+        misuse(L, "%s", err.message);
+    }
+    lua_pushlstring(L, *guarded, length);
+    lua_replace(L, -2);
+}
+
 static int object_json(lua_State *L)
 {
     view *self = check_view(L, 1);
@@ -206,7 +284,7 @@ static int object_json(lua_State *L)
         return misuse(L, "%s", err.message);
     }
     /* If this raises, the text stays open until the object is collected. */
-    lua_pushlstring(L, text, length);
+    push_distinct(L, object, text, length);
     kl_object_close_json(object);
     return 1;
 }

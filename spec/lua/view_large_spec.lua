@@ -77,17 +77,4 @@ describe("a map of many keys", function()
             end
         end)
     end)
-
-    it("has one value for a name that is there twice", function()
-        local members = {}
-        for i = 1, 2000 do
-            members[i] = ('"key-%d":%d'):format(i, i)
-        end
-        local data = assert(core.object('{"kind":"X","apiVersion":"v1","metadata":{"name":"a"},'
-            .. '"data":{"key-1":0,' .. table.concat(members, ",") .. "}}")).data
-        for _ = 1, 1000 do
-            assert.equal(0, data["key-1"])
-            assert.equal(2000, data["key-2000"])
-        end
-    end)
 end)

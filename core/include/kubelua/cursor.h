@@ -8,7 +8,11 @@
  * the end of the whole text, where that NUL is. A value is given by its first
  * byte. NULL stands for a value that is not there: all functions read it as a
  * JSON null, except kl_cursor_skip and kl_cursor_decode, which need a value.
- * All are thread-safe and allocate nothing.
+ * All are thread-safe. They allocate nothing, except for [*] over an object,
+ * and where an error says so.
+ *
+ * Of several members of one name, which an API server written in Go never
+ * sends, the last counts, as in Go's decoder.
  */
 #ifndef KUBELUA_CURSOR_H
 #define KUBELUA_CURSOR_H
@@ -22,7 +26,7 @@ extern "C" {
 /* The end of a value: the byte behind it. */
 KL_API const char *kl_cursor_skip(const char *value, const char *end);
 
-/* The member of that name, `length` bytes long (the first, if there are
+/* The member of that name, `length` bytes long (the last, if there are
  * several), or NULL: as kl_value_get_n. */
 KL_API const char *kl_cursor_member(const char *value, const char *end,
                                     const char *name, size_t length);
@@ -44,10 +48,16 @@ KL_API const kl_value *kl_cursor_in_tree(const kl_value *value, const char *at,
 enum { KL_CURSOR_PATHS = 64 }; /* paths of one call, at most */
 
 /* Sets found[i] to what kl_cursor_path finds for path i, for `count` paths, 1
- * to KL_CURSOR_PATHS, in one pass over the value. */
+ * to KL_CURSOR_PATHS, in one pass over the value. Out of memory: to NULL. */
 KL_API void kl_cursor_paths(const kl_path *const *paths, size_t count,
                             const char *value, const char *end,
                             const char **found);
+
+/* The same for the whole text of an object (kl_object_json), but faster: no
+ * name is twice among its outermost members, and in its metadata. */
+KL_API void kl_cursor_object_paths(const kl_path *const *paths, size_t count,
+                                   const char *text, const char *end,
+                                   const char **found);
 
 /* A walk over the members of an object or the elements of an array. */
 typedef struct kl_cursor {
@@ -61,10 +71,26 @@ typedef struct kl_cursor {
 KL_API void kl_cursor_begin(kl_cursor *cursor, const char *value,
                             const char *end);
 
-/* Goes to the next member or element. False: there is none; then cursor->at is
+/* Goes to the next member or element. It shows also the members that do not
+ * count (kl_cursor_replaced). False: there is none; then cursor->at is
  * the end of the array or object. A caller that knows the end of the current
  * value may set cursor->at to it before: then it is not looked for. */
 KL_API bool kl_cursor_next(kl_cursor *cursor);
+
+/*
+ * The members of the object at `value` that do not count, as a later one has
+ * the same name: sets *numbers to their numbers from 0, ascending, and *count.
+ * The caller frees *numbers with kl_free; NULL: there are none. KL_ENOMEM.
+ */
+KL_API kl_code kl_cursor_replaced(const char *value, const char *end,
+                                  size_t **numbers, size_t *count,
+                                  kl_error *err);
+
+/* Copies the text without the members that do not count, at any depth. The
+ * caller frees *copy with kl_free; NULL: there are none, so the text is its own
+ * copy. KL_ENOMEM. */
+KL_API kl_code kl_cursor_distinct(const char *text, const char *end,
+                                  char **copy, size_t *length, kl_error *err);
 
 /* Room for one value that kl_value_* can read. */
 typedef struct kl_scalar {

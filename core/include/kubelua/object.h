@@ -30,11 +30,13 @@ typedef struct kl_object_options {
 
 /*
  * Makes an object of a JSON text. The object has a copy, without white space
- * and managedFields, and otherwise byte for byte the same. `options` may be
- * NULL. One reference for the caller. NULL: KL_EPARSE (not JSON, not UTF-8,
- * nested too deep, no metadata.name, a slash in it, a wrong type, or a member
- * such as metadata.uid twice), KL_ETOO_LARGE (over 2 GB, or over 64 KB of name,
- * namespace, UID, version and kind together), KL_ENOMEM. Thread-safe.
+ * and managedFields, and otherwise byte for byte the same; but if a name is
+ * twice among the outermost members or in the metadata, only the members that
+ * count (kubelua/cursor.h), at any depth. `options` may be NULL. One reference
+ * for the caller. NULL: KL_EPARSE (not JSON, not UTF-8, nested too deep, no
+ * metadata.name, a slash in it, or a wrong type), KL_ETOO_LARGE (over 2 GB, or
+ * over 64 KB of name, namespace, UID, version and kind together), KL_ENOMEM.
+ * Thread-safe.
  */
 KL_API kl_object *kl_object_parse(const char *json, size_t length,
                                   const kl_object_options *options,
@@ -79,6 +81,16 @@ KL_API const char *kl_object_json(const kl_object *object, size_t *length,
 
 /* Ends the use of the text of one successful kl_object_json. Thread-safe. */
 KL_API void kl_object_close_json(const kl_object *object);
+
+/*
+ * Copies that text, which is open, without the members that do not count
+ * (kubelua/cursor.h). The caller frees *copy with kl_free; NULL: there are
+ * none, so the text is its own copy. That is remembered: a later call takes no
+ * time. KL_ENOMEM. Thread-safe.
+ */
+KL_API kl_code kl_object_json_distinct(const kl_object *object,
+                                       const char *json, char **copy,
+                                       size_t *length, kl_error *err);
 
 /* The length of that text in bytes, whether it is unpacked or not. */
 KL_API size_t kl_object_json_length(const kl_object *object);

@@ -73,7 +73,8 @@ KL_API const char *kl_value_string(const kl_value *value, size_t *length);
 KL_API size_t kl_value_size(const kl_value *value);
 /* The element at `index`, from 0; NULL beyond the end, or if it is no array. */
 KL_API const kl_value *kl_value_at(const kl_value *value, size_t index);
-/* The member of that name (the first, if there are several), or NULL. */
+/* The member of that name (the last, if there are several, as in Go), or NULL.
+ */
 KL_API const kl_value *kl_value_get(const kl_value *value, const char *name);
 /* The same for a name of `length` bytes. */
 KL_API const kl_value *kl_value_get_n(const kl_value *value, const char *name,
@@ -86,9 +87,18 @@ typedef struct kl_value_iter {
 } kl_value_iter;
 
 /* The next element or member's value, or NULL at the end; `key` (may be NULL)
- * gets the member's name, or NULL in an array. */
+ * gets the member's name, or NULL in an array. It shows also the members that
+ * do not count (kl_value_replaced), and so does kl_value_json. */
 KL_API const kl_value *kl_value_next(const kl_value *value, kl_value_iter *iter,
                                      const kl_value **key);
+
+/*
+ * The members of an object that do not count, as a later one has the same name:
+ * sets *numbers to their numbers from 0, ascending, and *count. The caller
+ * frees *numbers with kl_free; NULL: there are none. KL_ENOMEM.
+ */
+KL_API kl_code kl_value_replaced(const kl_value *value, size_t **numbers,
+                                 size_t *count, kl_error *err);
 
 /* The value as compact JSON, NUL terminated; the caller owns it: kl_free.
  * NULL: KL_ENOMEM. `length` may be NULL. */
@@ -135,7 +145,7 @@ typedef kl_code (*kl_path_fn)(void *context, const kl_value *value);
 
 /* Calls `fn` with every value at the path, in order; [*] stands for all
  * elements or all members' values; a JSON null counts as absent. Returns the
- * last result of `fn`, or KL_OK. Thread-safe. */
+ * last result of `fn`, or KL_OK; KL_ENOMEM. Thread-safe. */
 KL_API kl_code kl_path_each(const kl_path *path, const kl_value *root,
                             kl_path_fn fn, void *context);
 

@@ -1,9 +1,11 @@
 /*
- * cursor_calls_spec.c - reading values in a text takes no memory.
+ * cursor_calls_spec.c - reading values in a text takes no memory; finding names
+ * that are there twice does.
  */
 #include "every_call.h"
 #include "failing_alloc.h"
 #include "kubelua/cursor.h"
+#include "kubelua/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +88,67 @@ static kl_code follow_paths(void *path, kl_error *err)
     const char *end = text + sizeof(text) - 1, *found[2];
 
     kl_cursor_paths(paths, 2, text, end, found);
+    kl_cursor_object_paths(paths, 1, text, end, found);
     return claim(err, found[0] == found[1] && found[0] != NULL);
+}
+
+static const char twice[] = "{\"a\":1,\"\\u0061\":2}";
+
+static kl_code find_in_text(void *world, kl_error *err)
+{
+    size_t *numbers, count;
+
+    (void)world;
+    if (kl_cursor_replaced(twice, twice + sizeof(twice) - 1, &numbers, &count,
+                           err) != KL_OK) {
+        return err->code;
+    }
+    kl_free(numbers);
+    return claim(err, count == 1);
+}
+
+static kl_code find_in_value(void *world, kl_error *err)
+{
+    size_t *numbers, count;
+
+    if (kl_value_replaced(kl_doc_root(world), &numbers, &count, err) != KL_OK) {
+        return err->code;
+    }
+    kl_free(numbers);
+    return claim(err, count == 1);
+}
+
+static kl_code copy_distinct(void *world, kl_error *err)
+{
+    size_t length;
+    char *copy;
+
+    (void)world;
+    if (kl_cursor_distinct(twice, twice + sizeof(twice) - 1, &copy, &length,
+                           err) != KL_OK) {
+        return err->code;
+    }
+    kl_free(copy);
+    return claim(err, length == strlen("{\"\\u0061\":2}"));
+}
+
+static const every_call calls_for_names[] = {
+    REFUSES(kl_cursor_replaced, find_in_text),
+    REFUSES(kl_value_replaced, find_in_value),
+    REFUSES(kl_cursor_distinct, copy_distinct),
+};
+
+static void finding_names_that_are_there_twice_needs_memory(void **state)
+{
+    kl_doc *doc = kl_doc_parse(twice, sizeof(twice) - 1, NULL);
+
+    (void)state;
+    failing_alloc_install();
+    every_call_try(calls_for_names,
+                   sizeof(calls_for_names) / sizeof(calls_for_names[0]),
+                   &(every_call_stage){.world = doc});
+    failing_alloc_uninstall();
+    kl_doc_unref(doc);
 }
 
 static const every_call calls[] = {
@@ -100,6 +162,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_cursor_in_tree, find_in_tree),
     NEVER_ALLOCATES(kl_cursor_path, follow_path),
     NEVER_ALLOCATES(kl_cursor_paths, follow_paths),
+    NEVER_ALLOCATES(kl_cursor_object_paths, follow_paths),
 };
 
 static void reading_values_in_a_text_needs_no_memory(void **state)
@@ -121,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_values_in_a_text_needs_no_memory),
+        cmocka_unit_test(finding_names_that_are_there_twice_needs_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

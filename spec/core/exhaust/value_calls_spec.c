@@ -184,6 +184,28 @@ static kl_code parse_object(void *world, kl_error *err)
     return err->code;
 }
 
+static kl_code copy_distinct(void *world, kl_error *err)
+{
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"x\":1,\"x\":2}}";
+    kl_object *object = kl_object_parse(text, strlen(text), NULL, err);
+    const char *json = NULL;
+    size_t length;
+    char *copy = NULL;
+
+    (void)world;
+    if (object != NULL) {
+        json = kl_object_json(object, NULL, err);
+    }
+    if (json != NULL &&
+        kl_object_json_distinct(object, json, &copy, &length, err) == KL_OK) {
+        assert_non_null(strstr(copy, "{\"x\":2}"));
+    }
+    kl_free(copy);
+    kl_object_unref(object);
+    return err->code;
+}
+
 static kl_code open_object(void *world, kl_error *err)
 {
     readable *self = world;
@@ -460,6 +482,7 @@ static const every_call calls[] = {
     REFUSES(kl_writer_value, write_all),
     REFUSES(kl_writer_finish, write_all),
     REFUSES(kl_object_parse, parse_object),
+    REFUSES(kl_object_json_distinct, copy_distinct),
     NEVER_ALLOCATES(kl_object_ref, identify_object),
     NEVER_ALLOCATES(kl_object_unref, identify_object),
     NEVER_ALLOCATES(kl_object_key, identify_object),

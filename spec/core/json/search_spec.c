@@ -75,6 +75,17 @@ static bool note_place(void *context, size_t i, const char *value)
     return to->count != to->wanted;
 }
 
+static void forget_places(void *context)
+{
+    world *self = context;
+
+    for (size_t i = 0; i < self->count; i++) {
+        while (self->of_text[i].count > 0) {
+            kl_free(self->of_text[i].values[--self->of_text[i].count]);
+        }
+    }
+}
+
 static void compare(found *a, found *b)
 {
     assert_int_equal(a->count, b->count);
@@ -115,6 +126,7 @@ static void finds_the_same(world *self, const char *text, size_t length)
     kl__search search = {.paths = (const kl_path *const *)self->paths,
                          .count = self->count,
                          .take = note_place,
+                         .forget = forget_places,
                          .context = self};
 
     assert_non_null(doc);
@@ -126,7 +138,7 @@ static void finds_the_same(world *self, const char *text, size_t length)
         kl_path_each(self->paths[i], kl_doc_root(doc), note_value,
                      &self->of_tree[i]);
     }
-    kl__search_run(&search, text, self->end);
+    assert_true(kl__search_run(&search, text, self->end));
     finds_the_first(self, doc, text);
     for (size_t i = 0; i < self->count; i++) {
         compare(&self->of_tree[i], &self->of_text[i]);

@@ -209,19 +209,6 @@ static void an_invalid_object_is_an_error_that_names_it(void **state)
     refuses("{\"metadata\":{\"name\":\"a\xff\"}}", "not JSON");
 }
 
-static void a_duplicate_identity_field_is_an_error(void **state)
-{
-    (void)state;
-    refuses("{\"metadata\":{\"name\":\"a\",\"name\":\"b\"}}",
-            "name is there twice");
-    refuses("{\"metadata\":{\"name\":\"a\"},\"metadata\":{\"name\":\"a\"}}",
-            "metadata is there twice");
-    refuses("{\"metadata\":{\"name\":\"a\",\"uid\":\"1\",\"uid\":\"1\"}}",
-            "uid is there twice");
-    refuses("{\"kind\":\"A\",\"kind\":\"B\",\"metadata\":{\"name\":\"a\"}}",
-            "kind is there twice");
-}
-
 static void a_damaged_text_gives_a_valid_object_or_an_error(void **state)
 {
     static const char text[] =
@@ -461,7 +448,6 @@ int main(void)
         cmocka_unit_test(numbers_and_strings_keep_their_spelling),
         cmocka_unit_test(a_missing_kind_or_api_version_is_added),
         cmocka_unit_test(an_invalid_object_is_an_error_that_names_it),
-        cmocka_unit_test(a_duplicate_identity_field_is_an_error),
         cmocka_unit_test(a_damaged_text_gives_a_valid_object_or_an_error),
         cmocka_unit_test(nesting_beyond_10000_levels_is_an_error),
         cmocka_unit_test(concurrent_opens_share_one_tree),

@@ -106,7 +106,7 @@ static void put_name(kl__buf *path, const char *name, size_t length)
     kl__buf_puts(path, "\"]");
 }
 
-/* `found`: the path finds this value; not so if an earlier member has the same
+/* `found`: the path finds this value; not so if a later member has the same
  * name, or a name has a NUL byte. */
 static void walk_value(walk *self, const kl_value *value, bool found)
 {
@@ -187,20 +187,75 @@ static bool count_place(void *context, size_t i, const char *value)
     return true;
 }
 
+static void forget_places(void *context)
+{
+    size_t *count = context;
+
+    *count = 0;
+}
+
 static void expect_searched(const kl_path *path, fuzz_text json,
                             size_t expected)
 {
     size_t count = 0;
-    kl__search search = {
-        .paths = &path, .count = 1, .take = count_place, .context = &count};
+    kl__search search = {.paths = &path,
+                         .count = 1,
+                         .take = count_place,
+                         .forget = forget_places,
+                         .context = &count};
     char *text = malloc(json.length + 1);
     size_t length;
 
     FUZZ_EXPECT(text != NULL);
     length = kl__text_compact(text, json.bytes, json.length);
     text[length] = '\0';
-    kl__search_run(&search, text, text + length);
+    FUZZ_EXPECT(kl__search_run(&search, text, text + length));
     FUZZ_EXPECT(count == expected);
+    free(text);
+}
+
+/* True if an object of the value has a name twice. */
+static bool has_repeated(const kl_value *value)
+{
+    kl_value_iter iter = {0};
+    const kl_value *part;
+    size_t *numbers, count;
+    bool is_found;
+
+    FUZZ_EXPECT(kl_value_replaced(value, &numbers, &count, NULL) == KL_OK);
+    kl_free(numbers);
+    is_found = count > 0;
+    while (!is_found && (part = kl_value_next(value, &iter, NULL)) != NULL) {
+        is_found = has_repeated(part);
+    }
+    return is_found;
+}
+
+/* Without the members that do not count, the value has the same hash, for which
+ * they do not count either; and no name is twice in an object. */
+static void expect_distinct(const kl_value *root, fuzz_text json)
+{
+    char *text = malloc(json.length + 1), *copy, *none;
+    size_t length = kl__text_compact(text, json.bytes, json.length);
+    char hash[KL_HASH_SIZE], other[KL_HASH_SIZE];
+    kl_doc *doc;
+
+    text[length] = '\0';
+    FUZZ_EXPECT(kl_cursor_distinct(text, text + length, &copy, &length, NULL) ==
+                KL_OK);
+    FUZZ_EXPECT((copy != NULL) == has_repeated(root));
+    if (copy != NULL) {
+        doc = kl_doc_parse(copy, length, NULL);
+        FUZZ_EXPECT(doc != NULL);
+        FUZZ_EXPECT(kl_value_hash(root, hash, NULL) == KL_OK);
+        FUZZ_EXPECT(kl_value_hash(kl_doc_root(doc), other, NULL) == KL_OK);
+        FUZZ_EXPECT(strcmp(hash, other) == 0);
+        FUZZ_EXPECT(kl_cursor_distinct(copy, copy + length, &none, &length,
+                                       NULL) == KL_OK);
+        FUZZ_EXPECT(none == NULL);
+        kl_doc_unref(doc);
+    }
+    kl_free(copy);
     free(text);
 }
 
@@ -240,6 +295,9 @@ void fuzz_values(const char *bytes, size_t length)
 
     if (doc != NULL) {
         FUZZ_EXPECT(cursor_walk(block, text.length, kl_doc_root(doc)) == NULL);
+    }
+    if (doc != NULL) {
+        expect_distinct(kl_doc_root(doc), (fuzz_text){block, text.length});
     }
     expect_path(line, doc != NULL ? kl_doc_root(doc) : NULL,
                 (fuzz_text){block, text.length});
