@@ -1,7 +1,7 @@
 /*
- * sim_review.c - access reviews (SelfSubjectAccessReview, TokenReview ...): a
- * client creates one to ask about rights; the server answers with it and stores
- * nothing.
+ * sim_review.c - reviews of the user that asks (SelfSubjectAccessReview ...): a
+ * client creates one to ask about its rights; the server answers with it and
+ * stores nothing. Reviews of others are refused (405).
  */
 #include "sim/core/access/sim_access.h"
 
@@ -74,7 +74,7 @@ static kl__node *user_node(review *self, const kl__sim_user *user)
     return done ? node : NULL;
 }
 
-/* --- SelfSubjectReview and TokenReview: the user. ------------------------- */
+/* --- SelfSubjectReview: the user. ----------------------------------------- */
 
 static kl_code review_self(review *self, kl_error *err)
 {
@@ -84,44 +84,7 @@ static kl_code review_self(review *self, kl_error *err)
                : review_out_of_memory(err);
 }
 
-static kl_code review_token(review *self, kl_error *err)
-{
-    const char *token = kl__node_text(self->spec, "token");
-    kl__sim_user user = {0};
-    kl__node *audiences;
-    kl_code code;
-    bool done;
-
-    if (token == NULL || *token == '\0') {
-        return kl__sim_refuse(self->answer, 400, "BadRequest", err,
-                              "token is required for TokenReview in "
-                              "authentication");
-    }
-    code = kl__sim_token_user(self->answer->sim, token, &user, err);
-    if (code == KL_ENOMEM) {
-        kl__sim_user_deinit(&user);
-        return code;
-    }
-    if (code != KL_OK) {
-        done = set_status_member(self, "user", kl__edit_object(self->edit)) &&
-               set_text(self, "error", "invalid bearer token");
-    } else {
-        audiences = kl__edit_array(self->edit);
-        done =
-            set_status_member(self, "authenticated",
-                              kl__edit_bool(self->edit, true)) &&
-            set_status_member(self, "user", user_node(self, &user)) &&
-            audiences != NULL &&
-            kl__node_append(
-                audiences,
-                kl__edit_text(self->edit, "https://kubernetes.default.svc")) &&
-            set_status_member(self, "audiences", audiences);
-    }
-    kl__sim_user_deinit(&user);
-    return done ? KL_OK : review_out_of_memory(err);
-}
-
-/* --- SubjectAccessReview: one question. ----------------------------------- */
+/* --- SelfSubjectAccessReview: one question. ------------------------------- */
 
 static const char *or_empty(const char *text)
 {
@@ -159,14 +122,15 @@ static bool read_deed(const kl__node *spec, kl__sim_deed *deed)
     return true;
 }
 
-static kl_code decide_deed(review *self, const kl__sim_user *user,
-                           const kl__sim_deed *deed, kl_error *err)
+static kl_code decide_deed(review *self, const kl__sim_deed *deed,
+                           kl_error *err)
 {
     kl_sim *sim = self->answer->sim;
     char why[KL__SIM_WHY_SIZE] = "";
     kl_code code = KL_OK;
     bool allowed =
-        !sim->has_rbac || kl__sim_rbac_allows(sim, user, deed, why, &code, err);
+        !sim->has_rbac || kl__sim_rbac_allows(sim, kl__sim_who(self->answer),
+                                              deed, why, &code, err);
 
     if (code != KL_OK) {
         return code;
@@ -178,32 +142,9 @@ static kl_code decide_deed(review *self, const kl__sim_user *user,
                : review_out_of_memory(err);
 }
 
-/* Reads the user and the groups that spec names. KL_ENOMEM. */
-static kl_code read_user(const kl__node *spec, kl__sim_user *user,
-                         kl_error *err)
-{
-    const kl__node *groups = kl__node_get(spec, "groups"), *group;
-    kl__node_iter iter = {0};
-    kl_code code = kl__sim_user_init(
-        user, or_empty(kl__node_text(spec, "user")), "", ',', err);
-
-    while (code == KL_OK &&
-           (group = kl__node_next(groups, &iter, NULL, NULL)) != NULL) {
-        const char *text = kl__node_string(group, NULL);
-
-        if (text != NULL) {
-            code = kl__sim_user_join(user, text, strlen(text), err);
-        }
-    }
-    return code;
-}
-
 static kl_code review_access(review *self, kl_error *err)
 {
-    bool of_self = strcmp(self->kind->plural, "selfsubjectaccessreviews") == 0;
-    kl__sim_user user = {0};
     kl__sim_deed deed;
-    kl_code code;
 
     if (!read_deed(self->spec, &deed)) {
         return refuse_review(
@@ -212,22 +153,7 @@ static kl_code review_access(review *self, kl_error *err)
             "nonResourceAttributes or resourceAttributes must be "
             "specified");
     }
-    if (of_self) {
-        return decide_deed(self, kl__sim_who(self->answer), &deed, err);
-    }
-    if (or_null(kl__node_text(self->spec, "user")) == NULL &&
-        kl__node_size(kl__node_get(self->spec, "groups")) == 0) {
-        return refuse_review(
-            self, "spec.user", err,
-            "Invalid value: \"\": at least one of user or group "
-            "must be specified");
-    }
-    code = read_user(self->spec, &user, err);
-    if (code == KL_OK) {
-        code = decide_deed(self, &user, &deed, err);
-    }
-    kl__sim_user_deinit(&user);
-    return code;
+    return decide_deed(self, &deed, err);
 }
 
 /* --- SelfSubjectRulesReview: all rules of the user. ----------------------- */
@@ -344,9 +270,6 @@ static kl_code answer_review(review *self, kl_error *err)
     if (strcmp(plural, "selfsubjectreviews") == 0) {
         return review_self(self, err);
     }
-    if (strcmp(plural, "tokenreviews") == 0) {
-        return review_token(self, err);
-    }
     return strcmp(plural, "selfsubjectrulesreviews") == 0
                ? review_rules(self, err)
                : review_access(self, err);
@@ -401,7 +324,8 @@ kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err)
             (ask->route.name_space != NULL)) {
         return kl__sim_refuse_path(answer, err);
     }
-    if (strcmp(ask->method, "POST") != 0) {
+    if (strcmp(ask->method, "POST") != 0 ||
+        strncmp(self.kind->plural, "self", 4) != 0) {
         return kl__sim_refuse_method(answer, err);
     }
     fault = kl__sim_body_fault(ask, text);

@@ -63,11 +63,6 @@ void kl__wire_put_bytes(kl__buf *out, int number, const void *bytes,
     kl__buf_append(out, bytes, length);
 }
 
-void kl__wire_put_text(kl__buf *out, int number, const char *text)
-{
-    kl__wire_put_bytes(out, number, text, strlen(text));
-}
-
 size_t kl__wire_begin(kl__buf *out, int number)
 {
     put_tag(out, number, KL__WIRE_BYTES);

@@ -27,6 +27,8 @@ Left out, as no script, controller or use of kubectl needs it:
 - ResourceQuotas and LimitRanges: they are kept as they are written, and neither count, refuse nor
   set anything.
 - escalation: a user that may write roles and bindings may grant rights that the user lacks.
+- TokenReview, SubjectAccessReview, LocalSubjectAccessReview: 405. Reviews of the user that asks are
+  answered, as `kubectl auth` needs them.
 
 | what | why | requests |
 |---|---|---|
