@@ -4,7 +4,7 @@
  */
 #include "cache/indexer.h"
 
-#include "cache/lists.h"
+#include "object/lists.h"
 #include "cache/store.h"
 
 #include "base/mem.h"

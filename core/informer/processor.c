@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cache/lists.h"
+#include "object/lists.h"
 #include "kubelua/log.h"
 
 #include <inttypes.h>

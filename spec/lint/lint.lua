@@ -1,17 +1,10 @@
 -- The house rules that no compiler knows: the arrows between layers (docs/DESIGN.md#layers), the
 -- size limits and the documented prototypes of docs/STYLE.md. Usage, in the root of the tree:
 -- lua5.4 spec/lint/lint.lua; a line for each breach, and exit status 1 if there are any.
-local RANKS = {
-    base = 0, json = 1, http = 1, queue = 1, object = 2, config = 2, cache = 3, api = 3,
-    informer = 4, shared = 5,
-}
+package.path = (arg and arg[0] or ""):gsub("[^/]*$", "") .. "?.lua;" .. package.path
+local folders = require "folders"
 
--- The simulator's folders, lowest first: a file includes its own folder and those before it; what
--- stands in sim/core/ itself sees them all. All of it stands on the core, which never includes it.
-local SIM_FOLDERS = {
-    "json", "body", "schema", "patch", "kinds", "request", "store", "table", "answer", "discovery",
-    "vet", "write", "admit", "custom", "subresources", "life", "access", "http",
-}
+local RANKS = folders.RANKS
 
 -- The layers of the core, and the folders beside it, that alone may include a header.
 local OWNERS = {
@@ -86,24 +79,14 @@ local function check_core_arrow(path, line_number, layer, included)
     end
 end
 
-local function rank_of_folder(path)
-    local folder = path:match("^sim/core/([%w_]+)/")
-    for rank, name in ipairs(SIM_FOLDERS) do
-        if name == folder then
-            return rank
-        end
-    end
-    return #SIM_FOLDERS + 1, folder
-end
-
 local function check_sim_arrow(path, line_number, included)
     if not included:match("^sim/core/") then
         return
     end
-    local rank, stranger = rank_of_folder(path)
+    local rank, stranger = folders.sim_rank(path)
     if stranger then
-        breach(path, line_number, "sim/core/%s is not in SIM_FOLDERS", stranger)
-    elseif rank_of_folder(included) > rank then
+        breach(path, line_number, "sim/core/%s is not in spec/lint/folders.lua", stranger)
+    elseif folders.sim_rank(included) > rank then
         breach(path, line_number, "%s is above this folder", included)
     end
 end

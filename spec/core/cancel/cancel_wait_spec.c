@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "cache/delta_fifo.h"
-#include "cache/lists.h"
+#include "object/lists.h"
 #include "config/credentials.h"
 #include "config/process.h"
 #include "informer/processor.h"

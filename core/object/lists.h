@@ -1,8 +1,8 @@
 /*
  * lists.h - sorts the public lists of objects and of strings.
  */
-#ifndef KL_CACHE_LISTS_H
-#define KL_CACHE_LISTS_H
+#ifndef KL_OBJECT_LISTS_H
+#define KL_OBJECT_LISTS_H
 
 #include "kubelua/object.h"
 

@@ -2,7 +2,7 @@
  * lists.c - clears and sorts the lists that readers of the cache get. No lock
  * is held while a list is sorted.
  */
-#include "cache/lists.h"
+#include "object/lists.h"
 
 #include "base/mem.h"
 

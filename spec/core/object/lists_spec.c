@@ -3,7 +3,7 @@
  * whatever the keys have in common, and also if there is no memory to sort
  * with.
  */
-#include "cache/lists.h"
+#include "object/lists.h"
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,0 +1,183 @@
+-- The arrows between folders and files as the linker sees them: which object file uses a function
+-- that another defines. spec/lint/lint.lua reads #include only, and a function may be declared in a
+-- lower folder's header and defined in a higher one. Usage, in the root of the tree:
+-- lua5.4 spec/lint/symbols.lua BUILD; BUILD is a folder with everything built. A line for each
+-- breach, and exit status 1 if there are any.
+package.path = (arg and arg[0] or ""):gsub("[^/]*$", "") .. "?.lua;" .. package.path
+local folders = require "folders"
+
+local build = arg[1] or "build"
+
+-- What is looked at: a folder of the tree, where its object files are, and how many names may be
+-- defined in a higher folder than their users.
+local PARTS = {
+    { root = "core", objects = "CMakeFiles/kubelua_objects.dir/core", upward = 0 },
+    { root = "sim/core", objects = "sim/CMakeFiles/kubelua_sim_objects.dir/core", upward = 24 },
+    { root = "lua/src", objects = "CMakeFiles/kubelua_lua54.dir/lua/src", upward = 0 },
+}
+
+-- A circle of files, each of which needs all others, is one file in pieces: three at most. These
+-- are larger; the numbers only ever get smaller. Each is known by its first file.
+local MOST = 3
+local LARGER = {
+    ["core/api/client.c"] = 8,
+    ["core/http/curl_buffers.c"] = 4,
+    ["core/informer/reflector.c"] = 7,
+    ["core/object/object.c"] = 4,
+    ["core/shared/keeping.c"] = 9,
+    ["lua/src/convert.c"] = 8,
+    ["sim/core/access/sim_rbac_boot.c"] = 11,
+    ["sim/core/access/sim_token_request.c"] = 6,
+    ["sim/core/admit/sim_admit.c"] = 71,
+    ["sim/core/patch/strategic.c"] = 4,
+    ["sim/core/schema/custom_elements.c"] = 4,
+}
+
+local breaches = 0
+
+local function breach(message, ...)
+    breaches = breaches + 1
+    print(string.format(message, ...))
+end
+
+local function lines_of(command)
+    local pipe = assert(io.popen(command))
+    return function()
+        local line = pipe:read("l")
+        if not line then
+            pipe:close()
+        end
+        return line
+    end
+end
+
+-- False for the source of an object file that an earlier build has left.
+local there = {}
+local function is_there(path)
+    if there[path] == nil then
+        local file = io.open(path)
+        there[path] = file ~= nil and file:close()
+    end
+    return there[path]
+end
+
+-- {symbol = file that defines it}, and {file = set of the symbols that it needs}.
+local function read_symbols(part)
+    local defined, needed = {}, {}
+    local folder = build .. "/" .. part.objects
+    for line in lines_of("find " .. folder .. " -name '*.o' | sort | xargs -r nm -A") do
+        local path, kind, name = line:match("^(%S+)%.o:%S*%s+(%a) (%S+)$")
+        local file = path and part.root .. path:sub(#folder + 1)
+        if file and is_there(file) then
+            needed[file] = needed[file] or {}
+            if kind == "U" then
+                needed[file][name] = true
+            elseif kind:find("[TDBRV]") then
+                defined[name] = file
+            end
+        end
+    end
+    if next(needed) == nil then
+        breach("%s has no object files: build it first", folder)
+    end
+    return defined, needed
+end
+
+-- {file = array of the files that it needs}; calls `see(file, name, other)` for each symbol.
+local function read_arrows(part, see)
+    local defined, needed = read_symbols(part)
+    local arrows = {}
+    for file, names in pairs(needed) do
+        local others = {}
+        for name in pairs(names) do
+            local other = defined[name]
+            if other and other ~= file then
+                others[other] = true
+                see(file, name, other)
+            end
+        end
+        arrows[file] = others
+    end
+    return arrows
+end
+
+-- The files that can be reached from one, itself only through a circle.
+local function reachable(arrows, from)
+    local seen, left = {}, { from }
+    while #left > 0 do
+        for other in pairs(arrows[table.remove(left)] or {}) do
+            if not seen[other] then
+                seen[other] = true
+                left[#left + 1] = other
+            end
+        end
+    end
+    return seen
+end
+
+-- The circles of a graph: sorted arrays of two or more files that reach each other.
+local function find_circles(arrows)
+    local reach, circles, is_placed = {}, {}, {}
+    for file in pairs(arrows) do
+        reach[file] = reachable(arrows, file)
+    end
+    for file in pairs(arrows) do
+        local circle = {}
+        for other in pairs(reach[file]) do
+            if not is_placed[other] and reach[other] and reach[other][file] then
+                circle[#circle + 1] = other
+            end
+        end
+        if #circle > 1 then
+            table.sort(circle)
+            circles[#circles + 1] = circle
+            for _, other in ipairs(circle) do
+                is_placed[other] = true
+            end
+        end
+    end
+    return circles
+end
+
+local function check_circles(arrows)
+    for _, circle in ipairs(find_circles(arrows)) do
+        local most = LARGER[circle[1]]
+        LARGER[circle[1]] = nil
+        if #circle > (most or MOST) then
+            breach("a circle of %d files, where %d may be:\n    %s", #circle, most or MOST,
+                table.concat(circle, "\n    "))
+        elseif most and #circle < most then
+            breach("the circle of %s has %d files: say so in spec/lint/symbols.lua", circle[1],
+                #circle)
+        end
+    end
+end
+
+local function check_part(part)
+    local upward = {}
+    local arrows = read_arrows(part, function(file, name, other)
+        if folders.is_upward(file, other) then
+            upward[#upward + 1] = name .. ": used by " .. file .. ", defined in " .. other
+        end
+    end)
+    if #upward > part.upward then
+        table.sort(upward)
+        breach("%s: %d symbols of a higher folder, where %d may be:\n    %s", part.root, #upward,
+            part.upward, table.concat(upward, "\n    "))
+    elseif #upward < part.upward then
+        breach("%s has only %d symbols of a higher folder: say so in spec/lint/symbols.lua",
+            part.root, #upward)
+    end
+    check_circles(arrows)
+end
+
+for _, part in ipairs(PARTS) do
+    check_part(part)
+end
+for file, most in pairs(LARGER) do
+    breach("no circle of %d files begins with %s any more: take it out", most, file)
+end
+if breaches > 0 then
+    print(breaches .. " breaches of the arrows between files")
+    os.exit(1)
+end
