@@ -71,10 +71,11 @@ KL_API bool kl_object_is_metadata_only(const kl_object *object);
 KL_API bool kl_object_is_pruned(const kl_object *object);
 
 /*
- * The object's JSON text, NUL terminated. A cache may keep its objects
- * compressed; this call unpacks the text. The text is borrowed until each call
- * has been followed by a kl_object_close_json, or until the last unref.
- * `length` may be NULL. NULL: KL_ENOMEM. Thread-safe.
+ * The object's JSON text, NUL terminated: all of it, also members below the
+ * head that do not count (kl_object_json_distinct). A cache may keep its
+ * objects compressed; this call unpacks the text. The text is borrowed until
+ * each call has been followed by a kl_object_close_json, or until the last
+ * unref. `length` may be NULL. NULL: KL_ENOMEM. Thread-safe.
  */
 KL_API const char *kl_object_json(const kl_object *object, size_t *length,
                                   kl_error *err);
