@@ -80,6 +80,12 @@ local function end_group(self)
     shell("kill -s KILL -- -" .. read_file(self.folder .. "/group"))
 end
 
+-- True once the process that has started nginx is over: see GUARD.
+local function is_on_its_own(self, master)
+    local parent = read_file("/proc/" .. master .. "/stat"):match("%) %u (%d+)")
+    return parent and parent ~= read_file(self.folder .. "/group"):match("%d+")
+end
+
 ---Starts an nginx, and waits for its first worker.
 ---@param options spec.NginxOptions
 ---@return spec.Nginx
@@ -95,7 +101,9 @@ function nginx.start(options)
     launch(self)
     local ok, problem = pcall(eventually, function()
         local workers = options.master == false and 0 or options.workers or 2
-        return self:master() and #self:workers() >= workers and self:get("/") ~= nil
+        local master = self:master()
+        return master and is_on_its_own(self, master) and #self:workers() >= workers
+            and self:get("/") ~= nil
     end, "nginx starts", 30)
     if not ok then
         problem = problem .. "\n" .. self:said()
