@@ -225,7 +225,8 @@ static void add(world *self, int slot, user_informer *informer, const op *what)
 
     self->handlers[slot] = made;
     made->is_late = kl_informer_has_synced(informer->handle);
-    is_bare = schedule_chance(500);
+    /* Without a reference it must not begin once a close has begun. */
+    is_bare = schedule_chance(500) && !informer->is_closing;
     if (is_bare) {
         made->is_bare = true;
         informer->users++;

@@ -154,7 +154,8 @@ static void drop_index(void *context)
 static kl_code add_by_value(world *self, user_informer *informer)
 {
     value_index *made = calloc(1, sizeof(*made));
-    bool has_none = schedule_chance(500);
+    /* Without a reference it must not begin once a close has begun. */
+    bool has_none = schedule_chance(500) && !informer->is_closing;
     bool is_bare = has_none;
     kl_code code;
 
