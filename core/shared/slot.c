@@ -105,6 +105,18 @@ void kl__entries_write(const kl__entries *self, kl__word *slot,
     kl__word_store(&slot[KL__SLOT_USE], kl__pair(at, (uint32_t)count));
 }
 
+/* True if nothing stands behind the name in its last word, which the hash
+ * takes in: no key has such a hash. */
+static bool is_padded(const char *name, size_t length)
+{
+    size_t end = kl__words_of(length) * sizeof(uint64_t);
+
+    while (length < end && name[length] == '\0') {
+        length++;
+    }
+    return length == end;
+}
+
 /* True if the block's name has its hash, and its kind is known. */
 static bool is_whole(const kl_shared *map, const kl__change *entry)
 {
@@ -116,6 +128,7 @@ static bool is_whole(const kl_shared *map, const kl__change *entry)
            (kind == KL__BLOCK_BYTES || kind == KL__BLOCK_ENDPOINTS) &&
            end - name <= KL_SHARED_TABLE_MAX &&
            entry->name_length <= (size_t)(end - name) + 1 + KL_SHARED_KEY_MAX &&
+           is_padded(name, entry->name_length) &&
            kl__shared_hash_words(&entry->block[KL__BLOCK_HEAD],
                                  entry->name_length,
                                  map->seed) == entry->block[KL__BLOCK_HASH];
