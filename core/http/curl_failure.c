@@ -255,6 +255,9 @@ static void explain_answer(const kl__curl_stream *stream, CURLcode status,
     }
 }
 
+/* CURLE_TOO_LARGE of libcurl 8.6, which the headers of 7.88 lack. */
+enum { TOO_LARGE = 100 };
+
 /* True if libcurl has given up on a header line: it takes 100 KB, or 1 MB, and
  * calls the end of that "out of memory" (7.88) or "too large" (8.6). Memory is
  * left, as it could grow that line. */
@@ -285,7 +288,8 @@ void kl__curl_explain(kl__curl_stream *stream, CURLcode status,
                      "%s closed the connection before its answer's headers "
                      "were complete%s",
                      stream->origin, tls_remedy(stream));
-    } else if (status == CURLE_OUT_OF_MEMORY && has_endless_line(stream)) {
+    } else if ((int)status == TOO_LARGE ||
+               (status == CURLE_OUT_OF_MEMORY && has_endless_line(stream))) {
         kl_error_set(failure, KL_ETOO_LARGE,
                      "%s sent a header line of more than 100 KB: is it an API "
                      "server?",
