@@ -288,6 +288,9 @@ int kl__curl_on_words(CURL *easy, curl_infotype type, char *words,
         stream->is_refused = true;
     } else if ((number = strstr(line, "Using Stream ID: ")) != NULL) {
         stream->h2_id = strtol(number + 17, NULL, 10);
+    } else if ((number = strstr(line, "[HTTP/2] [")) != NULL &&
+               strstr(number, "] OPENED stream") != NULL) {
+        stream->h2_id = strtol(number + 10, NULL, 10); /* libcurl 8 */
     } else if (strstr(line, "GOAWAY, error=") != NULL &&
                (number = strstr(line, "last_stream=")) != NULL) {
         note_goaway(stream, strtol(number + 12, NULL, 10));
