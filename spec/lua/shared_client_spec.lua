@@ -5,6 +5,9 @@ local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 local load_text = rawget(_G, "loadstring") or load -- LuaJIT's load takes a function only
 local has_luv, uv = pcall(require, "luv")
+-- Debian 13's luv (1.48, on libuv 1.50) breaks the memory of a process that closes a state in which
+-- a thread was made, also a thread that does nothing.
+local breaks = has_luv and uv.version() >= 0x013000 -- libuv 1.48.0
 
 local THREAD = [[
     local path, cpath, server = ...
@@ -63,6 +66,8 @@ describe("A shared client", function()
     it("has one list and one watch for two Lua states, and lives until the last closes", function()
         if not has_luv then
             return pending("luv is not installed")
+        elseif breaks then
+            return pending("this luv breaks memory at the end of a process that had a thread")
         end
         local client = assert(connect {})
         local pods = assert(client:informer("pods")) -- one that is collected is closed
