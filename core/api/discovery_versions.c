@@ -21,7 +21,7 @@ enum {
     PATIENCE_MS = 1000, /* the same for one that hung before; or once the group
                            of the name has answered */
     REST_MS = 30000 /* a version that hung is not asked again so long, unless
-                       the name is of its group */
+                       the name that is looked up names its group */
 };
 
 typedef enum progress { UNASKED, IN_FLIGHT, ANSWERED, HUNG } progress;
@@ -31,7 +31,7 @@ typedef struct question {
     const char *group, *version; /* borrowed */
     char *target;                /* NULL before it is asked */
     progress progress;
-    bool is_wanted;     /* the name is of its group */
+    bool is_wanted;     /* the name that is looked up names this group */
     int64_t hung_ms;    /* when it hung, on the catalogue's clock; -1: never */
     int64_t sent_ms;    /* on the real clock */
     kl__stream *stream; /* while it is in flight */

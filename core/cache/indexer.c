@@ -4,12 +4,12 @@
  */
 #include "cache/indexer.h"
 
-#include "object/lists.h"
 #include "cache/store.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "kubelua/fields.h"
+#include "object/lists.h"
 #include "object/object.h"
 
 #include <stdio.h>

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "object/lists.h"
 #include "kubelua/log.h"
+#include "object/lists.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /*
  * cursor_name.c - tells if bytes may have a member of some name, 32 bytes at a
- * time: after a member was found, a later one of the same name would count. So
- * the rest of its object is passed by about as fast as before.
+ * time. A reader that has found a member asks this about the rest of the
+ * object, as a later member of the same name would count. It takes about as
+ * long as finding the end of the object.
  */
 #include "json/cursor.h"
 

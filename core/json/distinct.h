@@ -1,7 +1,8 @@
 /*
  * distinct.h - of several members of one name in an object, the last counts, as
- * in Go's decoder. Readers of one member look on to the end of its object
- * (cursor.c, search.c, doc.c); what is here serves readers of all members.
+ * in Go's decoder. A function that looks for one member reads its object to the
+ * end (cursor.c, search.c, doc.c). The functions here are for those that read
+ * all members of an object.
  */
 #ifndef KL_JSON_DISTINCT_H
 #define KL_JSON_DISTINCT_H

@@ -1,7 +1,8 @@
 /*
  * distinct_check.c - tells fast that no object of a text has a name twice,
- * which is so of nearly all texts: then distinct.c need not look at it. A
- * fingerprint of each name and of its object goes into a table of a fixed size.
+ * which is so of nearly all texts: then distinct.c need not look at it. It
+ * computes a number from each name and the number of its object, and keeps
+ * these in a table of a fixed size: two equal ones may be one name twice.
  */
 #include "json/distinct.h"
 

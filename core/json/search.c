@@ -211,13 +211,15 @@ static void check_all(seeker *self, const char *object)
 {
     kl__replaced replaced;
 
-    self->has_failed = !kl__replaced_in_text(&replaced, object, self->end);
-    self->is_repeated = replaced.count > 0;
+    if (!kl__replaced_in_text(&replaced, object, self->end)) {
+        self->has_failed = true;
+    }
+    self->is_repeated = self->is_repeated || replaced.count > 0;
     kl__replaced_deinit(&replaced);
 }
 
-/* True if no name of the object at `value` is there twice: one level of an
- * object of Kubernetes, or its metadata (object.h). */
+/* True if the value below `above` is known to have no name twice: it is a whole
+ * object of Kubernetes (NULL: nothing is above it), or its metadata. */
 static bool is_head(const seeker *self, const level *above)
 {
     static const char metadata[] = "metadata";

@@ -116,8 +116,8 @@ const char *end_of_text(const whole *owner)
     return owner->text + kl_object_json_length(owner->object);
 }
 
-/* Finds a member of an object, or of its metadata, where no name is twice: so
- * the rest need not be looked at. */
+/* Finds a member of a whole object, or of its metadata. Neither has a name
+ * twice (kl_object_parse), so the first member of the name is the one. */
 static const char *find_in_head(const char *value, const char *end,
                                 const char *name, size_t length)
 {

@@ -20,7 +20,8 @@ describe("the lint of words", function()
 
     it("counts words for persons in comments, and nowhere else", function()
         local found = find {
-            ["sim/core/a.c"] = "/* Who asks,\n * and nobody else. */\nconst char *a = \"who\";\n",
+            ["sim/core/a.c"] = "/* Who reads this,\n * and nobody else. */\n"
+                .. "const char *a = \"who\";\n",
             ["scripts/a"] = "echo who # whom\n",
             ["docs/A.md"] = "who\n",
         }
