@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-bool kl__sim_has_string(const kl_value *array, const char *text)
+/* True if an array of strings contains `text`. */
+static bool has_string(const kl_value *array, const char *text)
 {
     kl_value_iter iter = {0};
     const kl_value *element;
@@ -25,7 +26,7 @@ bool kl__sim_has_string(const kl_value *array, const char *text)
 
 static bool has_or_all(const kl_value *array, const char *text)
 {
-    return kl__sim_has_string(array, "*") || kl__sim_has_string(array, text);
+    return has_string(array, "*") || has_string(array, text);
 }
 
 /* True if a rule's resources include the deed's. A rule names "pods",
@@ -39,7 +40,7 @@ static bool names_resource(const kl_value *resources, const kl__sim_deed *deed)
     }
     snprintf(asked, sizeof(asked), "%s/%s", deed->resource, deed->subresource);
     snprintf(any, sizeof(any), "*/%s", deed->subresource);
-    return has_or_all(resources, asked) || kl__sim_has_string(resources, any);
+    return has_or_all(resources, asked) || has_string(resources, any);
 }
 
 /* True if a rule's URLs include the path. A star at the end of a URL matches
@@ -77,7 +78,7 @@ bool kl__sim_rule_allows(const kl_value *rule, const kl__sim_deed *deed)
     return has_or_all(kl_value_get(rule, "apiGroups"), deed->group) &&
            names_resource(kl_value_get(rule, "resources"), deed) &&
            (kl_value_size(names) == 0 ||
-            (deed->name != NULL && kl__sim_has_string(names, deed->name)));
+            (deed->name != NULL && has_string(names, deed->name)));
 }
 
 bool kl__sim_subject_is(const kl_value *subject, const kl__sim_user *user,
@@ -114,7 +115,7 @@ static bool fits_expression(const kl_value *wanted, const kl_value *labels)
     const char *how = kl__sim_text(wanted, "operator");
     const kl_value *values = kl_value_get(wanted, "values");
     const char *label = key != NULL ? kl__sim_text(labels, key) : NULL;
-    bool is_listed = label != NULL && kl__sim_has_string(values, label);
+    bool is_listed = label != NULL && has_string(values, label);
 
     if (how == NULL) {
         return false;

@@ -19,7 +19,4 @@ bool kl__sim_subject_is(const kl_value *subject, const kl__sim_user *user,
 /* True if labels match a LabelSelector; an empty selector matches all. */
 bool kl__sim_labels_fit(const kl_value *selector, const kl_value *labels);
 
-/* True if an array of strings contains `text`. */
-bool kl__sim_has_string(const kl_value *array, const char *text);
-
 #endif

@@ -233,7 +233,9 @@ static bool is_parameter_true(const char *text)
     return false;
 }
 
-bool kl__sim_wants_pretty(const kl__sim_ask *ask)
+/* True if the answer is to be indented: the parameter `pretty` asks for it, or
+ * (without that parameter) User-Agent names curl, Wget or a browser. */
+static bool wants_pretty(const kl__sim_ask *ask)
 {
     static const char *const people[] = {"curl", "Wget", "Mozilla/5.0"};
     const char *given = kl__sim_parameter_get(ask, "pretty");
@@ -255,8 +257,7 @@ bool kl__sim_accept_read(const kl__sim_ask *ask, unsigned takes,
     accept_clause clauses[MAX_CLAUSES];
     size_t count = read_clauses(ask->accept, clauses);
 
-    *form =
-        (kl__sim_form){.version = "v1", .pretty = kl__sim_wants_pretty(ask)};
+    *form = (kl__sim_form){.version = "v1", .pretty = wants_pretty(ask)};
     if (*ask->accept == '\0') {
         return true;
     }
@@ -382,8 +383,8 @@ bool kl__sim_accept(kl__sim_answer *answer, unsigned takes, kl_code *code,
         return false;
     }
     if ((takes & KL__SIM_JSON_ONLY) != 0) {
-        answer->form = (kl__sim_form){
-            .version = "v1", .pretty = kl__sim_wants_pretty(&answer->ask)};
+        answer->form = (kl__sim_form){.version = "v1",
+                                      .pretty = wants_pretty(&answer->ask)};
         return true;
     }
     if (!kl__sim_accept_read(&answer->ask, plain, &answer->form)) {

@@ -48,10 +48,6 @@ enum {
     KL__SIM_GROUPS = 1 << 6     /* lists of groups: may be KL__SIM_DISCOVERY */
 };
 
-/* True if the answer is to be indented: the parameter `pretty` asks for it, or
- * (without that parameter) User-Agent names curl, Wget or a browser. */
-bool kl__sim_wants_pretty(const kl__sim_ask *ask);
-
 /* Chooses the form that Accept prefers. `takes`: KL__SIM_SHAPES and the other
  * flags. False: the answer can have none of the forms that Accept lists. */
 bool kl__sim_accept_read(const kl__sim_ask *ask, unsigned takes,

@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int64_t kl__sim_fault_now(const kl_sim *sim)
+/* The current time in milliseconds, on the clock that measures faults. */
+static int64_t fault_now(const kl_sim *sim)
 {
     return kl__sim_clock_now(&sim->clock);
 }
@@ -39,7 +40,7 @@ static kl_code apply_rule(kl__sim_answer *answer, kl__sim_rule *rule,
     applied = &plan->applied[plan->count++];
     applied->rule = rule;
     rule->refs++;
-    applied->since_ms = kl__sim_fault_now(answer->sim);
+    applied->since_ms = fault_now(answer->sim);
     return KL_OK;
 }
 
@@ -189,7 +190,7 @@ static kl_code delay_head(kl__sim_answer *answer,
                           const kl__sim_applied *applied, kl__sim_pace *pace,
                           kl_error *err)
 {
-    const int64_t now = kl__sim_fault_now(answer->sim);
+    const int64_t now = fault_now(answer->sim);
     const int64_t given = kl__sim_deadline_ms(&answer->ask);
     const int64_t delay = applied->rule->before_ms;
 
@@ -210,7 +211,7 @@ static kl_code head_of(kl__sim_answer *answer, kl__sim_applied *applied,
                        kl__sim_pace *pace, kl_error *err)
 {
     const kl__sim_rule *rule = applied->rule;
-    const int64_t now = kl__sim_fault_now(answer->sim);
+    const int64_t now = fault_now(answer->sim);
 
     if (rule->action == KL__SIM_WIRE && !answer->has_socket) {
         return kl_error_set(
@@ -307,7 +308,7 @@ kl_code kl__sim_plan_body(kl__sim_answer *answer, kl__sim_pace *pace,
                           kl_error *err)
 {
     kl__sim_plan *plan = answer->plan;
-    const int64_t now = plan != NULL ? kl__sim_fault_now(answer->sim) : 0;
+    const int64_t now = plan != NULL ? fault_now(answer->sim) : 0;
 
     *pace = (kl__sim_pace){SIZE_MAX, 0};
     for (size_t i = 0; plan != NULL && i < plan->count; i++) {
@@ -347,7 +348,7 @@ void kl__sim_plan_sent(kl__sim_answer *answer, size_t length)
         applied->bytes += (int64_t)length;
         applied->events += events;
         if (rule->action == KL__SIM_DELAY) {
-            applied->until_ms = kl__sim_fault_now(answer->sim) + rule->byte_ms +
+            applied->until_ms = fault_now(answer->sim) + rule->byte_ms +
                                 (events != 0 ? rule->event_ms : 0);
         }
     }

@@ -69,7 +69,4 @@ kl_code kl__sim_tamper(kl__sim_answer *answer, size_t from, kl_error *err);
 /* Appends events that a rule kept back, if the rule has been cleared since. */
 void kl__sim_tamper_release(kl__sim_answer *answer);
 
-/* The current time in milliseconds, on the clock that measures faults. */
-int64_t kl__sim_fault_now(const kl_sim *sim);
-
 #endif

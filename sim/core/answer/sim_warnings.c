@@ -134,8 +134,9 @@ static const char *next_warning(const kl__sim_warnings *warnings,
     return text;
 }
 
-bool kl__sim_warnings_text(const kl__sim_warnings *warnings,
-                           kl__sim_warnings_iter *iter, kl__buf *out)
+/* Appends the next text. False: there are no more. */
+static bool put_warning(const kl__sim_warnings *warnings,
+                        kl__sim_warnings_iter *iter, kl__buf *out)
 {
     size_t length;
     const char *text = next_warning(warnings, iter, &length);
@@ -174,7 +175,7 @@ void kl__sim_warnings_lines(const kl__sim_warnings *warnings, kl__buf *out)
         if (iter.index != 0) {
             kl__buf_putc(out, '\n');
         }
-        if (!kl__sim_warnings_text(warnings, &iter, out)) {
+        if (!put_warning(warnings, &iter, out)) {
             return;
         }
     }

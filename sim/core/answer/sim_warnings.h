@@ -38,10 +38,8 @@ typedef struct kl__sim_warnings_iter {
     size_t written; /* characters written so far */
 } kl__sim_warnings_iter;
 
-/* Appends the next text, or the header value with it. False: there are no more.
+/* Appends the header value with the next text. False: there are no more texts.
  * When memory runs out, `out` keeps the failure. */
-bool kl__sim_warnings_text(const kl__sim_warnings *warnings,
-                           kl__sim_warnings_iter *iter, kl__buf *out);
 bool kl__sim_warnings_header(const kl__sim_warnings *warnings,
                              kl__sim_warnings_iter *iter, kl__buf *out);
 /* Appends all texts, separated by line feeds. */

@@ -306,12 +306,6 @@ kl__node *kl__node_remove_at(kl__node *array, size_t index)
     return from(yyjson_mut_arr_remove(of(array), index));
 }
 
-bool kl__node_replace_at(kl__node *array, size_t index, kl__node *value)
-{
-    return value != NULL &&
-           yyjson_mut_arr_replace(of(array), index, of(value)) != NULL;
-}
-
 void kl__node_clear(kl__node *node)
 {
     if (kl__node_is(node, KL_OBJECT)) {

@@ -129,8 +129,6 @@ bool kl__node_append(kl__node *array, kl__node *value);
 bool kl__node_insert(kl__node *array, size_t index, kl__node *value);
 /* Removes an element and returns it; NULL: not there. */
 kl__node *kl__node_remove_at(kl__node *array, size_t index);
-/* Replaces an element; false beyond the end. */
-bool kl__node_replace_at(kl__node *array, size_t index, kl__node *value);
 /* Empties an object or array. */
 void kl__node_clear(kl__node *node);
 /* Compares two names: less than 0, 0, or more than 0. */

@@ -123,10 +123,6 @@ kl__sim_kind *kl__sim_kind_builtin(const kl__sim_builtin *row);
  * it. One reference for the caller; NULL when out of memory. */
 kl__sim_kind *kl__sim_kind_custom(kl_doc *definition);
 
-/* Orders versions as Kubernetes does, the preferred one first: below 0 if
- * `left` comes first. */
-int kl__sim_compare_versions(const char *left, const char *right);
-
 kl__sim_kind *kl__sim_kind_ref(kl__sim_kind *kind);
 void kl__sim_kind_unref(kl__sim_kind *kind); /* NULL is fine */
 

@@ -76,7 +76,9 @@ static int rank_version(const char *name, long *major, long *minor)
     return 0;
 }
 
-int kl__sim_compare_versions(const char *left, const char *right)
+/* Orders versions as Kubernetes does, the preferred one first: below 0 if
+ * `left` comes first. */
+static int compare_versions(const char *left, const char *right)
 {
     long left_major, left_minor, right_major, right_minor;
     int left_rank = rank_version(left, &left_major, &left_minor);
@@ -96,8 +98,8 @@ int kl__sim_compare_versions(const char *left, const char *right)
 
 static int compare_served(const void *a, const void *b)
 {
-    return kl__sim_compare_versions(((const kl__sim_version *)a)->name,
-                                    ((const kl__sim_version *)b)->name);
+    return compare_versions(((const kl__sim_version *)a)->name,
+                            ((const kl__sim_version *)b)->name);
 }
 
 static bool is_storage(const kl_value *version)
@@ -123,8 +125,8 @@ static char *make_warning(const kl__sim_kind *kind, const kl_value *versions,
 
         if (kl_value_bool(kl_value_get(version, "served")) &&
             !kl_value_bool(kl_value_get(version, "deprecated")) &&
-            kl__sim_compare_versions(other, name) < 0 &&
-            (best == NULL || kl__sim_compare_versions(other, best) < 0)) {
+            compare_versions(other, name) < 0 &&
+            (best == NULL || compare_versions(other, best) < 0)) {
             best = other;
         }
     }

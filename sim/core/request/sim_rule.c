@@ -330,20 +330,20 @@ void kl__sim_rule_unref(kl__sim_rule *rule)
     }
 }
 
+/* True if the rule cannot apply to any more requests. */
+static bool is_spent(const kl__sim_rule *rule)
+{
+    return rule->count != 0 && rule->hits >= rule->count;
+}
+
 void kl__sim_rule_finish(kl__sim_rule *rule)
 {
-    const bool is_done =
-        rule->refs == 2 && !rule->is_cleared && kl__sim_rule_is_spent(rule);
+    const bool is_done = rule->refs == 2 && !rule->is_cleared && is_spent(rule);
 
     kl__sim_rule_unref(rule);
     if (is_done) {
         kl__sim_rule_unref(rule); /* the reference of the cluster's list */
     }
-}
-
-bool kl__sim_rule_is_spent(const kl__sim_rule *rule)
-{
-    return rule->count != 0 && rule->hits >= rule->count;
 }
 
 /* True if `wanted` names the route's resource: as "pods", "pods." (the core
@@ -445,7 +445,7 @@ static bool count_request(kl__sim_rule *rule)
 
 bool kl__sim_rule_takes(kl__sim_rule *rule, const kl__sim_ask *ask)
 {
-    return rule->action != KL__SIM_TLS && !kl__sim_rule_is_spent(rule) &&
+    return rule->action != KL__SIM_TLS && !is_spent(rule) &&
            matches_request(rule, ask) && is_page(rule, ask) &&
            (rule->action != KL__SIM_EXPIRE || is_of_past(ask)) &&
            count_request(rule);
@@ -453,7 +453,7 @@ bool kl__sim_rule_takes(kl__sim_rule *rule, const kl__sim_ask *ask)
 
 bool kl__sim_rule_takes_handshake(kl__sim_rule *rule)
 {
-    return rule->action == KL__SIM_TLS && !kl__sim_rule_is_spent(rule) &&
+    return rule->action == KL__SIM_TLS && !is_spent(rule) &&
            count_request(rule);
 }
 
@@ -464,6 +464,6 @@ bool kl__sim_rule_takes_open(kl__sim_rule *rule, const kl__sim_ask *ask)
                rule->action == KL__SIM_EXPIRE ||
                rule->action == KL__SIM_BOOKMARKS;
 
-    return may && rule->is_open && !kl__sim_rule_is_spent(rule) &&
+    return may && rule->is_open && !is_spent(rule) &&
            matches_request(rule, ask) && count_request(rule);
 }

@@ -123,8 +123,6 @@ bool kl__sim_rule_takes_handshake(kl__sim_rule *rule);
 /* Drops the reference that an answer has to the rule. If the rule can apply to
  * no other request, drops the list's reference too, which frees the rule. */
 void kl__sim_rule_finish(kl__sim_rule *rule);
-/* True if the rule cannot apply to any more requests. */
-bool kl__sim_rule_is_spent(const kl__sim_rule *rule);
 
 /* The name of its action: "cut". */
 const char *kl__sim_rule_name(const kl__sim_rule *rule);

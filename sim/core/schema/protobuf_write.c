@@ -50,7 +50,9 @@ void kl__wire_put_real(kl__buf *out, int number, double value)
     }
 }
 
-void kl__wire_put_head(kl__buf *out, int number, size_t length)
+/* Appends the head of a field of `length` bytes, which the caller appends
+ * then. */
+static void put_head(kl__buf *out, int number, size_t length)
 {
     put_tag(out, number, KL__WIRE_BYTES);
     put_varint(out, length);
@@ -59,7 +61,7 @@ void kl__wire_put_head(kl__buf *out, int number, size_t length)
 void kl__wire_put_bytes(kl__buf *out, int number, const void *bytes,
                         size_t length)
 {
-    kl__wire_put_head(out, number, length);
+    put_head(out, number, length);
     kl__buf_append(out, bytes, length);
 }
 

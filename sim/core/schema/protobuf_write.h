@@ -14,9 +14,6 @@ void kl__wire_put_number(kl__buf *out, int number, uint64_t value);
 void kl__wire_put_real(kl__buf *out, int number, double value);
 void kl__wire_put_bytes(kl__buf *out, int number, const void *bytes,
                         size_t length);
-/* Appends the head of a field of `length` bytes, which the caller appends
- * then. */
-void kl__wire_put_head(kl__buf *out, int number, size_t length);
 
 /* Begins a field that is a message. All that is appended before kl__wire_end is
  * the message; pass the result to kl__wire_end. */

@@ -98,10 +98,6 @@ void kl__vet_each(kl__vet *vet, const kl__node *object, const char *member,
 
 /* --- Parts of objects. ---------------------------------------------------- */
 
-/* Checks a PodSpec, the current value. The names of `claims` (may be NULL)
- * count as volumes too. */
-void kl__vet_pod_spec(kl__vet *vet, const kl__node *spec,
-                      const kl__node *claims);
 /* Checks the member `template` of the current value. */
 void kl__vet_template(kl__vet *vet, const kl__node *template,
                       const kl__node *claims);
@@ -117,15 +113,9 @@ void kl__vet_tolerations(kl__vet *vet, const kl__node *spec);
 void kl__vet_host(kl__vet *vet, const kl__node *spec);
 void kl__vet_names_of_host(kl__vet *vet, const kl__node *spec);
 void kl__vet_system(kl__vet *vet, const kl__node *spec);
-/* Checks the volumes of a PodSpec; adds their names to the map, borrowed. */
-void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names);
 /* Checks one of the spec's lists of containers. `volumes`: by their names. */
 void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
                         const kl__map *volumes);
-/* Checks a probe; `succeeds_once`: its successThreshold must be 1. The second
- * checks the handler of a probe or hook. Both are the current value. */
-void kl__vet_probe(kl__vet *vet, const kl__node *probe, bool succeeds_once);
-void kl__vet_handler(kl__vet *vet, const kl__node *handler);
 /* Checks requests and limits: none is negative, and no request is above its
  * limit. */
 void kl__vet_resources(kl__vet *vet, const kl__node *resources);

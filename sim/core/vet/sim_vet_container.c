@@ -208,7 +208,8 @@ static void check_handler(kl__vet *vet, const kl__node *handler,
     kl__vet_back(vet, mark);
 }
 
-void kl__vet_handler(kl__vet *vet, const kl__node *handler)
+/* Checks the handler of a probe or hook, the current value. */
+static void vet_handler(kl__vet *vet, const kl__node *handler)
 {
     static const char *const names[] = {"exec", "httpGet", "tcpSocket", "grpc",
                                         "sleep"};
@@ -231,7 +232,9 @@ void kl__vet_handler(kl__vet *vet, const kl__node *handler)
     }
 }
 
-void kl__vet_probe(kl__vet *vet, const kl__node *probe, bool succeeds_once)
+/* Checks a probe, the current value; `succeeds_once`: its successThreshold must
+ * be 1. */
+static void vet_probe(kl__vet *vet, const kl__node *probe, bool succeeds_once)
 {
     static const char *const numbers[] = {
         "initialDelaySeconds", "timeoutSeconds", "periodSeconds",
@@ -240,7 +243,7 @@ void kl__vet_probe(kl__vet *vet, const kl__node *probe, bool succeeds_once)
         kl__node_get(probe, "terminationGracePeriodSeconds");
     const kl__node *successes = kl__node_get(probe, "successThreshold");
 
-    kl__vet_handler(vet, probe);
+    vet_handler(vet, probe);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         kl__vet_not_negative(vet, probe, numbers[i]);
     }
@@ -312,7 +315,7 @@ static void check_life(kl__vet *vet, const kl__node *container)
         size_t mark = kl__vet_into(vet, hooks[i]);
 
         if (kl__node_get(life, hooks[i]) != NULL) {
-            kl__vet_handler(vet, kl__node_get(life, hooks[i]));
+            vet_handler(vet, kl__node_get(life, hooks[i]));
         }
         kl__vet_back(vet, mark);
     }
@@ -322,7 +325,7 @@ static void check_life(kl__vet *vet, const kl__node *container)
         size_t mark = kl__vet_into(vet, probes[i]);
 
         if (probe != NULL) {
-            kl__vet_probe(vet, probe, i != 1);
+            vet_probe(vet, probe, i != 1);
         }
         kl__vet_back(vet, mark);
     }

@@ -69,7 +69,8 @@ static void check_volume_source(kl__vet *vet, const kl__node *volume)
     }
 }
 
-void kl__vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names)
+/* Checks the volumes of a PodSpec; adds their names to the map, borrowed. */
+static void vet_volumes(kl__vet *vet, const kl__node *volumes, kl__map *names)
 {
     kl__node_iter iter = {0};
     const kl__node *volume;
@@ -125,8 +126,10 @@ static void check_alias(kl__vet *vet, const kl__node *alias)
     kl__vet_back(vet, outer);
 }
 
-void kl__vet_pod_spec(kl__vet *vet, const kl__node *spec,
-                      const kl__node *claims)
+/* Checks a PodSpec, the current value. The names of `claims` (may be NULL)
+ * count as volumes too. */
+static void vet_pod_spec(kl__vet *vet, const kl__node *spec,
+                         const kl__node *claims)
 {
     static const char *const restarts[] = {"Always", "OnFailure", "Never",
                                            NULL};
@@ -136,7 +139,7 @@ void kl__vet_pod_spec(kl__vet *vet, const kl__node *spec,
                                            NULL};
     kl__map volumes = {0};
 
-    kl__vet_volumes(vet, kl__node_get(spec, "volumes"), &volumes);
+    vet_volumes(vet, kl__node_get(spec, "volumes"), &volumes);
     put_claims(vet, claims, &volumes);
     kl__vet_containers(vet, spec, "containers", &volumes);
     kl__vet_containers(vet, spec, "initContainers", &volumes);
@@ -166,7 +169,7 @@ void kl__vet_pod(kl__vet *vet, const kl__node *object)
     const kl__node *spec = kl__node_get(object, "spec");
     size_t mark = kl__vet_into(vet, "spec");
 
-    kl__vet_pod_spec(vet, spec, NULL);
+    vet_pod_spec(vet, spec, NULL);
     if (kl__node_size(kl__node_get(spec, "schedulingGates")) != 0 &&
         *kl__vet_text(spec, "nodeName") != '\0') {
         kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "nodeName", NULL,
@@ -184,7 +187,7 @@ void kl__vet_template(kl__vet *vet, const kl__node *template,
 
     kl__vet_labels(vet, kl__node_get(metadata, "labels"), "labels");
     mark = kl__vet_into(vet, "spec");
-    kl__vet_pod_spec(vet, kl__node_get(template, "spec"), claims);
+    vet_pod_spec(vet, kl__node_get(template, "spec"), claims);
     kl__vet_back(vet, mark);
     kl__vet_back(vet, outer);
 }
