@@ -195,9 +195,21 @@ function delivery.is_at_rest(state)
     return state.idle
 end
 
----Ends the delivery: no callback is called after this.
+-- Calls the callbacks for every event that waits, at once and on the caller's stack.
+local function drain_all(state)
+    local ok, problem = pcall(handle_all, state)
+    if not ok then
+        pcall(log, "error", "%s: %s; the last events were not delivered", state.name, problem)
+    end
+end
+
+---Ends the delivery: no callback is called after this. If `state.drains` is true, first calls the
+---callbacks for every event that waits; these callbacks must not wait themselves.
 ---@param state table
 function delivery.finish(state)
+    if state.drains and not state.removed then
+        drain_all(state)
+    end
     state.removed = true
     for _, stream in ipairs(state.streams or {}) do
         sources.remove(stream.id)

@@ -130,6 +130,13 @@ end
 
 Several.remove = Registration.remove
 
+---Makes the end of the registration deliver every event that has arrived until then. For callbacks
+---that never wait.
+---@param registration kubelua.Registration
+function registrations.drain_at_end(registration)
+    state_of(registration).drains = true
+end
+
 ---True if every event that has arrived was handled.
 ---@param registration kubelua.Registration
 ---@return boolean

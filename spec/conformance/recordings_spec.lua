@@ -2,6 +2,7 @@
 -- objects, with UIDs and versions, also for changes while no informer was connected.
 local assert = require("busted").assert
 local conformance = require "conformance"
+local core = require "kubelua.core"
 local eventually = require "eventually"
 local record = require "kubelua.cli.record"
 local Sim = require "kubelua.sim"
@@ -90,6 +91,23 @@ local function expect_the_same(scene, has_order, f)
 end
 
 conformance.describe("A recording", function(it, cluster)
+    it("ends with every event that has arrived, also those not dispatched yet", function(scene)
+        scene:create("a", "1")
+        local path = os.tmpname()
+        local informer = scene:informer()
+        local recorder = assert(record.to(path))
+        local registration = assert(recorder:attach(informer,
+            { "configmaps", namespace = scene.namespace }))
+        local deadline = core.now() + 60
+        while registration:backlog() == 0 do -- without a round of the loop
+            assert.is_true(core.now() < deadline)
+        end
+        recorder:finish()
+        local text = text_of(path)
+        os.remove(path)
+        assert.truthy(text:find('"type":"ADDED","initial":true', 1, true), text)
+    end)
+
     it("replays the same events", function(scene)
         scene:create("a", "1")
         scene:create("b", "1", { app = "shop" })

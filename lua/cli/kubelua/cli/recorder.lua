@@ -1,6 +1,7 @@
 -- Records the events of informers, one line of JSON each. kubelua.sim can replay them.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
+local registrations = require "kubelua.registration"
 
 ---@class kubelua.Recorder
 local Recorder = {}
@@ -65,8 +66,20 @@ function Recorder:attach(informer, options)
                 message = problem, code = problem_code }
         end,
     }
+    if registration then
+        registrations.drain_at_end(registration)
+    end
     self.seen[key] = registration
     return registration, message, code
+end
+
+---Ends the recording. Every event that a handler of the script can have seen is in it: the recorder
+---is registered first, so it has each event before the script's handlers.
+function Recorder:finish()
+    for key, registration in pairs(self.seen) do
+        self.seen[key] = nil
+        registration:remove()
+    end
 end
 
 return Recorder

@@ -147,6 +147,9 @@ return function(options, allow_all)
     local signal = ok and dispatch_events()
     local is_idle = scheduler.is_idle()
     loop.finish()
+    if clients.recorder then
+        clients.recorder:finish()
+    end
     if not ok and message ~= waiting.ENDED then
         return fail_run(message, options.script)
     elseif hopeless.tell() then
