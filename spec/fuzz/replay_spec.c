@@ -54,16 +54,19 @@ static void replay_file(const target *self, const char *path)
     fclose(file);
 }
 
-/* The inputs in one file: for each a line with its length, its bytes, and a
- * line feed (seeds.lua). A target need not have such a file. */
+/* The inputs in one file: for each a line with its length and perhaps a name,
+ * its bytes, and a line feed (seeds.lua). A target need not have such a file.
+ */
 static void replay_seeds(const target *self, const char *path)
 {
     FILE *file = fopen(path, "rb");
     unsigned long length;
+    char name[80];
 
     while (file != NULL && fscanf(file, "%lu", &length) == 1) {
-        assert_int_equal(fgetc(file), '\n');
-        fprintf(stderr, "%s, before byte %ld\n", path, ftell(file));
+        assert_non_null(fgets(name, sizeof(name), file));
+        name[strcspn(name, "\n")] = '\0';
+        fprintf(stderr, "%s, before byte %ld:%s\n", path, ftell(file), name);
         replay(self, file, length);
         assert_int_equal(fgetc(file), '\n');
     }
