@@ -2,7 +2,7 @@
  * fake_transport.c - see fake_transport.h. It allocates from the C library
  * directly, so that a spec neither counts its memory nor makes it fail.
  */
-#include "fake_exchange.h"
+#include "fake_transport.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,7 +12,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *fake_need(void *block)
+enum { MAX_ANSWERS = 256, MAX_REQUESTS = 1024, PATIENCE_MS = 60000 };
+
+typedef struct script {
+    fake_answer answer; /* its strings are owned */
+    int left;           /* how often it may still be used; FAKE_FOREVER */
+} script;
+
+/* A request with its answer's stream; it may outlive the stream. */
+typedef struct exchange {
+    kl__stream base;
+    fake_transport *fake;
+    fake_request request; /* its strings are owned */
+    fake_answer answer;   /* strings borrowed from the script */
+    char *body;
+    size_t length;
+    size_t taken;
+    fake_end end;
+    bool holds_head;
+    bool has_reader;
+    kl__stream_hook hook;
+    char *headers;
+    int64_t last_byte_ms;
+} exchange;
+
+struct fake_transport {
+    kl_transport base;
+    kl__mutex mutex; /* rank STREAM; guards the members below */
+    kl__cond changed;
+    bool is_closed;
+    script scripts[MAX_ANSWERS];
+    size_t script_count;
+    exchange *exchanges[MAX_REQUESTS];
+    size_t exchange_count;
+};
+
+static void *fake_need(void *block)
 {
     if (block == NULL) {
         abort();
@@ -20,7 +55,7 @@ void *fake_need(void *block)
     return block;
 }
 
-char *fake_copy(const char *text)
+static char *fake_copy(const char *text)
 {
     return text != NULL ? fake_need(strdup(text)) : NULL;
 }
@@ -215,7 +250,7 @@ static kl_code headers(kl__stream *stream, const char **lines, kl_error *err)
 }
 
 /* Wakes the reader. The caller holds the mutex. */
-void fake_tell_reader(exchange *self)
+static void fake_tell_reader(exchange *self)
 {
     kl__cond_broadcast(&self->fake->changed);
     if (self->hook.wake != NULL) {
@@ -235,7 +270,7 @@ static void close_stream(kl__stream *stream)
     kl__live_add(KL_LIVE_STREAM, -1);
 }
 
-bool fake_target_matches(const char *wanted, const char *target)
+static bool fake_target_matches(const char *wanted, const char *target)
 {
     size_t length = wanted != NULL ? strlen(wanted) : 0;
 
@@ -296,7 +331,7 @@ static void note_request(exchange *self, const kl__request *request)
         .fresh_connection = request->fresh_connection};
 }
 
-void fake_put_bytes(exchange *self, const char *bytes, size_t length)
+static void fake_put_bytes(exchange *self, const char *bytes, size_t length)
 {
     self->body = fake_need(realloc(self->body, self->length + length + 1));
     memcpy(self->body + self->length, bytes, length);
@@ -406,4 +441,149 @@ fake_transport *fake_transport_new(void)
 kl_transport *fake_transport_of(fake_transport *fake)
 {
     return &fake->base;
+}
+
+void fake_transport_answer(fake_transport *fake, const fake_answer *answer)
+{
+    script added = {*answer, answer->times != 0 ? answer->times : 1};
+    size_t length = answer->body == NULL  ? 0
+                    : answer->length != 0 ? answer->length
+                                          : strlen(answer->body);
+
+    added.answer.method = fake_copy(answer->method);
+    added.answer.target = fake_copy(answer->target);
+    added.answer.type = fake_copy(answer->type);
+    added.answer.warning = fake_copy(answer->warning);
+    added.answer.headers = fake_copy(answer->headers);
+    added.answer.length = length;
+    if (answer->body != NULL) {
+        added.answer.body =
+            memcpy(fake_need(malloc(length + 1)), answer->body, length);
+    }
+    kl__mutex_lock(&fake->mutex);
+    if (fake->script_count == MAX_ANSWERS) {
+        abort();
+    }
+    fake->scripts[fake->script_count++] = added;
+    kl__mutex_unlock(&fake->mutex);
+}
+
+size_t fake_transport_count(fake_transport *fake)
+{
+    size_t count;
+
+    kl__mutex_lock(&fake->mutex);
+    count = fake->exchange_count;
+    kl__mutex_unlock(&fake->mutex);
+    return count;
+}
+
+/* Returns the exchange at an index, which must exist. The caller holds the
+ * mutex. */
+static exchange *at_locked(fake_transport *fake, size_t index)
+{
+    if (index >= fake->exchange_count) {
+        abort();
+    }
+    return fake->exchanges[index];
+}
+
+fake_request fake_transport_request(fake_transport *fake, size_t index)
+{
+    fake_request request;
+
+    kl__mutex_lock(&fake->mutex);
+    request = at_locked(fake, index)->request;
+    request.taken = at_locked(fake, index)->taken;
+    kl__mutex_unlock(&fake->mutex);
+    return request;
+}
+
+size_t fake_transport_asked(fake_transport *fake, const char *target)
+{
+    size_t count = 0;
+
+    kl__mutex_lock(&fake->mutex);
+    for (size_t i = 0; i < fake->exchange_count; i++) {
+        count +=
+            fake_target_matches(target, fake->exchanges[i]->request.target);
+    }
+    kl__mutex_unlock(&fake->mutex);
+    return count;
+}
+
+bool fake_transport_await(fake_transport *fake, size_t count)
+{
+    int64_t deadline_ms = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+    bool came;
+
+    kl__mutex_lock(&fake->mutex);
+    while (fake->exchange_count < count &&
+           kl__cond_wait(&fake->changed, &fake->mutex, deadline_ms)) {
+    }
+    came = fake->exchange_count >= count;
+    kl__mutex_unlock(&fake->mutex);
+    return came;
+}
+
+static bool has_reader(const exchange *self)
+{
+    return self->has_reader;
+}
+
+static bool is_closed(const exchange *self)
+{
+    return self->request.is_closed;
+}
+
+static bool await_exchange(fake_transport *fake, size_t index,
+                           bool (*is_so)(const exchange *))
+{
+    int64_t deadline_ms = kl__clock_now(kl__clock_real()) + PATIENCE_MS;
+    bool came;
+
+    if (!fake_transport_await(fake, index + 1)) {
+        return false;
+    }
+    kl__mutex_lock(&fake->mutex);
+    while (!is_so(at_locked(fake, index)) &&
+           kl__cond_wait(&fake->changed, &fake->mutex, deadline_ms)) {
+    }
+    came = is_so(at_locked(fake, index));
+    kl__mutex_unlock(&fake->mutex);
+    return came;
+}
+
+bool fake_transport_await_reader(fake_transport *fake, size_t index)
+{
+    return await_exchange(fake, index, has_reader);
+}
+
+bool fake_transport_await_closed(fake_transport *fake, size_t index)
+{
+    return await_exchange(fake, index, is_closed);
+}
+
+void fake_transport_release(fake_transport *fake, size_t index)
+{
+    kl__mutex_lock(&fake->mutex);
+    at_locked(fake, index)->holds_head = false;
+    fake_tell_reader(at_locked(fake, index));
+    kl__mutex_unlock(&fake->mutex);
+}
+
+void fake_transport_send(fake_transport *fake, size_t index, const char *text)
+{
+    kl__mutex_lock(&fake->mutex);
+    fake_put_bytes(at_locked(fake, index), text, strlen(text));
+    fake_tell_reader(at_locked(fake, index));
+    kl__mutex_unlock(&fake->mutex);
+}
+
+void fake_transport_finish(fake_transport *fake, size_t index, fake_end end)
+{
+    kl__mutex_lock(&fake->mutex);
+    at_locked(fake, index)->end = end;
+    fake_tell_reader(at_locked(fake, index));
+    kl__mutex_unlock(&fake->mutex);
 }

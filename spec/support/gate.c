@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 
+#include <stdio.h>
+
 void gate_init(gate *self)
 {
     kl__mutex_init(&self->mutex, KL__RANK_LOG);
@@ -40,4 +42,18 @@ bool gate_await(gate *self, int count)
     passed = self->count >= count;
     kl__mutex_unlock(&self->mutex);
     return passed;
+}
+
+bool is_asleep(int thread)
+{
+    char path[64], state = 'S';
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        (void)!fscanf(file, "%*d %*s %c", &state);
+        fclose(file);
+    }
+    return state == 'S';
 }

@@ -1,12 +1,17 @@
 /*
- * reflector_world.h - a reflector on a scripted source and a clock that leaps,
- * which runs on the spec's own thread until the script ends.
+ * reflector_world.h - a reflector on a scripted source: on the spec's own
+ * thread and a clock that leaps, until the script ends; or (threaded_reflector)
+ * on a thread of its own and a clock that stands still.
  */
 #ifndef KL_SPEC_REFLECTOR_WORLD_H
 #define KL_SPEC_REFLECTOR_WORLD_H
 
-#include "informer/reflector.h"
 #include "scripted_source.h"
+
+#include "informer/reflector.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct reflector_world {
     kl__reflector_options options; /* change it before play */
@@ -40,5 +45,30 @@ const char *reflector_world_deltas(reflector_world *world);
 
 /* Milliseconds between requests i - 1 and i. */
 int64_t reflector_world_delay(const reflector_world *world, int i);
+
+/* ---- with a thread ---- */
+
+typedef struct threaded_reflector {
+    kl__clock *clock; /* stands still until told */
+    kl__cancel stop;
+    kl__delta_fifo *fifo;
+    kl__health health;
+    scripted_source *source;
+    kl__reflector *reflector;
+    kl__thread thread;
+    bool running;
+} threaded_reflector;
+
+/* For cmocka. The teardown stops the reflector, and fails if an object, a
+ * thread or the memory of a young text is left. */
+int threaded_reflector_setup(void **state);
+int threaded_reflector_teardown(void **state);
+
+/* Starts the reflector. `bound`: of its queue; 0: the default. `compress`: as
+ * kl__reflector_options. */
+void threaded_reflector_start(threaded_reflector *self, const char *script,
+                              size_t bound, bool compress);
+/* Waits for the end of its thread, if it runs. */
+void threaded_reflector_join(threaded_reflector *self);
 
 #endif

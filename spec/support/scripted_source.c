@@ -1,9 +1,8 @@
 /*
- * scripted_source.c - see scripted_source.h.
+ * scripted_source.c - see scripted_source.h: the words of a script, and then
+ * the list_watch that plays them.
  */
 #include "scripted_source.h"
-
-#include "scripted_word.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -13,7 +12,115 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_REQUESTS = 256, PATIENCE_MS = 60000 };
+enum { WORD_SIZE = 128, MAX_REQUESTS = 256, PATIENCE_MS = 60000 };
+
+static kl_code code_named(const char *name, size_t length)
+{
+    for (int code = 0; code <= KL_EFORKED; code++) {
+        const char *candidate = kl_code_name((kl_code)code);
+
+        if (strlen(candidate) == length &&
+            memcmp(candidate, name, length) == 0) {
+            return (kl_code)code;
+        }
+    }
+    abort(); /* the script names an unknown code */
+}
+
+/* Makes the error of "!gone:410/2000>token"; `token` gets the token, owned by
+ * the caller, or NULL. */
+static kl_code make_error(const char *word, char **token, kl_error *err)
+{
+    kl_code code = code_named(word + 1, strcspn(word + 1, ":/>"));
+    const char *status = strchr(word, ':');
+    const char *retry = strchr(word, '/');
+    const char *renewed = strchr(word, '>');
+
+    kl_error_set(err, code, "scripted %s", word + 1);
+    if (status != NULL && err != NULL) {
+        err->http_status = atoi(status + 1);
+    }
+    if (retry != NULL && err != NULL) {
+        err->retry_after_ms = atol(retry + 1);
+    }
+    *token = renewed != NULL ? kl__strdup(renewed + 1) : NULL;
+    return code;
+}
+
+/* Makes the object of "web/a#uid@5". */
+static kl_object *make_object(const char *word, char *version)
+{
+    char key[WORD_SIZE], json[4 * WORD_SIZE];
+    char *at = strchr(strcpy(key, word), '@');
+    char *hash, *slash;
+    char uid[WORD_SIZE + 8];
+    kl_object *object;
+
+    *at = '\0';
+    strcpy(version, at + 1);
+    hash = strchr(key, '#');
+    if (hash != NULL) {
+        *hash = '\0';
+    }
+    snprintf(uid, sizeof(uid), "%s%s", hash != NULL ? "" : "uid-",
+             hash != NULL ? hash + 1 : key);
+    slash = strchr(key, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+    snprintf(json, sizeof(json),
+             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
+             "\"uid\":\"%s\",\"resourceVersion\":\"%s\"}}",
+             slash != NULL ? slash + 1 : key, slash != NULL ? key : "", uid,
+             version);
+    object = kl_object_parse(json, strlen(json), NULL, NULL);
+    if (object == NULL) {
+        abort();
+    }
+    return object;
+}
+
+static void make_page(const char *word, kl__item *item)
+{
+    const char *token = strchr(word, '>');
+    size_t length = token != NULL ? (size_t)(token - word) : strlen(word);
+
+    item->type = KL__ITEM_PAGE;
+    memcpy(item->version, word, length);
+    item->continue_token = kl__strdup(token != NULL ? token + 1 : "");
+}
+
+/* Makes the item of a word. */
+static void make_item(const char *word, kl__item *item)
+{
+    switch (word[0]) {
+    case '=':
+        make_page(word + 1, item);
+        return;
+    case '^':
+        item->type = KL__ITEM_BOOKMARK;
+        item->initial_events_end = word[1] == '^';
+        strcpy(item->version, word + (word[1] == '^' ? 2 : 1));
+        return;
+    case '$':
+        item->type = KL__ITEM_END;
+        return;
+    case '+':
+        item->type = KL__ITEM_ADDED;
+        break;
+    case '~':
+        item->type = KL__ITEM_MODIFIED;
+        break;
+    case '-':
+        item->type = KL__ITEM_DELETED;
+        break;
+    default:
+        item->type = KL__ITEM_OBJECT;
+        item->object = make_object(word, item->version);
+        return;
+    }
+    item->object = make_object(word + 1, item->version);
+}
 
 struct scripted_source {
     kl__list_watch list_watch; /* first member: pointers to it are cast */
@@ -69,7 +176,7 @@ static bool next_word(scripted_source *self, char *word)
 
     skip_blanks(self);
     while (here(self) != '\0' && strchr(" \n;", here(self)) == NULL &&
-           length < SCRIPTED_WORD_SIZE - 1) {
+           length < WORD_SIZE - 1) {
         word[length++] = here(self);
         self->at++;
     }
@@ -90,7 +197,7 @@ static bool peek_word(scripted_source *self, char *word)
 static kl_code fail(scripted_source *self, const char *word, kl_error *err)
 {
     char *token = NULL;
-    kl_code code = scripted_word_error(word, &token, err);
+    kl_code code = make_error(word, &token, err);
 
     if (token != NULL) {
         kl__free(self->renewed);
@@ -152,7 +259,7 @@ static kl_code wait_locked(scripted_source *self, int64_t deadline,
 static kl_code begin_locked(scripted_source *self, kl__cancel *cancel,
                             kl_error *err)
 {
-    char word[SCRIPTED_WORD_SIZE];
+    char word[WORD_SIZE];
 
     if (self->in_answer) {
         while (here(self) != '\0' && here(self) != ';') {
@@ -186,7 +293,7 @@ static kl_code resolve(kl__list_watch *list_watch, kl__cancel *cancel,
 {
     scripted_source *self = of(list_watch);
     kl__cancel_hook hook;
-    char word[SCRIPTED_WORD_SIZE];
+    char word[WORD_SIZE];
     kl_code code = KL_OK;
 
     enter(self, cancel, &hook);
@@ -271,7 +378,7 @@ static kl_code watch(kl__list_watch *list_watch, const kl__watch_params *params,
 static kl_code play_locked(scripted_source *self, kl__item *item, bool *found,
                            kl_error *err)
 {
-    char word[SCRIPTED_WORD_SIZE];
+    char word[WORD_SIZE];
 
     *found = false;
     while (next_word(self, word)) {
@@ -286,7 +393,7 @@ static kl_code play_locked(scripted_source *self, kl__item *item, bool *found,
             return fail(self, word, err);
         }
         self->last_byte = kl__clock_now(self->clock);
-        scripted_word_item(word, item);
+        make_item(word, item);
         return KL_OK;
     }
     return KL_OK;

@@ -10,7 +10,7 @@
 #include "kubelua/log.h"
 #include "kubelua/client.h"
 #include "kubelua/version.h"
-#include "served.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include "failing_alloc.h"
 #include "fake_transport.h"
 #include "kubelua/client.h"
-#include "served.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,9 +5,7 @@
 #include "api/builtin_names.h"
 #include "api/discovery.h"
 #include "fake_transport.h"
-#include "source_world.h"
-
-#include "served.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +57,7 @@ static void serve_old_autoscaling(source_world *self)
            "true,\"kind\":\"HorizontalPodAutoscaler\",\"shortNames\":[\"hpa\"],"
            "\"verbs\":[\"list\",\"watch\"]}]}");
     answer(self, "/apis/autoscaling/v1/horizontalpodautoscalers", 200,
-           LIST("", "\"resourceVersion\":\"1\""));
+           POD_LIST("", "\"resourceVersion\":\"1\""));
     answer(self, "/apis/autoscaling/v2/", 404, NO_RESOURCE);
 }
 
@@ -73,7 +71,7 @@ static void a_built_in_name_is_listed_without_discovery(void **state)
     source_world *self = *state;
 
     answer(self, "/apis/apps/v1/deployments", 200,
-           LIST("", "\"resourceVersion\":\"1\""));
+           POD_LIST("", "\"resourceVersion\":\"1\""));
     use(self, "deploy");
     assert_int_equal(fake_transport_count(self->fake), 0);
     assert_int_equal(source_world_list(self), KL_OK);
@@ -128,7 +126,8 @@ static void without_a_right_to_discovery_the_guess_stands(void **state)
     assert_int_equal(source_world_list(self), KL_ENOT_FOUND);
     assert_int_equal(kl__list_watch_resolve(self->source, NULL, &self->err),
                      KL_OK);
-    answer(self, "/api/v1/pods", 200, LIST("", "\"resourceVersion\":\"1\""));
+    answer(self, "/api/v1/pods", 200,
+           POD_LIST("", "\"resourceVersion\":\"1\""));
     assert_int_equal(source_world_list(self), KL_OK);
 }
 

@@ -2,7 +2,7 @@
  * list_watch_fault_spec.c - a list or watch that breaks off, or breaks the
  * protocol, is an error with its own code: no object is skipped or invented.
  */
-#include "source_world.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,8 @@ static void rubbish_behind_a_list_is_a_parse_error(void **state)
 {
     source_world *self = *state;
 
-    source_world_answer(self, LIST("", "\"resourceVersion\":\"9\"") "<html>", 0,
+    source_world_answer(self,
+                        POD_LIST("", "\"resourceVersion\":\"9\"") "<html>", 0,
                         FAKE_CLOSE);
     assert_int_equal(source_world_list(self), KL_OK);
     source_world_expect_failure(self, KL_EPARSE, "nothing after the list");
@@ -102,7 +103,7 @@ static void a_complete_list_whose_body_breaks_off_is_complete(void **state)
 {
     source_world *self = *state;
 
-    source_world_answer(self, LIST("", "\"resourceVersion\":\"9\""), 0,
+    source_world_answer(self, POD_LIST("", "\"resourceVersion\":\"9\""), 0,
                         FAKE_BREAK);
     assert_int_equal(source_world_list(self), KL_OK);
     source_world_expect(self, KL__ITEM_PAGE, NULL, "9");
@@ -119,8 +120,8 @@ static void objects_of_another_kind_are_refused_by_name(void **state)
     assert_int_equal(source_world_watch(self), KL_OK);
     source_world_expect_failure(self, KL_EPARSE, "Table");
     source_world_answer(
-        self, LIST("{\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}", ""), 0,
-        FAKE_CLOSE);
+        self, POD_LIST("{\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}", ""),
+        0, FAKE_CLOSE);
     assert_int_equal(source_world_list(self), KL_OK);
     source_world_expect_failure(self, KL_EPARSE,
                                 "a Node (n) where a Pod was asked for");

@@ -4,7 +4,7 @@
  */
 #include "api/discovery.h"
 #include "base/mem.h"
-#include "source_world.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * every item as soon as its last byte is there, however the bytes are cut.
  */
 #include "failing_alloc.h"
-#include "source_world.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,10 +17,11 @@ static void a_list_comes_item_by_item_and_ends_with_its_page(void **state)
 {
     source_world *self = *state;
 
-    source_world_answer(self,
-                        LIST(POD("a", "5") "," POD("b", "7"),
-                             "\"resourceVersion\":\"9\",\"continue\":\"more\""),
-                        0, FAKE_CLOSE);
+    source_world_answer(
+        self,
+        POD_LIST(POD("a", "5") "," POD("b", "7"),
+                 "\"resourceVersion\":\"9\",\"continue\":\"more\""),
+        0, FAKE_CLOSE);
     assert_int_equal(source_world_list(self), KL_OK);
     source_world_expect(self, KL__ITEM_OBJECT, "web/a", "5");
     source_world_expect(self, KL__ITEM_OBJECT, "web/b", "7");
@@ -35,9 +36,9 @@ static void any_chunking_gives_the_same_items(void **state)
     source_world *self = *state;
 
     for (size_t chunk = 1; chunk < 40; chunk++) {
-        source_world_answer(self,
-                            LIST(POD("a", "5"), "\"resourceVersion\":\"9\""),
-                            chunk, FAKE_CLOSE);
+        source_world_answer(
+            self, POD_LIST(POD("a", "5"), "\"resourceVersion\":\"9\""), chunk,
+            FAKE_CLOSE);
         source_world_answer(self,
                             EVENT("ADDED", POD("b", "10"))
                                 EVENT("DELETED", POD("a", "11")),
@@ -74,8 +75,8 @@ static void list_items_get_a_kind_and_lose_managed_fields(void **state)
 {
     source_world *self = *state;
 
-    source_world_answer(self, LIST(BARE("a"), "\"resourceVersion\":\"9\""), 0,
-                        FAKE_CLOSE);
+    source_world_answer(self, POD_LIST(BARE("a"), "\"resourceVersion\":\"9\""),
+                        0, FAKE_CLOSE);
     assert_int_equal(source_world_list(self), KL_OK);
     assert_non_null(
         strstr(source_world_asked(self).headers,
@@ -95,8 +96,8 @@ static void managed_fields_are_kept_on_demand(void **state)
                                       .keep_managed_fields = true};
 
     source_world_use(self, &options);
-    source_world_answer(self, LIST(BARE("a"), "\"resourceVersion\":\"9\""), 0,
-                        FAKE_CLOSE);
+    source_world_answer(self, POD_LIST(BARE("a"), "\"resourceVersion\":\"9\""),
+                        0, FAKE_CLOSE);
     assert_int_equal(source_world_list(self), KL_OK);
     assert_non_null(
         strstr(source_world_asked(self).headers, "Accept: application/json\n"));
@@ -175,8 +176,8 @@ static void metadata_with_managed_fields_is_asked_for_plainly(void **state)
         .resource = "pods", .keep_managed_fields = true, .metadata_only = true};
 
     source_world_use(self, &options);
-    source_world_answer(self, LIST(BARE("a"), "\"resourceVersion\":\"9\""), 0,
-                        FAKE_CLOSE);
+    source_world_answer(self, POD_LIST(BARE("a"), "\"resourceVersion\":\"9\""),
+                        0, FAKE_CLOSE);
     assert_int_equal(source_world_list(self), KL_OK);
     assert_non_null(strstr(source_world_asked(self).headers,
                            "Accept: application/json;"
@@ -361,7 +362,7 @@ static void running_out_of_memory_is_an_error_and_leaks_nothing(void **state)
     fake_transport_answer(
         self->fake,
         &(fake_answer){.target = "/api/v1/pods",
-                       .body = LIST(BARE("a"), "\"resourceVersion\":\"9\""),
+                       .body = POD_LIST(BARE("a"), "\"resourceVersion\":\"9\""),
                        .times = FAKE_FOREVER});
     assert_true(failing_alloc_each(everything_once, self) > 20);
 }

@@ -2,7 +2,7 @@
  * request_end_spec.c - requests that are cancelled, closed, freed or tried
  * again, against a scripted transport.
  */
-#include "request_rig.h"
+#include "client_rig.h"
 
 #include "base/clock.h"
 #include "kubelua/memory.h"

@@ -7,7 +7,7 @@
 #include "hostile_server.h"
 #include "http_client.h"
 #include "kubelua/memory.h"
-#include "served.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

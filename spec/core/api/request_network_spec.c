@@ -6,8 +6,8 @@
 
 #include "hostile_server.h"
 #include "kubelua/memory.h"
-#include "peer.h"
-#include "served.h"
+#include "kube_script.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,11 +3,11 @@
  * other requests do not wait for it, and the plugin ends with the last request
  * that needs it.
  */
-#include "request_rig.h"
+#include "client_rig.h"
 
 #include "base/clock.h"
 #include "kubelua/memory.h"
-#include "plugins.h"
+#include "kubeconfigs.h"
 #include "temp_files.h"
 
 #include <errno.h>
@@ -256,18 +256,18 @@ static void a_plugin_delays_no_other_client(void **state)
     await_gone(pid);
 }
 
-#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define RIG_SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SPEC(cancelling_the_last_request_ends_the_plugin),
-        SPEC(closing_the_client_ends_the_plugin),
-        SPEC(the_last_reference_to_a_client_ends_the_plugin),
-        SPEC(a_timeout_names_the_plugin_and_does_not_end_it),
-        SPEC(a_client_freed_after_a_timeout_ends_the_plugin),
-        SPEC(requests_in_flight_do_not_wait_for_a_plugin),
-        SPEC(a_plugin_delays_no_other_client),
+        RIG_SPEC(cancelling_the_last_request_ends_the_plugin),
+        RIG_SPEC(closing_the_client_ends_the_plugin),
+        RIG_SPEC(the_last_reference_to_a_client_ends_the_plugin),
+        RIG_SPEC(a_timeout_names_the_plugin_and_does_not_end_it),
+        RIG_SPEC(a_client_freed_after_a_timeout_ends_the_plugin),
+        RIG_SPEC(requests_in_flight_do_not_wait_for_a_plugin),
+        RIG_SPEC(a_plugin_delays_no_other_client),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
  * and what happens to a request that is not answered, against a scripted
  * transport.
  */
-#include "request_rig.h"
+#include "client_rig.h"
 
 #include "base/clock.h"
 #include "kubelua/memory.h"

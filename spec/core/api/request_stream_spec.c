@@ -2,7 +2,7 @@
  * request_stream_spec.c - requests whose bodies are read as they come: bytes,
  * holding up, ends and failures, against a scripted transport.
  */
-#include "request_rig.h"
+#include "client_rig.h"
 
 #include "kubelua/memory.h"
 

@@ -6,7 +6,7 @@
 
 #include "fake_transport.h"
 #include "kubelua/client.h"
-#include "served.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  */
 #include "cache/delta_fifo.h"
 
-#include "asleep.h"
+#include "gate.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "pods.h"

@@ -3,7 +3,7 @@
  * ended at random moments. The lint of blocking calls reads the names of the
  * calls here.
  */
-#include "plugins.h"
+#include "kubeconfigs.h"
 #include "pods.h"
 #include "temp_files.h"
 #include "trial.h"

@@ -10,7 +10,6 @@
 #include "kubelua/handler.h"
 #include "kubelua/log.h"
 #include "kubeconfigs.h"
-#include "plugins.h"
 #include "temp_files.h"
 
 #include <fcntl.h>

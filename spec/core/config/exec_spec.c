@@ -8,7 +8,6 @@
 #include "config/timestamp.h"
 #include "failing_alloc.h"
 #include "kubeconfigs.h"
-#include "plugins.h"
 #include "temp_files.h"
 
 #include <fcntl.h>

@@ -8,7 +8,6 @@
 #include "config/load.h"
 #include "kubelua/memory.h"
 #include "kubeconfigs.h"
-#include "plugins.h"
 #include "temp_files.h"
 
 #include <setjmp.h>

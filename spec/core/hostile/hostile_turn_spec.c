@@ -5,7 +5,7 @@
  */
 #include "kube_script.h"
 
-#include "asleep.h"
+#include "gate.h"
 
 #include "kubelua/log.h"
 

@@ -5,7 +5,6 @@
  */
 #include "http/transport.h"
 
-#include "asleep.h"
 #include "gate.h"
 #include "hostile_server.h"
 #include "http_client.h"

@@ -3,7 +3,6 @@
  * says so, in its status and where it has not synced.
  */
 #include "kubeconfigs.h"
-#include "plugins.h"
 #include "temp_files.h"
 
 #include "base/clock.h"

@@ -2,7 +2,7 @@
  * reflector_thread_spec.c - a reflector on its thread: stopped wherever it
  * waits, and behind a consumer that is slow.
  */
-#include "threaded_reflector.h"
+#include "reflector_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

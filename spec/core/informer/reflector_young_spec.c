@@ -5,7 +5,7 @@
  */
 #include "object/object.h"
 #include "object/packer.h"
-#include "threaded_reflector.h"
+#include "reflector_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

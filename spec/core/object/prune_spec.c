@@ -3,7 +3,7 @@
  * from an object's text; all else stays as it was.
  */
 #include "object/prune.h"
-#include "served.h"
+#include "client_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * simulator is ended at random moments. spec/lint/blocking.lua reads the names
  * of the calls here.
  */
-#include "asleep.h"
+#include "gate.h"
 #include "sim_client.h"
 #include "trial.h"
 

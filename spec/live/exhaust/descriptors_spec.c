@@ -6,7 +6,6 @@
  */
 #include "kubeconfigs.h"
 #include "live_world.h"
-#include "plugins.h"
 #include "scarce.h"
 #include "temp_files.h"
 
