@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "kubelua/log.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,36 +73,10 @@ void kl__reflector_free(kl__reflector *self)
     kl__free(self);
 }
 
-int64_t kl__reflector_now(const kl__reflector *self)
-{
-    return kl__clock_now(self->options.clock);
-}
-
 void kl__reflector_note_item(kl__reflector *self)
 {
     atomic_store_explicit(&self->last_item_at, kl__reflector_now(self),
                           memory_order_relaxed);
-}
-
-void kl__reflector_trust_version(kl__reflector *self)
-{
-    int64_t idle = self->options.idle_timeout_ms;
-
-    self->unchecked = false;
-    self->check_at =
-        idle > 0 ? kl__clock_after(self->options.clock, idle) : INT64_MAX;
-}
-
-bool kl__reflector_doubts_version(const kl__reflector *self)
-{
-    return kl__reflector_now(self) >= self->check_at;
-}
-
-bool kl__version_is_older(const char *a, const char *b)
-{
-    int order = kl_version_compare(a, b);
-
-    return order < 0 && order != INT_MIN;
 }
 
 int kl__reflector_timeout_seconds(kl__reflector *self)
@@ -185,64 +158,6 @@ void kl__reflector_healthy(kl__reflector *self)
         kl_log(KL_LOG_INFO, "%s: recovered from: %s", self->options.name,
                reason.message);
     }
-}
-
-const char *kl__reflector_floor(const kl__reflector *self)
-{
-    return self->is_opaque ? self->listed : self->version;
-}
-
-kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
-                                        const char *version)
-{
-    bool older = kl__version_is_older(version, kl__reflector_floor(self));
-    kl__listed listed = {0};
-    kl_error err;
-
-    if (older && !self->newest) {
-        /* The server ignored NotOlderThan, or lags: ask for the newest state.
-         * If that is older too, the cluster was restored from a backup; a
-         * reflector that insisted on its version would never recover
-         * (docs/KUBERNETES.md#restored-backup). */
-        kl__stage_clear(stage);
-        kl__list_watch_end(self->options.source);
-        self->newest = true;
-        return kl__reflector_relist(self);
-    }
-    if (older) {
-        kl_log(KL_LOG_WARN,
-               "%s: the server's newest version %s is older than %s, which it "
-               "sent before: was the cluster restored from a backup?",
-               self->options.name, version, kl__reflector_floor(self));
-        self->backward_until =
-            0; /* the restore explains an event below the version */
-    }
-    /* Counted first, so that a handler that gets an object of the list finds
-     * the list counted in the status. */
-    atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
-    kl__stage_finish(stage);
-    kl__stage_take(stage, &listed);
-    /* Ends the error before a handler can get an object of the list. */
-    kl__health_forget(self->options.health);
-    kl_error_set(&err,
-                 kl__delta_fifo_replace(self->options.fifo, &listed, version,
-                                        -1, self->options.stop),
-                 "out of memory for a list");
-    if (err.code != KL_OK) {
-        return kl__reflector_fail(
-            self, &(kl__failure){.error = &err,
-                                 .resume = kl__reflector_relist(self)});
-    }
-    /* The list shows handlers that the error is over. If the error comes back
-     * they are told again, although the backoff goes on. */
-    kl__health_recover(self->options.health, NULL);
-    strcpy(self->version, version);
-    strcpy(self->listed, version);
-    kl__reflector_trust_version(self);
-    self->was_listed = true;
-    self->newest = false;
-    self->in_pages = false;
-    return KL_STATE_WATCHING;
 }
 
 /* A missing resource may be a CRD that is being installed. */

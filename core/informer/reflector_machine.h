@@ -18,37 +18,8 @@ enum {
     KL__DEFAULT_PAGE_SIZE = 500,
     /* A list is given up after this time without a byte: half of a server's own
        limit for a request (docs/KUBERNETES.md#request-timeouts). */
-    KL__LIST_SILENCE_MS = 30000,
-    /* A watch that lasted this long is healthy, even without events. */
-    KL__HEALTHY_MS = 10000
+    KL__LIST_SILENCE_MS = 30000
 };
-
-/* How a watch ended. */
-typedef enum kl__outcome {
-    KL__WATCH_GOES_ON,
-    KL__WATCH_ENDED,    /* the server ended it cleanly */
-    KL__WATCH_SILENT,   /* no item for idle_timeout_ms */
-    KL__WATCH_DOUBTED,  /* items came, but none at the version or above */
-    KL__WATCH_SLOW,     /* the queue was full for stall_ms */
-    KL__WATCH_BACKWARD, /* an event had a lower version than one before */
-    KL__WATCH_BROKE     /* it failed; `err` says why */
-} kl__outcome;
-
-/* A watch that is being read. */
-typedef struct kl__attempt {
-    kl__reflector *reflector;
-    int64_t began; /* taken before the request, as a proxy may delay the head */
-    int64_t idle_ms; /* how long it may be silent; < 0: no limit */
-    int64_t until; /* on the clock: the thread waits for items until then; < 0:
-                      without end */
-    kl__outcome result;
-    kl_error err;  /* why it failed */
-    bool progress; /* it brought something new */
-    /* It began without a version, and all objects come first, as ADDED events
-     * in no order: so far, no other event has come. */
-    bool is_unordered;
-    bool gathers; /* the queue gathers: items come without a wait */
-} kl__attempt;
 
 struct kl__reflector {
     kl__reflector_options options; /* defaults filled in; name is owned */
@@ -102,17 +73,16 @@ struct kl__reflector {
     atomic_uint_fast64_t lists, watches, events, failures;
 };
 
+/* The time on the reflector's clock. */
+static inline int64_t kl__reflector_now(const kl__reflector *self)
+{
+    return kl__clock_now(self->options.clock);
+}
+
 /* The states. */
 kl_informer_state kl__reflector_list(kl__reflector *self);
 kl_informer_state kl__reflector_stream(kl__reflector *self);
 kl_informer_state kl__reflector_watch(kl__reflector *self);
-
-/* In reflector_resume.c. Ends a watch, and chooses the next state by how it
- * ended; or by `err`, if the watch could not begin. */
-kl_informer_state kl__reflector_end_watch(kl__reflector *self,
-                                          const kl__attempt *now);
-kl_informer_state kl__reflector_watch_failed(kl__reflector *self,
-                                             const kl__attempt *now);
 
 /* How an attempt failed, and the state to go on with. Zeroed fields are the
  * defaults. */
@@ -131,16 +101,10 @@ typedef struct kl__failure {
 kl_informer_state kl__reflector_fail(kl__reflector *self,
                                      const kl__failure *failure);
 
-/* Makes an object of a watch young, if the objects of this reflector rest
- * packed. Takes the reference, returns one. */
-kl_object *kl__reflector_keep_young(kl__reflector *self, kl_object *object);
-
 /* Packs some of the young objects that are due. Call it when no event is there.
  * Returns in how many milliseconds it is to be called again, `rest_ms` at most
  * (< 0: no limit); 0: at once, unless an event is there. */
 int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms);
-/* The same without packing: how long a wait of `rest_ms` may be. */
-int64_t kl__reflector_until_due(kl__reflector *self, int64_t rest_ms);
 
 /* Waits for `wait_ms`, without a failure, then goes on with `resume`. */
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
@@ -149,11 +113,6 @@ kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
 /* After a success: resets the backoff, and logs the recovery if a failure was
  * reported. */
 void kl__reflector_healthy(kl__reflector *self);
-
-/* Called before each list. Forgets which objects the last list had beyond its
- * version (kl__ahead). If there were any, or if versions have no order, this
- * list must ask for the newest state. */
-void kl__reflector_prepare_list(kl__reflector *self);
 
 /* The least version that the next list or bookmark can have, unless the server
  * was restored from a backup. Borrowed until the next item. */
@@ -174,16 +133,6 @@ kl_informer_state kl__reflector_relist(const kl__reflector *self);
 kl_informer_state kl__reflector_unresolved(kl__reflector *self,
                                            const kl_error *why);
 
-/* A list failed before it was complete: chooses the next state, for a paged or
- * a streaming list. */
-kl_informer_state kl__reflector_list_failed(kl__reflector *self,
-                                            const kl_error *err);
-
-/* Puts a complete list into the queue (the stage is empty then) and watches
- * from its version; or rejects it if it is older than the known state. */
-kl_informer_state kl__reflector_replace(kl__reflector *self, kl__stage *stage,
-                                        const char *version);
-
 /* Notes the time of an item that came in. */
 void kl__reflector_note_item(kl__reflector *self);
 
@@ -194,9 +143,6 @@ void kl__reflector_trust_version(kl__reflector *self);
 /* True if no answer has shown for an idle timeout that the server has reached
  * `version`. */
 bool kl__reflector_doubts_version(const kl__reflector *self);
-
-/* The time on the reflector's clock. */
-int64_t kl__reflector_now(const kl__reflector *self);
 
 /* True if both versions are numbers and a < b. */
 bool kl__version_is_older(const char *a, const char *b);

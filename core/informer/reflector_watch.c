@@ -1,8 +1,9 @@
 /*
- * reflector_watch.c - the state that watches: puts each event into the queue,
- * keeps the version, and resumes the watch from that version when it ends,
- * breaks or falls silent. It lists again only if the version is in doubt. See
- * reflector_machine.h.
+ * reflector_watch.c - the state that watches: puts each event into the queue
+ * and keeps the version. A watch that ended, broke or fell silent is resumed
+ * from that version; a list follows only if the version is in doubt. Meanwhile
+ * the objects that watches have brought are packed at the end of their youth
+ * (object/pack.h). See reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 
@@ -10,14 +11,272 @@
 
 #include <string.h>
 
-/* Watches that fall silent together are resumed over a tenth of their idle
- * timeout, as each opens a new connection. */
-enum { IDLE_SPREAD = 10 };
+enum {
+    /* A watch that lasted this long is healthy, even without events. */
+    HEALTHY_MS = 10000,
+    /* Watches that fall silent together are resumed over a tenth of their idle
+       timeout, as each opens a new connection. */
+    IDLE_SPREAD = 10,
+    /* The maximum number of items of one turn on the transport thread. */
+    LENT_ITEMS = 16,
+    /* Objects that are packed before the next look for an event: they take some
+       50 us. */
+    PACKED_AT_ONCE = 16,
+    /* A watch that ended sooner and brought nothing new counts as refused
+       (docs/KUBERNETES.md#short-watches). */
+    SHORT_MS = 1000,
+    /* After this many refused watches in a row, handlers are told that the
+       server ends each watch at once. */
+    REFUSALS_MAX = 3,
+    /* The version may be the cause of some failures. After this many of them in
+     * a row the reflector lists again. */
+    DOUBTS_MAX = 3,
+    /* The longest pause after a short watch that did bring something. */
+    SPREAD_MS = 200,
+    /* After an event below the version there is one relist; a second such event
+       in this time shows that the versions have no order. */
+    BACKWARD_MS = 3600000
+};
 
-/* The maximum number of items of one turn on the transport thread. */
-enum { LENT_ITEMS = 16 };
+/* How a watch ended. */
+typedef enum outcome {
+    WATCH_GOES_ON,
+    WATCH_ENDED,    /* the server ended it cleanly */
+    WATCH_SILENT,   /* no item for idle_timeout_ms */
+    WATCH_DOUBTED,  /* items came, but none at the version or above */
+    WATCH_SLOW,     /* the queue was full for stall_ms */
+    WATCH_BACKWARD, /* an event had a lower version than one before */
+    WATCH_BROKE     /* it failed; `err` says why */
+} outcome;
 
-/* True while only a probe (reflector_probe.c) can show that the server was not
+/* A watch that is being read. */
+typedef struct attempt {
+    kl__reflector *reflector;
+    int64_t began; /* taken before the request, as a proxy may delay the head */
+    int64_t idle_ms; /* how long it may be silent; < 0: no limit */
+    int64_t until; /* on the clock: the thread waits for items until then; < 0:
+                      without end */
+    outcome result;
+    kl_error err;  /* why it failed */
+    bool progress; /* it brought something new */
+    /* It began without a version, and all objects come first, as ADDED events
+     * in no order: so far, no other event has come. */
+    bool is_unordered;
+    bool gathers; /* the queue gathers: items come without a wait */
+} attempt;
+
+/* Makes an object of a watch young, if the objects of this reflector rest
+ * packed. Takes the reference, returns one. */
+static kl_object *keep_young(kl__reflector *self, kl_object *object)
+{
+    size_t crowd;
+
+    if (self->packer == NULL) {
+        return object;
+    }
+    crowd = self->options.known != NULL ? kl__indexer_count(self->options.known)
+                                        : 0;
+    return kl__packer_keep_young(self->packer, object, crowd,
+                                 kl__reflector_now(self));
+}
+
+/* Packs at most `most` objects that are due. */
+static int64_t pack_some(kl__reflector *self, int64_t rest_ms, size_t most)
+{
+    int64_t now_ms, left_ms;
+
+    if (self->packer == NULL) {
+        return rest_ms;
+    }
+    now_ms = kl__reflector_now(self);
+    left_ms = kl__packer_pack_due(self->packer, now_ms, most);
+    if (left_ms == INT64_MAX) {
+        return rest_ms;
+    }
+    left_ms = left_ms > now_ms ? left_ms - now_ms : 0;
+    return rest_ms < 0 || left_ms < rest_ms ? left_ms : rest_ms;
+}
+
+int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms)
+{
+    return pack_some(self, rest_ms, PACKED_AT_ONCE);
+}
+
+/* The same without packing: how long a wait of `rest_ms` may be. */
+static int64_t limit_wait(kl__reflector *self, int64_t rest_ms)
+{
+    return pack_some(self, rest_ms, 0);
+}
+
+static bool was_healthy(const kl__reflector *self, const attempt *now)
+{
+    return now->progress || kl__reflector_now(self) - now->began >= HEALTHY_MS;
+}
+
+/*
+ * A 410 is an answer: the server is up, so the backoff of the outage ends here
+ * and the relist is not delayed. This is done only once in a row. At a second
+ * 410 the list itself was too old (it came from a cache that lags behind
+ * compaction), so the next list asks for the newest state, with backoff.
+ */
+static kl_informer_state relist_because(kl__reflector *self,
+                                        const kl_error *err, bool at_once)
+{
+    self->doubts = 0;
+    if (at_once && !self->relisted) {
+        self->relisted = true;
+        kl__backoff_reset(&self->backoff);
+    } else if (at_once) {
+        self->newest = true;
+    }
+    return kl__reflector_fail(
+        self, &(kl__failure){.error = err,
+                             .resume = kl__reflector_relist(self),
+                             .at_once = at_once});
+}
+
+/*
+ * Chooses the next state after a failed request or stream. Failures of the
+ * network, credentials, rights and overload say nothing about the version: the
+ * watch is tried again from the same version, however long it takes
+ * (docs/KUBERNETES.md#errors-that-keep-the-version).
+ */
+static kl_informer_state handle_watch_failure(kl__reflector *self,
+                                              const attempt *now)
+{
+    const kl_error *err = &now->err;
+    kl__failure failure = {.error = err, .resume = KL_STATE_WATCHING};
+
+    switch (err->code) {
+    case KL_EGONE:
+        return relist_because(self, err, true);
+    case KL_EVERSION_AHEAD: /* a restored backup: a list cannot reach it either
+                             */
+        self->newest = true;
+        return relist_because(self, err, true);
+    case KL_ENOT_FOUND: /* the resource is gone: its CRD was deleted */
+        self->newest = true;
+        failure.resume = KL_STATE_RESOLVING;
+        return kl__reflector_fail(self, &failure);
+    case KL_ETIMEOUT:
+        self->fresh = true;
+        return kl__reflector_fail(self, &failure);
+    case KL_EUNAVAILABLE: /* a healthy stream broke: it is resumed at once */
+        failure.at_once = err->http_status == 0 && was_healthy(self, now);
+        return kl__reflector_fail(self, &failure);
+    case KL_ETLS:
+    case KL_ECONFIG:
+    case KL_EUNAUTHORIZED:
+    case KL_EFORBIDDEN:
+    case KL_ETOO_MANY_REQUESTS:
+    case KL_ENOMEM:
+    case KL_ECANCELED:
+    case KL_ECLOSED:
+        return kl__reflector_fail(self, &failure);
+    default: /* an answer that does not parse, 500, an unknown code: the version
+                may be the cause */
+        if (++self->doubts >= DOUBTS_MAX) {
+            return relist_because(self, err, false);
+        }
+        return kl__reflector_fail(self, &failure);
+    }
+}
+
+/* A clean end is normal: the watch is resumed at once. A server that always
+ * ends it at once is treated as one that fails, with backoff. */
+static kl_informer_state after_end(kl__reflector *self, const attempt *now)
+{
+    kl__failure failure = {.resume = KL_STATE_WATCHING};
+    kl_error err = {.retry_after_ms = -1};
+
+    kl__list_watch_end(self->options.source);
+    if (kl__reflector_now(self) - now->began >= SHORT_MS) {
+        return KL_STATE_WATCHING;
+    }
+    if (now->progress) {
+        return kl__reflector_pause(
+            self, kl__backoff_jitter(&self->backoff, 1, SPREAD_MS),
+            KL_STATE_WATCHING);
+    }
+    kl_error_set(&err, KL_EUNAVAILABLE,
+                 "the server ends each watch as soon as it has begun");
+    failure.error = &err;
+    failure.quiet = ++self->refusals < REFUSALS_MAX;
+    return kl__reflector_fail(self, &failure);
+}
+
+/* The informer thread is behind: close the watch, wait for room in the queue,
+ * and resume from the last queued version. (A reader that is paused for long
+ * would make libcurl buffer up to 32 MB.) */
+static kl_informer_state after_stall(kl__reflector *self)
+{
+    kl_log(KL_LOG_INFO,
+           "%s: the queue was full for %lld s; the watch is closed and will be "
+           "resumed from %s",
+           self->options.name, (long long)self->options.stall_ms / 1000,
+           self->version);
+    kl__list_watch_end(self->options.source);
+    kl__packer_pack_all(self->packer); /* the wait may be long */
+    return kl__delta_fifo_wait_room(self->options.fifo, -1, self->options.stop)
+               ? KL_STATE_WATCHING
+               : KL_STATE_STOPPED;
+}
+
+/* Ends a watch, and chooses the next state by how it ended. */
+static kl_informer_state end_watch(kl__reflector *self, const attempt *now)
+{
+    /* A watch that lasted SHORT_MS and ended or fell silent shows that an
+     * earlier failure is over. It does not show health yet (HEALTHY_MS): a
+     * proxy may have ended it. */
+    if ((now->result == WATCH_ENDED || now->result == WATCH_SILENT) &&
+        kl__reflector_now(self) - now->began >= SHORT_MS) {
+        kl__health_forget(self->options.health);
+    }
+    switch (now->result) {
+    case WATCH_ENDED:
+        return after_end(self, now);
+    case WATCH_SILENT:
+        kl_log(KL_LOG_INFO,
+               "%s: nothing came for %lld s; the watch is opened again at %s",
+               self->options.name, (long long)now->idle_ms / 1000,
+               self->version);
+        kl__list_watch_end(self->options.source);
+        self->fresh = true;
+        /* check_at was set when the last item was read, which is later than its
+         * last byte came */
+        self->check_at = kl__reflector_now(self);
+        return KL_STATE_WATCHING;
+    case WATCH_DOUBTED:
+        kl_log(KL_LOG_INFO,
+               "%s: nothing of version %s or above came for %lld s; the server "
+               "is asked whether it has reached it",
+               self->options.name, self->version,
+               (long long)self->options.idle_timeout_ms / 1000);
+        kl__list_watch_end(self->options.source);
+        return KL_STATE_WATCHING;
+    case WATCH_SLOW:
+        return after_stall(self);
+    case WATCH_BACKWARD:
+        /* The server answers, so the backoff of an outage before is over. Once
+         * in BACKWARD_MS, so that lists cannot follow one another at once. */
+        if (kl__reflector_now(self) >= self->backward_until) {
+            kl__backoff_reset(&self->backoff);
+        }
+        self->newest = true;
+        self->backward_until =
+            kl__clock_after(self->options.clock, BACKWARD_MS);
+        return relist_because(self, &now->err, true);
+    default:
+        if (self->is_opaque) {
+            /* A restore may have broken the stream; later events would not show
+             * it, as their versions are not compared. */
+            self->check_at = 0;
+        }
+        return handle_watch_failure(self, now);
+    }
+}
+
+/* True while only a probe (reflector_version.c) shows that the server was not
  * restored. With opaque versions, a bookmark is compared with the last list
  * only, so it may be of a restored server and pass. */
 static bool awaits_answer(const kl__reflector *self)
@@ -27,7 +286,7 @@ static bool awaits_answer(const kl__reflector *self)
 
 /* Sets the version to that of an item, which shows that the server has reached
  * it. */
-static void advance_version(kl__reflector *self, kl__attempt *now,
+static void advance_version(kl__reflector *self, attempt *now,
                             const char *version)
 {
     if (!awaits_answer(self)) {
@@ -64,7 +323,7 @@ static kl_code push_item(kl__reflector *self, kl__item *item)
             self->options.fifo, unreadable, item->type == KL__ITEM_DELETED,
             self->options.stall_ms, self->options.stop);
     }
-    object = kl__reflector_keep_young(self, item->object);
+    object = keep_young(self, item->object);
     item->object = NULL;
     return kl__delta_fifo_push(self->options.fifo, delta_type_of(item), object,
                                self->options.stall_ms, self->options.stop);
@@ -95,8 +354,8 @@ static bool is_backward(kl__reflector *self, const char *version)
  * queued, and never to "". In a watch from no version it moves only when all
  * objects have come, which any event but ADDED shows: until then a change may
  * be missing that is older than the events that have come. */
-static kl__outcome handle_event(kl__reflector *self, kl__attempt *now,
-                                kl__item *item, kl_error *err)
+static outcome handle_event(kl__reflector *self, attempt *now, kl__item *item,
+                            kl_error *err)
 {
     kl_code code;
 
@@ -105,28 +364,28 @@ static kl__outcome handle_event(kl__reflector *self, kl__attempt *now,
         kl_error_set(err, KL_EPARSE,
                      "resourceVersion went back from %s to %s within a watch",
                      self->version, item->version);
-        return KL__WATCH_BACKWARD;
+        return WATCH_BACKWARD;
     }
     if (!kl__ahead_covers(&self->ahead, kl__item_key(item), item->version)) {
         /* Ends the error before a handler can get the event. */
         kl__health_forget(self->options.health);
         code = push_item(self, item);
         if (code == KL_ETIMEOUT) {
-            return KL__WATCH_SLOW;
+            return WATCH_SLOW;
         }
         if (code != KL_OK) {
             kl_error_set(err, code, "out of memory for an event");
-            return KL__WATCH_BROKE;
+            return WATCH_BROKE;
         }
     }
     if (item->version[0] != '\0' && !now->is_unordered) {
         advance_version(self, now, item->version);
     }
-    return KL__WATCH_GOES_ON;
+    return WATCH_GOES_ON;
 }
 
-static kl__outcome handle_bookmark(kl__reflector *self, kl__attempt *now,
-                                   const kl__item *item, kl_error *err)
+static outcome handle_bookmark(kl__reflector *self, attempt *now,
+                               const kl__item *item, kl_error *err)
 {
     kl_code code;
 
@@ -134,22 +393,22 @@ static kl__outcome handle_bookmark(kl__reflector *self, kl__attempt *now,
         kl__version_is_older(item->version, kl__reflector_floor(self))) {
         kl_log(KL_LOG_DEBUG, "%s: bookmark %s ignored at %s",
                self->options.name, item->version, kl__reflector_floor(self));
-        return kl__reflector_doubts_version(self) ? KL__WATCH_DOUBTED
-                                                  : KL__WATCH_GOES_ON;
+        return kl__reflector_doubts_version(self) ? WATCH_DOUBTED
+                                                  : WATCH_GOES_ON;
     }
     code = kl__delta_fifo_bookmark(self->options.fifo, item->version);
     if (code != KL_OK) {
         kl_error_set(err, code, "out of memory for a bookmark");
-        return KL__WATCH_BROKE;
+        return WATCH_BROKE;
     }
     strcpy(self->listed, item->version);
     now->is_unordered = false;
     advance_version(self, now, item->version);
-    return KL__WATCH_GOES_ON;
+    return WATCH_GOES_ON;
 }
 
-static kl__outcome handle_item(kl__reflector *self, kl__attempt *now,
-                               kl__item *item, kl_error *err)
+static outcome handle_item(kl__reflector *self, attempt *now, kl__item *item,
+                           kl_error *err)
 {
     if (item->type != KL__ITEM_END) {
         kl__reflector_note_item(self);
@@ -164,16 +423,16 @@ static kl__outcome handle_item(kl__reflector *self, kl__attempt *now,
         atomic_fetch_add_explicit(&self->events, 1, memory_order_relaxed);
         return handle_bookmark(self, now, item, err);
     case KL__ITEM_END:
-        return KL__WATCH_ENDED;
+        return WATCH_ENDED;
     default:
         kl_error_set(err, KL_EPARSE, "no watch event, but something else");
-        return KL__WATCH_BROKE;
+        return WATCH_BROKE;
     }
 }
 
 /* The time to wait for an item: until the idle timeout, or until the watch
  * counts as healthy. */
-static int64_t item_timeout(const kl__reflector *self, const kl__attempt *now)
+static int64_t item_timeout(const kl__reflector *self, const attempt *now)
 {
     int64_t wait_ms = -1;
 
@@ -185,16 +444,16 @@ static int64_t item_timeout(const kl__reflector *self, const kl__attempt *now)
     if (!kl__backoff_at_rest(&self->backoff)) {
         int64_t lived = kl__reflector_now(self) - now->began;
 
-        if (lived < KL__HEALTHY_MS &&
-            (wait_ms < 0 || KL__HEALTHY_MS - lived < wait_ms)) {
-            wait_ms = KL__HEALTHY_MS - lived;
+        if (lived < HEALTHY_MS &&
+            (wait_ms < 0 || HEALTHY_MS - lived < wait_ms)) {
+            wait_ms = HEALTHY_MS - lived;
         }
     }
     return wait_ms;
 }
 
 /* Makes the queue gather the items of a burst, or apply them. */
-static void set_gathering(kl__reflector *self, kl__attempt *now, bool gathers)
+static void set_gathering(kl__reflector *self, attempt *now, bool gathers)
 {
     if (now->gathers != gathers) {
         now->gathers = gathers;
@@ -205,16 +464,16 @@ static void set_gathering(kl__reflector *self, kl__attempt *now, bool gathers)
     }
 }
 
-static void note_health(kl__reflector *self, const kl__attempt *now)
+static void note_health(kl__reflector *self, const attempt *now)
 {
     if (!kl__backoff_at_rest(&self->backoff) &&
-        kl__reflector_now(self) - now->began >= KL__HEALTHY_MS) {
+        kl__reflector_now(self) - now->began >= HEALTHY_MS) {
         kl__reflector_healthy(self);
     }
 }
 
 /* Reads the next item and handles it. False: none came within timeout_ms. */
-static bool read_item(kl__reflector *self, kl__attempt *now, int64_t timeout_ms)
+static bool read_item(kl__reflector *self, attempt *now, int64_t timeout_ms)
 {
     kl__item item = {0};
     kl_code code = kl__list_watch_next(self->options.source, &item, timeout_ms,
@@ -230,15 +489,15 @@ static bool read_item(kl__reflector *self, kl__attempt *now, int64_t timeout_ms)
         kl__item_clear(&item);
     } else {
         now->err.code = code;
-        now->result = KL__WATCH_BROKE;
+        now->result = WATCH_BROKE;
     }
     return true;
 }
 
 /* True if the reflector's thread waits longer than it may now. */
-static bool waits_too_long(kl__reflector *self, const kl__attempt *now)
+static bool waits_too_long(kl__reflector *self, const attempt *now)
 {
-    int64_t rest_ms = kl__reflector_until_due(self, item_timeout(self, now));
+    int64_t rest_ms = limit_wait(self, item_timeout(self, now));
     int64_t until = kl__clock_after(self->options.clock, rest_ms);
 
     return until >= 0 && (now->until < 0 || until < now->until);
@@ -251,7 +510,7 @@ static bool waits_too_long(kl__reflector *self, const kl__attempt *now)
  */
 static bool take_turn(void *arg)
 {
-    kl__attempt *now = arg;
+    attempt *now = arg;
     kl__reflector *self = now->reflector;
     size_t room = kl__delta_fifo_idle_room(self->options.fifo);
 
@@ -260,7 +519,7 @@ static bool take_turn(void *arg)
             set_gathering(self, now, false);
             return !waits_too_long(self, now);
         }
-        if (now->result != KL__WATCH_GOES_ON) {
+        if (now->result != WATCH_GOES_ON) {
             return false;
         }
     }
@@ -277,7 +536,7 @@ static bool can_lend(const kl__reflector *self)
 }
 
 /* Waits for bytes, and lends the turn meanwhile. False: the time is over. */
-static bool lend_turn(kl__reflector *self, kl__attempt *now)
+static bool lend_turn(kl__reflector *self, attempt *now)
 {
     const kl__stream_turn turn = {.run = take_turn, .arg = now};
     int64_t now_ms = kl__reflector_now(self);
@@ -293,16 +552,16 @@ static bool lend_turn(kl__reflector *self, kl__attempt *now)
     note_health(self, now);
     if (code == KL_OK) {
         set_gathering(self, now, true); /* what has come is read at once */
-    } else if (code != KL_ETIMEOUT && now->result == KL__WATCH_GOES_ON) {
+    } else if (code != KL_ETIMEOUT && now->result == WATCH_GOES_ON) {
         now->err = err;
         now->err.code = code;
-        now->result = KL__WATCH_BROKE;
+        now->result = WATCH_BROKE;
     }
     return code != KL_ETIMEOUT;
 }
 
 /* Waits for an item. False: none came in time. */
-static bool await_item(kl__reflector *self, kl__attempt *now)
+static bool await_item(kl__reflector *self, attempt *now)
 {
     if (can_lend(self)) {
         return lend_turn(self, now);
@@ -319,26 +578,26 @@ static bool await_item(kl__reflector *self, kl__attempt *now)
  * handled before the watch is given up, because the next watch begins at the
  * version of the last item.
  */
-static bool is_silent(kl__reflector *self, kl__attempt *now)
+static bool is_silent(kl__reflector *self, attempt *now)
 {
-    return now->result == KL__WATCH_GOES_ON && now->idle_ms > 0 &&
+    return now->result == WATCH_GOES_ON && now->idle_ms > 0 &&
            kl__list_watch_silence_ms(self->options.source) >= now->idle_ms &&
            !read_item(self, now, 0);
 }
 
 /* Reads a watch until it ends. In a burst it does not wait at first; when no
  * item is there, the burst is over. */
-static void read_watch(kl__reflector *self, kl__attempt *now)
+static void read_watch(kl__reflector *self, attempt *now)
 {
     /* The bytes that came with the head, or after a streaming list. */
     set_gathering(self, now, can_lend(self));
-    while (now->result == KL__WATCH_GOES_ON) {
+    while (now->result == WATCH_GOES_ON) {
         if (now->gathers && read_item(self, now, 0)) {
             continue;
         }
         set_gathering(self, now, false);
         if (!await_item(self, now) && is_silent(self, now)) {
-            now->result = KL__WATCH_SILENT;
+            now->result = WATCH_SILENT;
         }
     }
     set_gathering(self, now, false);
@@ -363,7 +622,7 @@ static int64_t spread_idle(kl__reflector *self)
 /* Begins a watch, unless the server has not reached its version. If the version
  * is in doubt the server is asked, however short the watches before were: a
  * proxy may end each of them early. */
-static kl_code begin_watch(kl__reflector *self, kl__attempt *now)
+static kl_code begin_watch(kl__reflector *self, attempt *now)
 {
     kl__watch_params params = {
         .resource_version = self->version,
@@ -383,9 +642,9 @@ static kl_code begin_watch(kl__reflector *self, kl__attempt *now)
 
 kl_informer_state kl__reflector_watch(kl__reflector *self)
 {
-    kl__attempt now = {.reflector = self,
-                       .began = kl__reflector_now(self),
-                       .err = {.retry_after_ms = -1}};
+    attempt now = {.reflector = self,
+                   .began = kl__reflector_now(self),
+                   .err = {.retry_after_ms = -1}};
 
     /* A list without a version can be watched from no version only, which says
      * nothing of what was deleted before: so each such watch needs a list of
@@ -398,12 +657,12 @@ kl_informer_state kl__reflector_watch(kl__reflector *self)
     if (!self->streaming) {
         now.err.code = begin_watch(self, &now);
         if (now.err.code != KL_OK) {
-            return kl__reflector_watch_failed(self, &now);
+            return handle_watch_failure(self, &now);
         }
     }
     now.idle_ms = spread_idle(self);
     self->streaming = false;
     atomic_fetch_add_explicit(&self->watches, 1, memory_order_relaxed);
     read_watch(self, &now);
-    return kl__reflector_end_watch(self, &now);
+    return end_watch(self, &now);
 }

@@ -22,7 +22,6 @@ local MOST = 3
 local LARGER = {
     ["core/api/client.c"] = 8,
     ["core/http/curl_buffers.c"] = 4,
-    ["core/informer/reflector.c"] = 7,
     ["core/object/object.c"] = 4,
     ["core/shared/keeping.c"] = 9,
     ["lua/src/convert.c"] = 8,

@@ -14,8 +14,8 @@ return {
         breaks = "A backup was restored: objects that the restore removed stay in the cache.",
         source = "core/informer/reflector_watch.c",
         change = [[
--        return KL__WATCH_BACKWARD;
-+        return KL__WATCH_GOES_ON;
+-        return WATCH_BACKWARD;
++        return WATCH_GOES_ON;
 ]],
     },
     ["batch-backwards"] = {
@@ -143,7 +143,7 @@ return {
             .. "its idle timeout.",
         source = "core/informer/reflector_watch.c",
         change = [[
-         if (now->result != KL__WATCH_GOES_ON) {
+         if (now->result != WATCH_GOES_ON) {
 -            return false;
 +            return true;
 ]],
@@ -280,7 +280,7 @@ return {
     },
     ["gone-watched-again"] = {
         breaks = "A watch asks for an expired version (410) again, for ever.",
-        source = "core/informer/reflector_resume.c",
+        source = "core/informer/reflector_watch.c",
         change = [[
      case KL_EGONE:
 -        return relist_because(self, err, true);
@@ -403,7 +403,7 @@ return {
     ["list-version-forgotten"] = {
         breaks = "A watch begins at the version of the list before the last: changes between "
             .. "the two come again.",
-        source = "core/informer/reflector.c",
+        source = "core/informer/reflector_list.c",
         change = [[
 -    strcpy(self->version, version);
 +    strcpy(self->version, self->version[0] ? self->version : version);
@@ -600,8 +600,8 @@ return {
         breaks = "A watch whose connection died silently is read for ever.",
         source = "core/informer/reflector_watch.c",
         change = [[
--            now->result = KL__WATCH_SILENT;
-+            now->result = KL__WATCH_GOES_ON;
+-            now->result = WATCH_SILENT;
++            now->result = WATCH_GOES_ON;
 ]],
     },
     ["snapshot-behind-news"] = {
@@ -618,10 +618,10 @@ return {
             .. "objects that the restore removed stay in the cache.",
         source = "core/informer/reflector_watch.c",
         change = [[
--        return kl__reflector_doubts_version(self) ? KL__WATCH_DOUBTED
--                                                  : KL__WATCH_GOES_ON;
+-        return kl__reflector_doubts_version(self) ? WATCH_DOUBTED
+-                                                  : WATCH_GOES_ON;
 +        kl__reflector_trust_version(self);
-+        return KL__WATCH_GOES_ON;
++        return WATCH_GOES_ON;
 ]],
     },
     ["stale-old"] = {
@@ -636,7 +636,7 @@ return {
     },
     ["stream-deletes-ignored"] = {
         breaks = "An object that is deleted during a streaming list stays in the cache.",
-        source = "core/informer/reflector_stream.c",
+        source = "core/informer/reflector_list.c",
         change = [[
 -        kl__stage_remove(stage, kl__item_key(item));
 +        (void)stage;
@@ -696,7 +696,7 @@ return {
     ["unanswered-question-trusted"] = {
         breaks = "A proxy answers for the server: the restore of a backup is noticed minutes "
             .. "late, or never.",
-        source = "core/informer/reflector_probe.c",
+        source = "core/informer/reflector_version.c",
         change = [[
 -    if (idle_ms > 0 && !is_final(why)) {
 +    if (false) {

@@ -1,16 +1,43 @@
 /*
- * reflector_probe.c - after a long silence, asks whether the server has reached
- * the version of the watch at all. A server that was restored from a backup has
- * not: the watch is silent until then, and all changes before are missed. See
- * reflector_machine.h.
+ * reflector_version.c - the version to watch from, and whether the server has
+ * reached it. After a long silence the server is asked: one that was restored
+ * from a backup has not reached the version, so the watch is silent until then,
+ * and all changes before are missed. See reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* The divisor of the idle timeout: a question without a clear answer is asked
  * again after 1/4 of it. */
 enum { ASK_AGAIN = 4 };
+
+void kl__reflector_trust_version(kl__reflector *self)
+{
+    int64_t idle = self->options.idle_timeout_ms;
+
+    self->unchecked = false;
+    self->check_at =
+        idle > 0 ? kl__clock_after(self->options.clock, idle) : INT64_MAX;
+}
+
+bool kl__reflector_doubts_version(const kl__reflector *self)
+{
+    return kl__reflector_now(self) >= self->check_at;
+}
+
+bool kl__version_is_older(const char *a, const char *b)
+{
+    int order = kl_version_compare(a, b);
+
+    return order < 0 && order != INT_MIN;
+}
+
+const char *kl__reflector_floor(const kl__reflector *self)
+{
+    return self->is_opaque ? self->listed : self->version;
+}
 
 /* Reads the page's version. Gives up at the second object: the server ignores
  * the limit, and the whole collection is too much to read for a version. */
