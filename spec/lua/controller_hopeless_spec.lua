@@ -3,7 +3,7 @@
 local definition = require "definition"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 local world = require "controller_world"
 
 local w

@@ -1,6 +1,6 @@
 -- Errors of a controller name the line of the script, and the object of the write.
 local kubelua = require "kubelua"
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 local trace = require "kubelua.trace"
 local world = require "controller_world"
 

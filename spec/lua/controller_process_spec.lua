@@ -1,5 +1,5 @@
 -- Controllers in a separate process: what blocks the loop, signals, and when a script ends.
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 
 local BEGIN = ([[
     local core, kubelua = require "kubelua.core", require "kubelua"

@@ -1,6 +1,6 @@
 -- Finalizers (__gc) of scripts. They may run after the finalizers of objects that they use, and in
 -- the middle of a call.
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 
 -- Runs a text in a process, to its normal end; returns its output, and true if it got there.
 local function said_by(text)

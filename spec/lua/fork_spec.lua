@@ -1,6 +1,6 @@
 -- KubeLua before and after a fork, as in modules of nginx. Only LuaJIT can fork here (by FFI).
 local jit = rawget(_G, "jit")
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 
 -- The output of a process that loads kubelua, runs `before`, forks, and runs `after` in the child
 -- and then in the parent. `report(...)` writes a line.

@@ -1,6 +1,6 @@
 -- The time that runs of controllers have after a signal: no new run begins, present ones go on, and
 -- the Lease is renewed until the last one has ended.
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 
 local BEGIN = ([[
     local core, kubelua = require "kubelua.core", require "kubelua"

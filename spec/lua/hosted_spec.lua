@@ -2,7 +2,7 @@
 -- would block raises; a task with step(0) is the bridge.
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
-local process_of = require "spec.support.process_of"
+local process_of = require("spec.support.processes").output_of
 
 describe("a call that waits", function()
     local cluster, client

@@ -1,6 +1,6 @@
 -- The examples of docs/HOSTS.md for hosts whose library is installed, run as they stand there, on a
 -- simulated cluster. Those that are programs: spec/hosts.
-local process_of = require "spec.support.process_of"
+local process_of = require("spec.support.processes").output_of
 
 local function example(heading)
     local file = assert(io.open("docs/HOSTS.md"))

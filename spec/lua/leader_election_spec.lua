@@ -1,5 +1,5 @@
 -- The election for a Lease as a state machine: times and answers go in, orders come out.
-local rig = require "elector"
+local rig = require "electors"
 
 local elector, lease_of, held_by = rig.elector, rig.lease_of, rig.held_by
 local stored, expect, leading = rig.stored, rig.expect, rig.leading

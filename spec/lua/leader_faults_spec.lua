@@ -1,8 +1,8 @@
 -- The election for a Lease: failures, and writes without an answer.
-local rig = require "elector"
-local world = require "election_world"
+local rig = require "electors"
 
 local elector, held_by = rig.elector, rig.held_by
+local world = rig.World
 local stored, expect, leading = rig.stored, rig.expect, rig.leading
 
 describe("an election", function()

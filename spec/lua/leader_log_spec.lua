@@ -1,5 +1,5 @@
 -- What an election logs: each thing once, and the remedy.
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 
 describe("the log of an election #processes", function()
     it("names a repeated failure once, and the right that is missing", function()

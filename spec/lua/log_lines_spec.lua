@@ -2,7 +2,7 @@
 -- line of the log, and a terminal that shows a message does not obey it.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
-local process_of = require "spec.support.process_of"
+local process_of = require("spec.support.processes").output_of
 local Sim = require "kubelua.sim"
 
 -- CR, LF, ESC, C1 (as UTF-8, and as a lone byte), bidi controls, NUL.

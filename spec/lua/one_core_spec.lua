@@ -1,6 +1,6 @@
 -- There is one core in a process: the C modules share one libkubelua.so, found beside them, and a
 -- script that only watches a cluster loads nothing of the simulator. Read from /proc/self/maps.
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 
 -- The files of that name which a process running the text has mapped, each once; from its last
 -- line.

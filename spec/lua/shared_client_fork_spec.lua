@@ -1,5 +1,5 @@
 -- kubelua.connect { share = "NAME" } in a child of fork: it has a client of its own.
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 local Sim = require "kubelua.sim"
 
 describe("A shared client", function()

@@ -1,6 +1,6 @@
 -- The log names a handler that blocks the loop, with its traceback, and what a signal interrupts.
 -- Each case runs in a separate process, which reads its own log.
-local process_of = require "process_of"
+local process_of = require("processes").output_of
 
 -- The first line of every script here. `logged(text)`: true if the log has it. `busy(text)` blocks
 -- the loop until the log has it, at most 30 s.

@@ -1,6 +1,7 @@
 /*
- * event_record.h - a handler that writes down its events, and lets a spec wait
- * for them.
+ * event_record.h - what a handler was told: a record, which writes events down
+ * and lets a spec wait for them; and a witness, which asserts that they form a
+ * history.
  */
 #ifndef KL_SPEC_EVENT_RECORD_H
 #define KL_SPEC_EVENT_RECORD_H
@@ -36,5 +37,24 @@ char *event_record_text(event_record *record);
 
 /* How often drop_context has run. */
 int event_record_dropped(event_record *record);
+
+/* ---- a witness ---- */
+
+enum { WITNESS_KEYS = 26 };
+
+typedef struct witness {
+    kl_object *known[WITNESS_KEYS];
+    size_t events;
+    bool has_synced;
+} witness;
+
+/* Takes an event; fails the test if it does not fit the history. */
+void witness_see(witness *self, const kl_event *event);
+
+/* True if the witness holds the same objects as the list. */
+bool witness_knows(const witness *self, const kl_object_list *list);
+
+/* Drops the objects that the witness holds. */
+void witness_clear(witness *self);
 
 #endif

@@ -1,9 +1,6 @@
 -- The calls that specs of failing allocations try: every function of kubelua.core and of
 -- kubelua.simcore, and every method, each on a small running world. For any lua_State.
 local core = require "kubelua.core"
-local memory_queue = require "memory_queue"
-local memory_requests = require "memory_requests"
-local memory_values = require "memory_values"
 local simcore = require "kubelua.simcore"
 
 local world = { calls = {} }
@@ -14,7 +11,13 @@ local POD = '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","labels":{"a
 local REPLAYED = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"r","namespace":"default",'
     .. '"uid":"u","resourceVersion":"1"}}'
 
-local sim, client, informer, poller, registration, object
+local LIST = '{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"t"},"items":['
+    .. '{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"spec":{"x":[1,2.5]}}]}'
+local STATUS = '{"kind":"Status","reason":"NotFound","message":"none","code":404}'
+local CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+
+local sim, client, informer, poller, registration, object, queue
+local running -- the key of the queue that is in progress
 local touches, seen = 0, 0 -- seen: number of the last touch whose event was taken
 local last = { false, false, false } -- an event that a call took and `check` has not seen yet
 
@@ -66,7 +69,7 @@ function world.open()
     registration = assert(core.subscribe(informer, poller, 1, {}))
     assert(core.informer_index(informer, "touch", "data.touch"))
     object = assert(core.object(POD))
-    memory_queue.open()
+    queue = assert(core.queue { stands = true })
     world.check()
 end
 
@@ -76,7 +79,7 @@ function world.close()
     core.client_close(client)
     simcore.close(sim)
     sim, client, informer, poller, registration, object = nil, nil, nil, nil, nil, nil
-    memory_queue.close()
+    queue, running = nil, nil
     collectgarbage()
     collectgarbage()
 end
@@ -230,9 +233,106 @@ world.calls = {
     ["registration.backlog"] = function() registration:backlog() end,
 }
 
-memory_queue.add_calls(world.calls, must)
-memory_values.add_calls(world.calls, must, function() return object end)
-memory_requests.add_calls(world.calls, must, function() return client, poller end)
+-- Values and clocks.
+local function add_values(calls)
+    calls["core.array"] = function() core.array() end
+    calls["core.base64"] = function() must(core.base64("text")) end
+    calls["core.unbase64"] = function() must(core.unbase64("dGV4dA==")) end
+    calls["core.hash"] = function() must(core.hash(object)) end
+    calls["core.time"] = function() must(core.time("2026-01-01T00:00:00Z")) end
+    calls["core.timestamp"] = function() must(core.timestamp(1)) end
+    calls["core.now"] = function() core.now() end
+    calls["core.unix"] = function() core.unix() end
+    calls["core.is_yieldable"] = function() core.is_yieldable() end
+end
+
+-- A workqueue, and what only controllers use.
+local function add_queue(calls)
+    calls["core.queue"] = function() must(core.queue { delay = 1 }) end
+    calls["core.list"] = function() must(core.list(LIST, "v1", "Pod")) end
+    calls["core.builtin_kind"] = function() core.builtin_kind("deployments.apps") end
+    calls["core.status_error"] = function() core.status_error(404, STATUS) end
+    calls["core.hostname"] = function() must(core.hostname()) end
+    calls["core.random"] = function() must(core.random(5)) end
+    calls["core.boottime"] = function() core.boottime() end
+    calls["queue.add"] = function() must(queue:add("a")) end
+    calls["queue.add_related"] = function() must(queue:add_related("b", true)) end
+    calls["queue.add_after"] = function() must(queue:add_after("c", 1)) end
+    calls["queue.next"] = function() running = queue:next() or running end
+    calls["queue.done"] = function()
+        if running then
+            queue:done(running, "failed")
+            running = nil
+        end
+    end
+    calls["queue.forget"] = function() queue:forget("a") end
+    calls["queue.due_in"] = function() queue:due_in() end
+    calls["queue.drain"] = function() must(core.queue {}):drain() end
+    calls["queue.shut_down"] = function() must(core.queue {}):shut_down() end
+    calls["queue.is_finished"] = function() queue:is_finished() end
+    calls["queue.advance"] = function() queue:advance(1) end
+    calls["queue.status"] = function() queue:status() end
+    calls["core.matches"] = function() must(core.matches(object, "!b")) end
+    calls["core.compare_versions"] = function() core.compare_versions("9", "10") end
+end
+
+-- Requests and programs.
+local function add_requests(calls)
+    local function send(streams)
+        return must(core.request_send(client, { method = "GET", target = CONFIGMAPS,
+            headers = { "X-Spec", "a" }, timeout = 20, streams = streams }, poller, 3))
+    end
+    local function ask()
+        local request = send()
+        assert(core.request_wait(request, 20))
+        assert(core.request_is_complete(request))
+        must(core.request_result(request))
+        core.request_free(request)
+    end
+    local function cancel()
+        local request = send()
+        core.request_cancel(request)
+        assert(core.request_wait(request, 20))
+    end
+    local function read()
+        local request = send(true)
+        assert(core.request_wait(request, 20))
+        must(core.request_result(request))
+        local text, message, code
+        repeat
+            text, message, code = core.request_read(request)
+        until not text
+        must(text, message, code)
+    end
+    for _, name in ipairs { "send", "wait", "is_complete", "result", "free" } do
+        calls["core.request_" .. name] = ask
+    end
+    local function run_program(ends)
+        local process = must(core.process_start({ args = { "cat" }, input = "a",
+            env = { "A=b" } }, poller, 4))
+        if ends then
+            core.process_cancel(process)
+        end
+        while not core.process_is_complete(process) do
+            poller:wait(1)
+            poller:next()
+        end
+        if not ends then
+            must(core.process_result(process))
+        end
+        core.process_free(process)
+    end
+    for _, name in ipairs { "start", "is_complete", "result", "free" } do
+        calls["core.process_" .. name] = run_program
+    end
+    calls["core.process_cancel"] = function() run_program(true) end
+    calls["core.request_cancel"] = cancel
+    calls["core.request_read"] = read
+end
+
+add_values(world.calls)
+add_queue(world.calls)
+add_requests(world.calls)
 
 -- These calls have no function of their own: the function of another call makes them too.
 world.calls["simcore.close"] = world.calls["simcore.new"]

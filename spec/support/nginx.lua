@@ -1,8 +1,7 @@
--- A real nginx for a spec: starts it, reloads it, kills workers, reads error.log. `close` fails if
--- error.log holds a line that no run may have.
+-- A real nginx for a spec: writes its nginx.conf, starts it, reloads it, kills workers, reads
+-- error.log. `close` fails if error.log holds a line that no run may have.
 local copies = require "nginx_copies"
 local eventually = require "eventually"
-local nginx_conf = require "nginx_conf"
 
 local nginx = {}
 
@@ -65,6 +64,97 @@ END
     kill -s KILL -- -$(cat group) 2>/dev/null
 ]=]
 
+local TEMPLATE = [[
+daemon @daemon@;
+master_process @master@;
+worker_processes @workers@;
+worker_shutdown_timeout @shutdown@s;
+pid @folder@/nginx.pid;
+env LD_LIBRARY_PATH; # for a binary upgrade
+env LD_PRELOAD;
+env ASAN_OPTIONS;
+error_log @folder@/error.log @level@;
+@user@
+@modules@
+@main@
+events {
+    worker_connections 4096;
+}
+http {
+    access_log off;
+    client_body_temp_path @folder@/body;
+    proxy_temp_path @folder@/proxy;
+    fastcgi_temp_path @folder@/fastcgi;
+    uwsgi_temp_path @folder@/uwsgi;
+    scgi_temp_path @folder@/scgi;
+    keepalive_timeout 60s;
+    keepalive_requests 1000000;
+    default_type text/plain;
+@lua@
+@http@
+    server {
+        listen 127.0.0.1:@port@;
+@server@
+    }
+}
+]]
+
+local LUA = [[
+    lua_package_path "@lua_path@";
+    lua_package_cpath "@build@/lua/5.1/?.so;;";
+    lua_socket_log_errors off;
+    lua_code_cache @code_cache@;
+]]
+
+local function fill(template, values)
+    return (template:gsub("@([%w_]+)@", function(name)
+        return tostring(values[name])
+    end))
+end
+
+local function modules_of(copy)
+    return string.format("load_module %s/ndk_http_module.so;\n"
+        .. "load_module %s/ngx_http_lua_module.so;", copy.MODULES, copy.MODULES)
+end
+
+---@class spec.NginxOptions
+---@field workers integer? default: 2
+---@field daemon boolean? nginx forks once more, and leaves its process group
+---@field master boolean? false: one process, which is the worker
+---@field lua boolean? false: without the Lua module
+---@field code_cache boolean? false: lua_code_cache off
+---@field level string? of error.log; default: notice
+---@field shutdown integer? seconds until an exiting worker cuts its connections; default: 5
+---@field main string? directives outside of http
+---@field http string? directives in http: upstream, init_by_lua_block, server, ...
+---@field server string? directives in the server that listens on the port: location, ...
+---@field environment string? "NAME=value NAME=value", of the master process
+
+-- The nginx.conf of a spec: a common part, and the spec's directives.
+---@param copy table nginx_copies.find()
+---@param options spec.NginxOptions
+---@param folder string where its files are
+---@param port integer
+---@return string
+local function conf_of(copy, options, folder, port)
+    local is_lua = options.lua ~= false
+    local lua = is_lua and fill(LUA, {
+        lua_path = string.gsub("R/lua/?.lua;R/lua/?/init.lua;R/spec/support/?.lua;", "R", copy.root)
+            .. copy.SHARE .. "/?.lua;;",
+        build = copy.build,
+        code_cache = options.code_cache == false and "off" or "on",
+    }) or ""
+    return fill(TEMPLATE, {
+        workers = options.workers or 2, folder = folder, level = options.level or "notice",
+        shutdown = options.shutdown or 5, main = options.main or "", http = options.http or "",
+        modules = is_lua and modules_of(copy) or "", lua = lua, port = port,
+        server = options.server or "",
+        daemon = options.daemon and "on" or "off",
+        master = options.master == false and "off" or "on",
+        user = shell("id -u") == "0" and "user root;" or "",
+    })
+end
+
 local function launch(self)
     local copy = assert(copies.find())
     local values = {
@@ -91,13 +181,12 @@ end
 ---@return spec.Nginx
 function nginx.start(options)
     local copy = assert(copies.find())
-    nginx_conf.is_root = shell("id -u") == "0"
     local folder = shell("mktemp -d")
     local self = setmetatable({
         folder = folder, conf = folder .. "/nginx.conf", options = options, killed = {},
         port = copies.free_ports(1)[1],
     }, Nginx)
-    write_file(self.conf, nginx_conf.write(copy, options, folder, self.port))
+    write_file(self.conf, conf_of(copy, options, folder, self.port))
     launch(self)
     local ok, problem = pcall(eventually, function()
         local workers = options.master == false and 0 or options.workers or 2
@@ -119,7 +208,7 @@ function Nginx:configure(changes)
     for name, value in pairs(changes) do
         self.options[name] = value
     end
-    write_file(self.conf, nginx_conf.write(assert(copies.find()), self.options, self.folder,
+    write_file(self.conf, conf_of(assert(copies.find()), self.options, self.folder,
         self.port))
 end
 

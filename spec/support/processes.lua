@@ -1,5 +1,5 @@
--- Other processes that run scripts, with this interpreter and its paths; they can be stopped,
--- continued and killed.
+-- Other processes that run scripts, with this interpreter and its paths: their output and end; or
+-- they can be stopped, continued and killed.
 local processes = {}
 
 local Process = {}
@@ -9,6 +9,26 @@ local function shell(command)
     local pipe = assert(io.popen(command))
     local said = pipe:read("*a")
     pipe:close()
+    return said
+end
+
+---Runs a script with this text; returns its output and how it ended: "...\nstatus 0\n".
+---@param text string
+---@param environment string? "NAME=value NAME=value"
+---@param errors string? a file for its standard error, which is then not in the result
+---@return string
+function processes.output_of(text, environment, errors)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(string.format("package.path, package.cpath = %q, %q\n", package.path,
+        package.cpath), text)
+    file:close()
+    local lua = rawget(_G, "jit") and "luajit" or "lua5.4"
+    local pipe = io.popen(string.format("%s %s %s 2>%s; echo \"status $?\"", environment or "", lua,
+        path, errors or "&1"))
+    local said = pipe:read("*a")
+    pipe:close()
+    os.remove(path)
     return said
 end
 

@@ -8,7 +8,7 @@
 
 #include "base/thread.h"
 #include "kubelua/sim.h"
-#include "witness.h"
+#include "event_record.h"
 
 #define LIVE_WORLD_TARGET "/api/v1/namespaces/default/configmaps"
 

@@ -9,7 +9,7 @@
 #include "kubelua/memory.h"
 #include "pods.h"
 #include "processor_rig.h"
-#include "witness.h"
+#include "event_record.h"
 
 #include <sched.h>
 #include <setjmp.h>

@@ -7,7 +7,6 @@
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
 #include "cache_rig.h"
-#include "packs.h"
 #include "pods.h"
 
 #include <setjmp.h>

@@ -11,7 +11,6 @@
 #include "kubelua/memory.h"
 #include "object/object.h"
 #include "object/packer.h"
-#include "packs.h"
 #include "pods.h"
 #include "random_json.h"
 

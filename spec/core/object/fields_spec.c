@@ -6,7 +6,6 @@
 
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
-#include "packs.h"
 #include "pods.h"
 #include "random_json.h"
 

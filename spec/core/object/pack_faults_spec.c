@@ -8,7 +8,7 @@
 #include "kubelua/memory.h"
 #include "object/block.h"
 #include "object/pack_context.h"
-#include "packs.h"
+#include "pods.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 #include "failing_alloc.h"
 #include "object/block.h"
 #include "object/packer.h"
-#include "packs.h"
+#include "pods.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include "kubelua/memory.h"
 #include "object/block.h"
 #include "object/packer.h"
-#include "packs.h"
+#include "pods.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,14 +5,16 @@
  * much memory for such a limit.
  */
 #include "live_world.h"
-#include "scarce.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -25,6 +27,31 @@
 /* LEFT_MB is enough for small things, but not for half of a big object or the
  * stack of a thread. */
 enum { LEFT_MB = 2, BIG_MB = 32 };
+
+static struct rlimit before;
+
+/* Leaves `left_mb` megabytes to be mapped; the second function restores the
+ * limit. */
+static void limit_address_space(int left_mb)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    struct rlimit limit;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+    limit.rlim_cur =
+        pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)left_mb << 20);
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static void restore_address_space(void)
+{
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
 
 static char *big_manifest(size_t *length)
 {
@@ -63,13 +90,13 @@ static void memory_that_cannot_be_mapped_is_an_error(void **state)
     (void)state;
     text = big_manifest(&length);
     live_world_open(&live, LIVE_WORLD_INSIDE);
-    scarce_address_space(LEFT_MB);
+    limit_address_space(LEFT_MB);
     object = kl_object_parse(text, length, NULL, &big);
     registration =
         kl_informer_add_handler(live.informer, &handler, NULL, &thread);
     live_world_touch(&live, 'c');
     live_world_assert_whole(&live);
-    scarce_address_space_end();
+    restore_address_space();
     assert_null(object);
     assert_int_equal(big.code, KL_ENOMEM);
     assert_null(registration);

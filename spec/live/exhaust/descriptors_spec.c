@@ -6,20 +6,85 @@
  */
 #include "kubeconfigs.h"
 #include "live_world.h"
-#include "scarce.h"
 #include "temp_files.h"
 
 #include "base/clock.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 enum { WAIT_MS = 10, PATIENCE_MS = 10000, CALM_MS = 400, CALM_CPU_MS = 200 };
+
+enum { FILLERS = 1024 };
+
+static struct rlimit usual_limit;
+static int fillers[FILLERS];
+static int filler_count;
+
+/* Fills all holes below the limit, so that no descriptor is left; then closes
+ * `left` of them. */
+static void take_descriptors(int left)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual_limit), 0);
+    limit = usual_limit;
+    limit.rlim_cur = FILLERS;
+    filler_count = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    while (filler_count < FILLERS) {
+        int fd = fcntl(0, F_DUPFD_CLOEXEC, 0);
+
+        if (fd < 0) {
+            break;
+        }
+        fillers[filler_count++] = fd;
+    }
+    while (left-- > 0) {
+        close(fillers[--filler_count]);
+    }
+}
+
+static void give_descriptors_back(void)
+{
+    while (filler_count > 0) {
+        close(fillers[--filler_count]);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual_limit), 0);
+}
+
+/* How many descriptors are open. */
+static int count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* CPU time that the whole process has used. */
+static int64_t cpu_ms(void)
+{
+    struct timespec spent;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return (int64_t)spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
+}
 
 static void expect_remedy(const kl_error *err, kl_code code)
 {
@@ -33,9 +98,9 @@ static void a_queue_names_the_limit(void **state)
     kl_error err = {0};
 
     (void)state;
-    scarce_descriptors(0);
+    take_descriptors(0);
     assert_null(kl_event_queue_new(&err));
-    scarce_descriptors_end();
+    give_descriptors_back();
     expect_remedy(&err, KL_EIO);
 }
 
@@ -46,9 +111,9 @@ static void a_kubeconfig_names_the_limit(void **state)
     kl_error err = {0};
 
     (void)state;
-    scarce_descriptors(0);
+    take_descriptors(0);
     assert_null(kl_config_load(&options, &err));
-    scarce_descriptors_end();
+    give_descriptors_back();
     expect_remedy(&err, KL_ECONFIG);
 }
 
@@ -63,9 +128,9 @@ static kl_error call_with(kl_config *config, int left)
     kl_reply reply;
 
     assert_non_null(client);
-    scarce_descriptors(left);
+    take_descriptors(left);
     assert_int_not_equal(kl_client_call(client, &call, &reply, &err), KL_OK);
-    scarce_descriptors_end();
+    give_descriptors_back();
     kl_client_unref(client);
     kl_config_unref(config);
     return err;
@@ -122,9 +187,9 @@ static void a_port_names_the_limit(void **state)
         kl_error err = {0};
 
         assert_true(left < 16);
-        scarce_descriptors(left);
+        take_descriptors(left);
         code = kl_sim_listen(sim, NULL, &err);
-        scarce_descriptors_end();
+        give_descriptors_back();
         if (code != KL_OK) {
             expect_remedy(&err, KL_EIO);
         }
@@ -149,9 +214,9 @@ static void a_client_names_the_limit_or_works(void **state)
         kl_reply reply;
         kl_client *client;
 
-        scarce_descriptors(left);
+        take_descriptors(left);
         client = kl_client_new(&(kl_client_options){.config = config}, &err);
-        scarce_descriptors_end();
+        give_descriptors_back();
         if (client == NULL) {
             expect_remedy(&err, KL_EIO);
             continue;
@@ -191,13 +256,13 @@ static void await_complaint(live_world *live, const char *part)
 static void expect_calm(live_world *live)
 {
     int64_t deadline = kl__clock_now(kl__clock_real()) + CALM_MS;
-    int64_t spent = scarce_cpu_ms();
+    int64_t spent = cpu_ms();
 
     while (kl__clock_now(kl__clock_real()) < deadline) {
         (void)kl_event_queue_wait(live->queue, WAIT_MS);
         live_world_pull(live);
     }
-    assert_in_range(scarce_cpu_ms() - spent, 0, CALM_CPU_MS);
+    assert_in_range(cpu_ms() - spent, 0, CALM_CPU_MS);
 }
 
 /* Breaks the informer's connection before taking the descriptors: that frees
@@ -208,18 +273,18 @@ static void suffer(live_world_way way)
     int before;
 
     live_world_open(&live, way);
-    before = scarce_count_descriptors();
+    before = count_descriptors();
     kl_sim_refuse(live.sim, true);
     await_complaint(&live, "");
-    scarce_descriptors(0);
+    take_descriptors(0);
     live_world_touch(&live, 'c');
     live_world_delete(&live, 'b');
     await_complaint(&live, "ulimit -n");
     expect_calm(&live);
-    scarce_descriptors_end();
+    give_descriptors_back();
     kl_sim_refuse(live.sim, false);
     live_world_assert_whole(&live);
-    assert_in_range(scarce_count_descriptors(), 0, before + 2);
+    assert_in_range(count_descriptors(), 0, before + 2);
     live_world_close(&live);
 }
 
@@ -249,11 +314,11 @@ static void a_simulator_without_descriptors_does_not_spin(void **state)
     (void)state;
     live_world_open(&live, LIVE_WORLD_HTTP);
     client = live_world_connect(&live, LIVE_WORLD_HTTP, NULL);
-    scarce_descriptors(1);
-    spent = scarce_cpu_ms();
+    take_descriptors(1);
+    spent = cpu_ms();
     assert_int_not_equal(kl_client_call(client, &call, &reply, NULL), KL_OK);
-    assert_in_range(scarce_cpu_ms() - spent, 0, CALM_CPU_MS);
-    scarce_descriptors_end();
+    assert_in_range(cpu_ms() - spent, 0, CALM_CPU_MS);
+    give_descriptors_back();
     assert_int_equal(kl_client_call(client, &call, &reply, NULL), KL_OK);
     kl_reply_clear(&reply);
     kl_client_unref(client);

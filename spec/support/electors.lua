@@ -1,9 +1,58 @@
--- Electors that compete for one Lease, in a simulation: clocks disagree, processes are stopped for
--- a while, requests and answers are lost or late. Choices are pseudo-random: a seed names a world.
+-- Electors for specs of the state machine: one that draws no random numbers and gets its answers
+-- from the spec, and several that compete for one Lease in a simulation.
 local Election = require "kubelua.leader.election"
 
-local world = {}
-world.__index = world
+local rig = {}
+
+---@param identity string?
+function rig.elector(identity)
+    return Election.new { identity = identity or "me", lease = 15, renew = 10, retry = 2,
+        random = function() return 0 end }
+end
+
+---A Lease as a server stores it.
+function rig.lease_of(version, spec)
+    return { metadata = { name = "l", resourceVersion = version }, spec = spec }
+end
+
+---The Lease of a holder; `renewed` makes one renewal differ from another.
+function rig.held_by(holder, version, renewed)
+    return rig.lease_of(version, { holderIdentity = holder, leaseDurationSeconds = 15,
+        acquireTime = "2026-01-01T00:00:00.000000Z", renewTime = renewed or version,
+        leaseTransitions = 3 })
+end
+
+---What a server answers to a write.
+function rig.stored(order, version)
+    order.lease.metadata = order.lease.metadata or { name = "l" }
+    order.lease.metadata.resourceVersion = version
+    return order.lease
+end
+
+---Asks for the next order, expects this one, and returns it.
+function rig.expect(election, now, what)
+    local order = election:next(now, 1767225600 + now)
+    if order.what ~= what then
+        error("the order is to " .. order.what .. ", not to " .. what, 2)
+    end
+    return order
+end
+
+---An elector that has led since `now`.
+function rig.leading(now)
+    local election = rig.elector()
+    election:answer(rig.expect(election, now, "read"), now, nil, "no such Lease", "not_found")
+    local order = rig.expect(election, now, "create")
+    election:answer(order, now, rig.stored(order, "1"))
+    assert(election.leading)
+    return election
+end
+
+-- A simulation: clocks disagree, processes are stopped for a while, requests and answers are lost
+-- or late. Choices are pseudo-random: a seed names a world.
+local World = {}
+rig.World = World
+World.__index = World
 
 -- The minimal standard generator (Park and Miller), the same in every Lua.
 local function generator(seed)
@@ -17,9 +66,9 @@ end
 ---@param seed integer
 ---@param options { electors: integer, faults: number, identity: string? } faults: how likely each
 ---@return table
-function world.new(seed, options)
+function World.new(seed, options)
     local self = setmetatable({ time = 0, events = {}, draw = generator(seed), version = 0,
-        faults = options.faults, electors = {}, gains = 0, takeovers = {} }, world)
+        faults = options.faults, electors = {}, gains = 0, takeovers = {} }, World)
     for i = 1, options.electors do
         local elector = {
             number = i, skew = math.floor(self.draw() * 1e6), stands_till = 0,
@@ -32,7 +81,7 @@ function world.new(seed, options)
     return self
 end
 
-function world:at(time, f)
+function World:at(time, f)
     local events = self.events
     local i = #events + 1
     while i > 1 and events[i - 1].time > time do
@@ -42,7 +91,7 @@ function world:at(time, f)
     events[i] = { time = time, f = f }
 end
 
-function world:happens()
+function World:happens()
     return self.draw() < self.faults
 end
 
@@ -128,7 +177,7 @@ local function request(self, elector, order)
 end
 
 ---Makes an elector take its next step, if its process runs.
-function world:go_on(elector)
+function World:go_on(elector)
     when_it_runs(self, elector, function()
         if self:happens() and self:happens() then
             elector.stands_till = self.time + self.draw() * 60 -- stopped, as by SIGSTOP
@@ -178,7 +227,7 @@ end
 
 ---Lets time pass, and checks after each event.
 ---@param till number
-function world:run(till)
+function World:run(till)
     while self.events[1] and self.events[1].time <= till do
         local event = table.remove(self.events, 1)
         self.time = event.time
@@ -191,4 +240,4 @@ function world:run(till)
     self.time = till
 end
 
-return world
+return rig
