@@ -2,7 +2,6 @@
 -- lua/src/client.c has the parts that are in C.
 local core = require "kubelua.core"
 local events = require "kubelua.events"
-local Flight = require "kubelua.flight"
 local failures = require "kubelua.failures"
 local informer_parts = require "kubelua.informer.parts"
 local informers = require "kubelua.informer"
@@ -239,7 +238,7 @@ function Client:close()
         end
     end
     if shared_clients[self] then
-        Flight.end_all(self)
+        requests.end_all(self)
     end
     state.informers, state.is_closed = {}, true
     core.client_close(self)

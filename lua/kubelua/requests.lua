@@ -1,11 +1,14 @@
 -- Requests of scripts. client:request and all verbs call `requests.send`. In a task it suspends the
--- task; outside of tasks it dispatches events while it waits.
-local Flight = require "kubelua.flight"
-local Stream = require "kubelua.stream"
+-- task until the reply is there; outside of tasks it dispatches events meanwhile.
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local run_tag = require "kubelua.run_tag"
+local scheduler = require "kubelua.scheduler"
+local sources = require "kubelua.sources"
 local tasks = require "kubelua.tasks"
+local trace = require "kubelua.trace"
+local waiting = require "kubelua.waiting"
 
 ---What client:request takes.
 ---@class kubelua.Request
@@ -31,7 +34,12 @@ local TYPES = {
 -- script that says 0 wants no wait.
 local SHORTEST = 0.001
 
-local requests = {}
+local requests = {
+    -- Seconds: at the end of a run, a write of a leader that was sent may take this long to be
+    -- answered. Then the Lease can be released after it. The end of a run takes 0.8 s at most, and
+    -- the release needs some of it. Specs change it.
+    FINISH = 0.5,
+}
 
 ---Raises unless the options of a request are correct.
 ---@param given kubelua.Request
@@ -109,6 +117,226 @@ local function build_call(given, streams)
     }
 end
 
+---A request in flight: from core.request_send to its reply.
+---@class kubelua.Flight
+---@field id integer of its source: the poller returns it when the request has news
+---@field name string of the call that waits, for messages
+---@field client kubelua.Client
+---@field request userdata
+---@field has_lost_client boolean? its client was closed in this state only
+---@field task kubelua.Task? the task that waits for it
+---@field wake fun()
+---@field is_closed boolean? the request was freed, or will be
+---@field may_finish boolean? the end of a run does not cancel it at once: see FINISH
+local Flight = {}
+Flight.__index = Flight
+
+-- Seconds: cancelling a request may take this long at most.
+local CANCEL = 0.2
+
+-- The set of requests that wait for an answer. Streams whose head has arrived are not in it.
+local pending = {}
+
+-- The set of requests that were not freed.
+local open = setmetatable({}, { __mode = "k" })
+
+---Ends the requests of a client that other Lua states share, as its close does for others.
+---@param client kubelua.Client
+function requests.end_all(client)
+    for flight in pairs(open) do
+        if flight.client == client then
+            flight.has_lost_client = true
+            core.request_cancel(flight.request)
+        end
+    end
+end
+
+---True while a request waits for an answer that may come at any moment.
+---@return boolean
+function requests.are_pending()
+    return next(pending) ~= nil
+end
+
+---Forgets the requests that wait: they will get no answer.
+function requests.forget_pending()
+    pending = {}
+end
+
+---Sends a request.
+---@param client kubelua.Client
+---@param call table of core.request_send
+---@param name string
+---@return kubelua.Flight?, string?, string?
+function Flight.begin(client, call, name)
+    local task = tasks.current(name)
+    if task and task.is_cancelled then
+        return nil, tostring(trace.CANCELED), "canceled"
+    end
+    local tag = run_tag.value(client, task and task.scope)
+    if tag then
+        local headers = call.headers
+        headers[#headers + 1], headers[#headers + 2] = run_tag.HEADER, tag
+    end
+    local self = setmetatable({ id = sources.new_id(), name = name, client = client,
+        may_finish = call.may_finish, task = task }, Flight)
+    self.wake = function()
+        if self.task then
+            tasks.wake(self.task)
+        end
+    end
+    local message, code
+    self.request, message, code = core.request_send(client, call, tasks.poller, self.id)
+    if not self.request then
+        return nil, message, code
+    end
+    open[self] = true
+    return self
+end
+
+-- Cancels the request of a cancelled task: at once, or later. Returns the timer if it is later.
+local function cancel_request(self)
+    if self.may_finish and self.task.is_ended then
+        return scheduler.at(core.now() + requests.FINISH, function()
+            core.request_cancel(self.request)
+        end)
+    end
+    core.request_cancel(self.request)
+    return nil
+end
+
+-- If the task is cancelled, so is the request: it is then complete almost at once.
+local function wait_in_task(self, is_over)
+    local is_cancelled, timer = false, nil
+    while not is_over() do
+        if is_cancelled then
+            tasks.suspend_anyway()
+        elseif tasks.suspend() then
+            is_cancelled = true
+            timer = cancel_request(self)
+        end
+    end
+    if timer then
+        timer.cancelled = true
+    end
+end
+
+local function wait_outside(self, is_over)
+    waiting.await(self.name, nil, is_over, function()
+        if not is_over() then
+            core.request_cancel(self.request)
+            core.request_wait(self.request, CANCEL)
+        end
+    end)
+end
+
+---Waits until `is_over()` is true. `is_over` is called again after each event. While a request
+---waits, the loop is not idle: see scheduler.is_idle.
+---@param is_over fun(): boolean
+function Flight:wait(is_over)
+    sources.add(self.id, self.wake)
+    local ok, problem = pcall(self.task and wait_in_task or wait_outside, self, is_over)
+    sources.remove(self.id)
+    if not ok then
+        self:close()
+        error(problem, 0)
+    end
+end
+
+---Waits for the answer; if it is a stream, for its head only.
+---@return kubelua.Reply?, string?, string?
+function Flight:reply()
+    pending[self] = true
+    self:wait(function()
+        return core.request_is_complete(self.request)
+    end)
+    pending[self] = nil
+    return self:outcome(core.request_result(self.request))
+end
+
+---The results of a call of core on the request: a request that its client's end has cancelled is
+---"closed".
+---@param result any
+---@return any, string?, string?
+function Flight:outcome(result, message, code)
+    if code == "canceled" and self.has_lost_client then
+        return nil, "the client was closed", "closed"
+    end
+    return result, message, code
+end
+
+---Frees the request; cancels it if it is in flight.
+function Flight:close()
+    self.is_closed, pending[self], open[self] = true, nil, nil
+    core.request_free(self.request)
+end
+
+---A reply that is read as it arrives, such as the log of a container.
+---@class kubelua.Stream
+---@field flight kubelua.Flight
+---@field is_reading boolean
+---@field is_closed boolean
+local Stream = {}
+Stream.__index = Stream
+
+---@param flight kubelua.Flight the head of its answer has arrived
+---@return kubelua.Stream
+function Stream.new(flight)
+    sources.add(flight.id, flight.wake, true)
+    return setmetatable({ flight = flight, is_reading = false, is_closed = false }, Stream)
+end
+
+-- Waits until there are bytes, or the end. The condition is asked more than once, so it keeps what
+-- it has read.
+local function read_more(self)
+    local text, message, code = "", nil, nil
+    local flight = self.flight
+    flight.task = tasks.current(flight.name)
+    self.is_reading = true
+    flight:wait(function()
+        if text == "" then
+            text, message, code = flight:outcome(core.request_read(flight.request))
+        end
+        return text ~= ""
+    end)
+    self.is_reading = false
+    if self.is_closed then
+        flight:close()
+    else
+        sources.add(flight.id, flight.wake, true)
+    end
+    tasks.end_if_cancelled()
+    return text, message, code
+end
+
+---The next bytes, as they arrive; nil at the end; nil, message, code if the stream broke.
+---@return string?, string?, string?
+function Stream:read()
+    if self.is_reading then
+        misuse("another task is reading this stream already")
+    elseif self.is_closed or self.flight.is_closed then
+        return nil, "the stream was closed", "closed"
+    end
+    local text, message, code = core.request_read(self.flight.request)
+    if text == "" then
+        return read_more(self)
+    end
+    return text, message, code
+end
+
+---Ends the stream. If another task is reading it, that read returns nil, message, "canceled".
+function Stream:close()
+    if self.is_closed then
+        return
+    end
+    self.is_closed = true
+    if self.is_reading then
+        core.request_cancel(self.flight.request)
+    else
+        sources.remove(self.flight.id)
+        self.flight:close()
+    end
+end
+
 ---Sends a request, and waits for the whole answer. Any status is an answer. In a cancelled task it
 ---returns at once: "canceled" if the request was not sent, "unknown" for a write that was sent. The
 ---caller then calls tasks.end_if_cancelled(), which raises.
@@ -123,7 +351,7 @@ function requests.send(client, call, name)
         return nil, message, code
     end
     local reply
-    reply, message, code = flight:answer()
+    reply, message, code = flight:reply()
     flight:close()
     return reply, message, code
 end
@@ -139,7 +367,7 @@ function requests.stream(client, call, name)
         name or "client:request")
     local reply
     if flight then
-        reply, message, code = flight:answer()
+        reply, message, code = flight:reply()
     end
     if reply and reply.status < 400 then
         return Stream.new(flight)

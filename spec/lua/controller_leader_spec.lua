@@ -1,12 +1,12 @@
 -- Controllers with a leader: which one reconciles, and what happens when a lease is gained and
 -- lost.
-local Flight = require "kubelua.flight"
+local requests = require "kubelua.requests"
 local ending = require "kubelua.ending"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local world = require "controller_world"
 
-local LONGEST, FINISH = ending.LONGEST, Flight.FINISH
+local LONGEST, FINISH = ending.LONGEST, requests.FINISH
 
 local w
 
@@ -15,7 +15,7 @@ before_each(function()
 end)
 
 after_each(function()
-    ending.LONGEST, Flight.FINISH = LONGEST, FINISH
+    ending.LONGEST, requests.FINISH = LONGEST, FINISH
     w.cluster:heal()
     w:close()
 end)
@@ -183,7 +183,7 @@ describe("the end of a run", function()
     end
 
     it("releases the Lease after a write that was sent, not ahead of it", function()
-        Flight.FINISH = 60
+        requests.FINISH = 60
         local one = end_with_a_write(function(controller)
             assert.equal("one", holder())
             assert.equal(1, controller:status().queue.in_progress)
@@ -199,7 +199,7 @@ describe("the end of a run", function()
     end)
 
     it("releases the Lease after a write of a task that a run has spawned", function()
-        Flight.FINISH = 60
+        requests.FINISH = 60
         local one = end_with_a_write(function()
             for _ = 1, 20 do -- a release that does not wait is sent meanwhile
                 collectgarbage() -- only the release itself keeps its task

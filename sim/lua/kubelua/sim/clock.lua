@@ -1,6 +1,6 @@
 -- The clock of a script under test: the time of its cluster. Either it runs, or it stands until the
 -- test moves it. After the cluster is closed, no timer of the clock fires.
-local Flight = require "kubelua.flight"
+local requests = require "kubelua.requests"
 local core = require "kubelua.core"
 local tasks = require "kubelua.tasks"
 local scheduler = require "kubelua.scheduler"
@@ -117,13 +117,13 @@ local function settle_tasks()
     end
     run_ready()
     local till = core.now() + PATIENCE
-    while Flight.are_pending() and core.now() < till do
+    while requests.are_pending() and core.now() < till do
         if scheduler.round(till, scheduler.has_ready) > 0 or scheduler.has_ready() then
             till = core.now() + PATIENCE
         end
         run_ready()
     end
-    Flight.forget_pending()
+    requests.forget_pending()
 end
 
 ---Moves the clock and the cluster from timer to timer. Tasks that a timer wakes run at the time of
