@@ -132,17 +132,13 @@ local function find_builtin(known, name)
     return kind
 end
 
--- What is known of a name without a request. A built-in kind counts while its group has not
--- answered.
+-- What is known of a name without a request.
 local function find_known(known, name)
-    local all = known.all
     local builtin = find_builtin(known, name)
-    local slot = builtin and all and all:slot(builtin.group, builtin.version)
-    if builtin and (not all or slot and slot.state ~= "answered" and #slot.kinds == 0) then
-        return builtin
+    if known.all then
+        return known.all:find_certain(name, builtin)
     end
-    local found = all and all:find(name)
-    return found and not all:awaited(name) and found or nil
+    return builtin or nil
 end
 
 local function find_or_refuse(port, known, name, anew)

@@ -243,12 +243,16 @@ local function limit_refusals(task)
     tasks.suspend_anyway()
 end
 
----Raises in a cancelled task.
+---Raises in a cancelled task. Returns the scope of the task that runs; nil outside of any.
+---@return kubelua.Scope?
 function tasks.end_if_cancelled()
-    if current and current.is_cancelled then
+    if not current then
+        return nil
+    elseif current.is_cancelled then
         limit_refusals(current)
         error(trace.CANCELED, 0)
     end
+    return current.scope
 end
 
 ---Suspends the current task until something wakes it. Raises if it is cancelled, or was meanwhile.

@@ -2,7 +2,7 @@
 -- produces.
 local core = require "kubelua.core"
 local writes_seen = require "kubelua.controller.writes_seen"
-local WritesOwn = require "kubelua.controller.writes_own"
+local writes = require "kubelua.controller.writes"
 
 local SECRETS = { group = "", plural = "secrets", kind = "Secret", api_version = "v1",
     namespaced = true }
@@ -148,7 +148,7 @@ describe("an event of a key's own object", function()
 
     before_each(function()
         queued = {}
-        own = WritesOwn.new(function(key) queued[#queued + 1] = key end)
+        own = writes.new({ add = function(_, key) queued[#queued + 1] = key end }).own
     end)
 
     it("is ignored if a run of the key wrote that version, once", function()

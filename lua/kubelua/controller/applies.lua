@@ -7,9 +7,9 @@
 local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
 
--- Seconds: an apply is remembered for AGE at least, and for twice as long at most. Then it is sent
--- again, because a new webhook or default of the server may change the object. Cluster API also
--- remembers its server-side applies, for half an hour (internal/util/ssa/cache.go).
+-- Seconds: an apply is remembered for AGE after it was sent, and for twice as long at most. Then it
+-- is sent again, because a new webhook or default of the server may change the object. Cluster API
+-- also remembers its server-side applies, for half an hour (internal/util/ssa/cache.go).
 local AGE = 600
 
 ---@class kubelua.controller.Applies
@@ -51,14 +51,6 @@ local function renew(self)
     end
 end
 
----Identifies a document and the options of client:apply: equal ones give the same text.
----@param document table
----@param options table
----@return string
-function applies.digest(document, options)
-    return core.hash { document, options.manager, options.force }
-end
-
 -- The same object at the same version in a cache of `owns` whose every event reconciles the owner;
 -- with all its fields, in the version of the API that the document names.
 local function find_owned(self, kind, object)
@@ -75,26 +67,30 @@ local function find_owned(self, kind, object)
     return nil
 end
 
----The object in a cache of `owns`, if the document with this digest was applied to it, and it still
----has the version of that answer.
----@param object kubelua.Object as some cache has it
+---Identifies a document and the options of client:apply: equal ones have the same digest. The
+---second result is the object in a cache of `owns`, if this was applied to it, and it still has the
+---version of that answer.
+---@param object kubelua.Object? as some cache has it
 ---@param kind kubelua.Kind of the document
----@param digest string
+---@param document table
+---@param options kubelua.ApplyOptions
+---@return string digest
 ---@return kubelua.Object?
-function Applies:find(object, kind, digest)
+function Applies:find(object, kind, document, options)
     renew(self)
-    local entry = self.recent[object.uid] or self.older[object.uid]
+    local digest = core.hash { document, options.manager, options.force }
+    local entry = object and (self.recent[object.uid] or self.older[object.uid])
     if entry and entry == tostring(object.resource_version) .. " " .. digest then
-        return find_owned(self, kind, object)
+        return digest, find_owned(self, kind, object)
     end
-    return nil
+    return digest
 end
 
----Records an answered apply. The answer of a server that lies may lack a UID or a version.
+---Records an answered apply, which was looked for with `find` before it was sent. The answer of a
+---server that lies may lack a UID or a version.
 ---@param object kubelua.Object the answer
 ---@param digest string
 function Applies:note(object, digest)
-    renew(self)
     if object.uid and object.resource_version then
         self.recent[object.uid] = object.resource_version .. " " .. digest
     end

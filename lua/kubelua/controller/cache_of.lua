@@ -7,9 +7,12 @@ local options = require "kubelua.options"
 
 local cache_of = {}
 
--- The options of a source's informer.
+-- The options of a source's informer, which never change.
 local function read_request(source)
-    return source.request or informer_parts.request(source.informer)
+    if not source.request then
+        source.request = informer_parts.request(source.informer)
+    end
+    return source.request
 end
 
 ---Identifies the cluster of a client: two clients of one cluster give the same value. Once asked

@@ -32,13 +32,8 @@ function owner.controller(object)
     end
 end
 
----Raises if an object cannot own the document: an owner is in the same namespace, or
----cluster-scoped.
----@param call string
----@param object kubelua.Object
----@param kind kubelua.Kind of the document
----@param namespace string? of the document
-function owner.check(call, object, kind, namespace)
+-- Raises if an object cannot own a document: an owner is in the same namespace, or cluster-scoped.
+local function check_namespace(call, object, kind, namespace)
     if not object.namespace then
         return
     elseif not kind.namespaced then
@@ -50,10 +45,14 @@ function owner.check(call, object, kind, namespace)
     end
 end
 
----Adds the controller reference to the metadata of a document; changes it.
+---Adds the controller reference to the metadata of a document; changes it. Raises if the object
+---cannot own such a document.
+---@param call string
 ---@param metadata table
+---@param kind kubelua.Kind of the document
 ---@param object kubelua.Object
-function owner.add(metadata, object)
+function owner.add(call, metadata, kind, object)
+    check_namespace(call, object, kind, metadata.namespace)
     local references = {}
     for _, reference in ipairs(references_of(metadata)) do
         if reference.uid ~= object.uid then
@@ -71,11 +70,12 @@ local function is_former(reference, object)
 end
 
 ---Says why an owner cannot write an existing object; nil if it controls the object. With `adopts`,
----an object without a controller, or of a former owner of the same name, can be taken.
+---an object without a controller, or of a former owner of the same name, can be taken. The second
+---result is true for that of a former owner.
 ---@param existing kubelua.Object
 ---@param object kubelua.Object the owner
 ---@param adopts boolean?
----@return string?
+---@return string?, boolean?
 function owner.obstacle(existing, object, adopts)
     local reference = owner.controller(existing)
     if reference and reference.uid == object.uid then
@@ -86,7 +86,7 @@ function owner.obstacle(existing, object, adopts)
     elseif is_former(reference, object) then
         return not adopts and tostring(existing) .. " exists already, and belongs to an earlier "
             .. tostring(object) .. " (UID " .. tostring(reference.uid) .. ") that was deleted; to "
-            .. "take it over, pass { adopt = true }" or nil
+            .. "take it over, pass { adopt = true }" or nil, true
     end
     return tostring(existing) .. " exists already, and is controlled by "
         .. tostring(reference.kind) .. " " .. tostring(reference.name) .. " (UID "

@@ -20,6 +20,7 @@ local waiting = require "kubelua.waiting"
 ---@field any_owner boolean
 ---@field metadata boolean
 ---@field informer kubelua.Informer nil: its kind was not found yet
+---@field request table? the options of the informer, once they were asked for
 ---@field kind kubelua.Kind? once it is found
 ---@field task kubelua.Task? the task that opens it, and waits for its first list
 ---@field problem { message: string, code: string? }? why it is not open

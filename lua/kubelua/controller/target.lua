@@ -3,6 +3,9 @@
 local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
+local ports = require "kubelua.verbs.ports"
+local reading = require "kubelua.verbs.reading"
+local targets = require "kubelua.verbs.targets"
 local verbs = require "kubelua.verbs"
 
 local target = {}
@@ -11,15 +14,22 @@ local function make_key(kind, namespace, name)
     return kind.namespaced and namespace .. "/" .. name or name
 end
 
+local LIVE = { managed_fields = true }
+
 ---Reads the object of a document from the server, with its managed fields.
 ---@param run kubelua.controller.Inside
 ---@param kind kubelua.Kind
 ---@param document table
 ---@return kubelua.Object?, string?, string?, number?
 function target.live(run, kind, document)
-    local metadata = document.metadata
-    return verbs.methods.get(run.state.client, kind.api_version .. "/" .. kind.kind,
-        make_key(kind, metadata.namespace, metadata.name), { managed_fields = true })
+    local port = ports.of(run.state.client)
+    local asked, message, code = targets.of_kind(port, kind, kind.api_version .. "/" .. kind.kind,
+        document)
+    if not asked then
+        return nil, message, code
+    end
+    asked.uid = nil -- another object of that name is looked for, too
+    return reading.of_target(port, asked, LIVE)
 end
 
 -- Looks a key up in the caches: the object; false: it does not exist; nil: the caches cannot know.

@@ -3,7 +3,7 @@
 -- write. Reads, and the next run of the key, wait until the cache holds them (writes_seen.lua).
 local cache_of = require "kubelua.controller.cache_of"
 local caches = require "kubelua.controller.caches"
-local writes_own = require "kubelua.controller.writes_own"
+local core = require "kubelua.core"
 local writes_seen = require "kubelua.controller.writes_seen"
 local writes_unknown = require "kubelua.controller.writes_unknown"
 
@@ -13,12 +13,92 @@ local PATIENCE = 5
 -- At this many remembered writes to a source, the writes that its cache holds are forgotten.
 local MANY = 64
 
+---The versions of a key's own object that its runs have written: their events are no news. An event
+---may come before the reply to the write that caused it; it is judged once the reply is there.
+---@class kubelua.controller.WritesOwn
+---@field queue fun(key: string) called if an early event of the key was news
+---@field versions table<string, string[]> by key
+---@field under_way table<string, integer> by key: how many writes have no reply yet
+---@field early table<string, string[]> by key: versions of the events that came meanwhile
+local WritesOwn = {}
+WritesOwn.__index = WritesOwn
+
+local function new_own(queue)
+    return setmetatable({ queue = queue, versions = {}, under_way = {}, early = {} }, WritesOwn)
+end
+
+-- True if a run has written this version; forgets it and all earlier versions of the key.
+local function take_version(self, key, version)
+    local later, is_own = {}, false
+    for _, own in ipairs(self.versions[key] or {}) do
+        local order = core.compare_versions(own, version)
+        is_own = is_own or order == 0
+        if order and order > 0 then
+            later[#later + 1] = own
+        end
+    end
+    self.versions[key] = #later > 0 and later or nil
+    return is_own
+end
+
+---Call before a run of the key writes.
+---@param key string
+function WritesOwn:begin(key)
+    self.under_way[key] = (self.under_way[key] or 0) + 1
+end
+
+---Records a version that a run of the key has written.
+---@param key string
+---@param object kubelua.Object in the reply
+function WritesOwn:add(key, object)
+    self.versions[key] = self.versions[key] or {}
+    table.insert(self.versions[key], object.resource_version)
+end
+
+---Call after a write of the key is over.
+---@param key string
+function WritesOwn:finish(key)
+    local left = (self.under_way[key] or 1) - 1
+    self.under_way[key] = left > 0 and left or nil
+    if left > 0 then
+        return
+    end
+    local early, is_news = self.early[key] or {}, false
+    self.early[key] = nil
+    for _, version in ipairs(early) do
+        is_news = not take_version(self, key, version) or is_news
+    end
+    if is_news then
+        self.queue(key)
+    end
+end
+
+---True if an event of the key's own object is no news, or may turn out to be none.
+---@param key string
+---@param object kubelua.Object
+---@return boolean
+function WritesOwn:take(key, object)
+    if self.under_way[key] then
+        self.early[key] = self.early[key] or {}
+        table.insert(self.early[key], object.resource_version)
+        return true
+    end
+    return take_version(self, key, object.resource_version)
+end
+
+---Forgets the versions of a key whose object is gone.
+---@param key string
+function WritesOwn:forget(key)
+    self.versions[key] = nil
+end
+
 ---@class kubelua.controller.Writes
 ---@field state kubelua.controller.State
 ---@field of_source table<kubelua.controller.Source, { count: integer, full: integer,
 ---objects: table<string, table<string, kubelua.controller.WriteSeen>> }>
 ---@field of_key table<string, table<kubelua.controller.WriteSeen, true>>
 ---@field own kubelua.controller.WritesOwn
+---@field cluster any of the controller's client
 ---@field unknown table<string, kubelua.Write[]>
 local Writes = {}
 Writes.__index = Writes
@@ -29,7 +109,7 @@ local writes = {}
 ---@return kubelua.controller.Writes
 function writes.new(state)
     return setmetatable({ state = state, of_source = {}, of_key = {}, unknown = {},
-        own = writes_own.new(function(key) state:add(key) end) }, Writes)
+        own = new_own(function(key) state:add(key) end) }, Writes)
 end
 
 local function forget_write(self, one)
@@ -121,14 +201,20 @@ local function remember_write(self, key, source, write)
     check_write(self, one)
 end
 
+-- True if the caches can be searched for this write. False for a token, which is not an object.
+local function is_notable(write)
+    local object = write.object
+    return writes_seen.ENDS[write.verb] or object ~= nil and (object.uid or "") ~= ""
+        and (object.resource_version or "") ~= ""
+end
+
 -- Called after a write of a run was answered, or has failed.
 local function note_write(self, key, write)
-    if write.dry_run or write.verb == "delete_all" or not write.client
-        or cache_of.cluster_of(write.client) ~= cache_of.cluster_of(self.state.client) then
+    if write.dry_run or write.verb == "delete_all" or write.cluster ~= self.cluster then
         return
     elseif write.code == "unknown" then
         writes_unknown.note(self.unknown, key, write)
-    elseif not write.code and writes_seen.is_notable(write) then
+    elseif not write.code and is_notable(write) then
         for _, source in ipairs(cache_of.sources(self.state, write.kind, write.namespace)) do
             remember_write(self, key, source, write)
         end
@@ -140,6 +226,7 @@ end
 ---@param key string
 function Writes:watch(scope, key)
     local before = scope.before_write
+    self.cluster = cache_of.cluster_of(self.state.client)
     scope.before_write = function(write)
         if before then
             local ok, message, code = before(write)
@@ -147,7 +234,7 @@ function Writes:watch(scope, key)
                 return nil, message, code
             end
         end
-        cache_of.cluster_of(write.client) -- now, while the client is open
+        write.cluster = cache_of.cluster_of(write.client) -- now, while the client is open
         self.own:begin(key)
         return true
     end

@@ -9,6 +9,7 @@ local informer_parts = require "kubelua.informer.parts"
 ---@field source kubelua.controller.Source
 ---@field key string of the object
 ---@field namespace string?
+---@field informer kubelua.Informer? see writes_seen.informer
 ---@field uid string
 ---@field owner string? UID of its controller, by the answer to the write
 ---@field former_owner string? the same, by the object that the cache had before
@@ -39,7 +40,11 @@ end
 ---@param self kubelua.controller.WriteSeen
 ---@return kubelua.Informer
 function writes_seen.informer(self)
-    return informer_parts.informer(self.source.informer, self.namespace) or self.source.informer
+    if not self.informer then
+        local informer = self.source.informer
+        self.informer = informer_parts.informer(informer, self.namespace) or informer
+    end
+    return self.informer
 end
 
 ---The cached object, if it has the UID of the written one.
@@ -66,16 +71,8 @@ local function next_list(informer)
     return status.lists + (status.state == "watching" and 1 or 2)
 end
 
-local ENDS = { delete = true, evict = true }
-
----True if the caches can be searched for this write. False for a token, which is not an object.
----@param write kubelua.Write
----@return boolean
-function writes_seen.is_notable(write)
-    local object = write.object
-    return ENDS[write.verb] or object ~= nil and (object.uid or "") ~= ""
-        and (object.resource_version or "") ~= ""
-end
+-- The verbs that end an object.
+writes_seen.ENDS = { delete = true, evict = true }
 
 local function has_finalizers(object)
     local finalizers = object:get("metadata.finalizers")
@@ -94,7 +91,7 @@ end
 ---@param write kubelua.Write
 function writes_seen.note(self, write)
     local object, informer = write.object, writes_seen.informer(self)
-    if ENDS[write.verb] then
+    if writes_seen.ENDS[write.verb] then
         self.ends = (object or write.verb == "evict") and "terminating" or "gone"
         return
     end

@@ -31,12 +31,9 @@ function answers.refusal(reply)
 end
 
 ---True if the server does not serve the path at all: its 404 does not name a missing object.
----@param reply kubelua.Reply
+---@param reply kubelua.Reply its status is 404
 ---@return boolean
 function answers.is_unserved(reply)
-    if reply.status ~= 404 then
-        return false
-    end
     local status = status_of(reply)
     local details = status and status.details
     return not (type(details) == "table" and (details.name or details.kind))

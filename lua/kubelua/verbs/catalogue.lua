@@ -273,6 +273,20 @@ function Catalogue:awaited(name, anew)
     return nil
 end
 
+---The kind that a name means, if no answer can change that any more.
+---@param name string
+---@param builtin kubelua.Kind|false the built-in kind of that name; it counts while its group has
+---not answered
+---@return kubelua.Kind?
+function Catalogue:find_certain(name, builtin)
+    local slot = builtin and self:slot(builtin.group, builtin.version)
+    if slot and slot.state ~= "answered" and #slot.kinds == 0 then
+        return builtin or nil
+    end
+    local found = self:find(name)
+    return found and not self:awaited(name) and found or nil
+end
+
 -- The versions whose API server gave no answer, for a message.
 local function list_silent(self)
     local silent = {}

@@ -82,16 +82,12 @@ local function explain_invalid(port, target, message)
     return nil, message, "invalid"
 end
 
--- Sends a patch. Unless it is of a subresource, the answer must have the kind of the target.
 local function send_patch(port, verb, target, given, call)
-    local what = verb .. " " .. targets.tell(target)
     call.method, call.what, call.timeout = "PATCH", verb, given.timeout
     call.query = call.query or {}
     call.query.dryRun = given.dry_run and "All" or nil
     local object, message, code, retry_after = ports.write(port,
-        { verb = verb, dry_run = given.dry_run }, call, target, function(reply)
-            return answers.object(reply, what, not call.subresource and target.kind.kind or nil)
-        end)
+        { verb = verb, dry_run = given.dry_run }, call, target)
     if object then
         return object
     elseif code == "invalid" and target.uid then

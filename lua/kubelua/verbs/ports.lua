@@ -96,7 +96,7 @@ local function send_call(port, call, target)
     end
     call.path = kinds.path(kind, target.namespace, target.name, call.subresource)
     local reply, message, code, retry_after = port.send(call)
-    if not reply or not answers.is_unserved(reply) then
+    if not reply or reply.status ~= 404 or not answers.is_unserved(reply) then
         return reply, message, code, retry_after
     end
     local found
@@ -137,6 +137,7 @@ end
 ---@field timeout number? seconds; before_write may lower it
 ---@field send_by number? a time of core.boottime; before_write may set it: not sent later
 ---@field begun fun()? before_write may set it; called when all agree, before the write is sent
+---@field cluster any before_write may set it: identifies the cluster of the client
 ---@field answered fun()? before_write may set it; called once `code` is set. At the end of a run,
 ---such a write has some time to be answered
 
@@ -155,6 +156,12 @@ local function tell_scope(scope, write, reply, object, code)
     end
 end
 
+-- The object in a reply. Unless it is of a subresource, it must have the kind of the target.
+local function read_object(reply, call, target)
+    return answers.object(reply, call.what .. " " .. targets.tell(target),
+        not call.subresource and target.kind.kind or nil)
+end
+
 -- An answer that does not come from an API server does not show if the write was done.
 local function judge_answer(reply, object, message, code, retry_after)
     if not object and code == "parse" and reply.status < 400 then
@@ -168,13 +175,12 @@ end
 ---@param write table verb, dry_run, uid if it is known; it becomes a kubelua.Write
 ---@param call kubelua.Request with `subresource` instead of `path`
 ---@param target kubelua.Target
----@param read fun(reply: kubelua.Reply): any, string?, string?, number?
+---@param read? fun(reply, call, target): any, string?, string?, number? default: the written object
 ---@return any, string?, string?, number?
 function ports.write(port, write, call, target, read)
     local scope
     if port.client then
-        tasks.end_if_cancelled() -- nothing is sent yet
-        scope = tasks.scope_here()
+        scope = tasks.end_if_cancelled() -- nothing is sent yet
     end
     write.client, write.timeout, write.dry_run = port.client, call.timeout, write.dry_run or false
     write.kind, write.namespace = target.kind, target.namespace
@@ -200,7 +206,8 @@ function ports.write(port, write, call, target, read)
     write.kind = target.kind
     local object
     if reply then
-        object, message, code, retry_after = judge_answer(reply, read(reply))
+        object, message, code, retry_after = judge_answer(reply,
+            (read or read_object)(reply, call, target))
         message = not object and message and empties.explain(message, call.body) or message
     end
     if object and target.kind.plural == "customresourcedefinitions" then

@@ -26,6 +26,33 @@ local LIST = { namespace = "string", labels = "string", fields = "string", page_
 
 local PAGE = 500
 
+local function read_object(port, target, given)
+    local reply, message, code, retry_after = ports.read(port,
+        { what = "get", subresource = given.subresource, timeout = given.timeout }, target)
+    if not reply then
+        return nil, message, code, retry_after
+    end
+    local object
+    object, message, code, retry_after = answers.object(reply, "get " .. targets.tell(target),
+        not given.subresource and target.kind.kind or nil, given.managed_fields)
+    if object and target.uid and object.uid ~= target.uid then
+        return nil, targets.tell(target) .. " is another object by now: its UID is " .. object.uid
+            .. ", not " .. target.uid, "not_found"
+    elseif object then
+        return object
+    end
+    return nil, message, code, retry_after
+end
+
+---Reads the object of a target that was found before.
+---@param port kubelua.Port
+---@param target kubelua.Target
+---@param given kubelua.GetOptions
+---@return kubelua.Object?, string?, string?, number?
+function reading.of_target(port, target, given)
+    return read_object(ports.bounded(port, given.timeout), target, given)
+end
+
 ---@param port kubelua.Port
 ---@param resource string|table
 ---@param ... any key, or namespace and name; options
@@ -38,23 +65,7 @@ function reading.get(port, resource, ...)
     if not target then
         return nil, message, code
     end
-    local what = "get " .. targets.tell(target)
-    local reply, retry_after
-    reply, message, code, retry_after = ports.read(port,
-        { what = "get", subresource = given.subresource, timeout = given.timeout }, target)
-    if not reply then
-        return nil, message, code, retry_after
-    end
-    local object
-    object, message, code, retry_after = answers.object(reply, what,
-        not given.subresource and target.kind.kind or nil, given.managed_fields)
-    if object and target.uid and object.uid ~= target.uid then
-        return nil, targets.tell(target) .. " is another object by now: its UID is " .. object.uid
-            .. ", not " .. target.uid, "not_found"
-    elseif object then
-        return object
-    end
-    return nil, message, code, retry_after
+    return read_object(port, target, given)
 end
 
 -- Reads one page. Its second result is the token of the next page, the third what cannot be read.

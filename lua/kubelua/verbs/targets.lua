@@ -55,6 +55,38 @@ local function read_text(owner, field)
     return type(value) == "string" and value or nil
 end
 
+-- The metadata of an object, if its names are texts.
+local function read_metadata(object)
+    local metadata = object.metadata
+    metadata = metadata == nil and {} or metadata
+    if type(metadata) ~= "table" and not core.is_view(metadata) then
+        return refuse_argument("an object's metadata is a table, such as { name = \"shop\" }")
+    elseif metadata.name ~= nil and type(metadata.name) ~= "string"
+        or metadata.namespace ~= nil and type(metadata.namespace) ~= "string" then
+        return refuse_argument("metadata.name and metadata.namespace are texts")
+    end
+    return metadata
+end
+
+local function make_target(port, kind, asked, metadata)
+    return check_names(port, { kind = kind, asked = asked, uid = read_text(metadata, "uid") },
+        read_text(metadata, "namespace"), read_text(metadata, "name"))
+end
+
+---The target that an object of a known kind is. It may have no name yet.
+---@param port kubelua.Port
+---@param kind kubelua.Kind
+---@param asked string the name by which the kind was found
+---@param object table
+---@return kubelua.Target?, string?, string?
+function targets.of_kind(port, kind, asked, object)
+    local metadata, message, code = read_metadata(object)
+    if not metadata then
+        return nil, message, code
+    end
+    return make_target(port, kind, asked, metadata)
+end
+
 ---The target that an object is. It may have no name yet.
 ---@param port kubelua.Port
 ---@param object table
@@ -65,21 +97,17 @@ function targets.of_object(port, object)
         or kind == "" then
         return refuse_argument("an object needs apiVersion and kind, such as \"v1\" and \"Pod\"")
     end
-    local metadata = object.metadata
-    metadata = metadata == nil and {} or metadata
-    if type(metadata) ~= "table" and not core.is_view(metadata) then
-        return refuse_argument("an object's metadata is a table, such as { name = \"shop\" }")
-    elseif metadata.name ~= nil and type(metadata.name) ~= "string"
-        or metadata.namespace ~= nil and type(metadata.namespace) ~= "string" then
-        return refuse_argument("metadata.name and metadata.namespace are texts")
+    local metadata, message, code = read_metadata(object)
+    if not metadata then
+        return nil, message, code
     end
     local asked = api_version .. "/" .. kind
-    local found, message, code = kinds.find(port, asked)
+    local found
+    found, message, code = kinds.find(port, asked)
     if not found then
         return nil, message, code
     end
-    return check_names(port, { kind = found, asked = asked, uid = read_text(metadata, "uid") },
-        read_text(metadata, "namespace"), read_text(metadata, "name"))
+    return make_target(port, found, asked, metadata)
 end
 
 local function is_object(value)

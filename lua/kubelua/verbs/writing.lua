@@ -43,20 +43,24 @@ local function dry_run_parameter(given)
     return given.dry_run and "All" or nil
 end
 
--- Sends a write that is answered with the object.
-local function send_write(port, verb, target, given, call)
-    local what = verb .. " " .. targets.tell(target)
-    call.what, call.subresource, call.timeout = verb, call.subresource or given.subresource,
-        given.timeout
-    return ports.write(port, { verb = verb, dry_run = given.dry_run }, call, target,
-        function(reply)
-            return answers.object(reply, what,
-                not call.subresource and target.kind.kind or nil)
-        end)
+---A document that is ready to be sent, with its target.
+---@class kubelua.Prepared
+---@field document table|kubelua.Object
+---@field target kubelua.Target
+
+-- Raises if the document has no name. True if create must make one.
+local function check_name(verb, prepared)
+    local document, target = prepared.document, prepared.target
+    local beginning = not target.name and document.metadata and document.metadata.generateName
+    local is_generated = type(beginning) == "string" and beginning ~= ""
+    if not target.name and (not is_generated or verb ~= "create") then
+        misuse("%s: the object needs metadata.name%s", verb, is_generated
+            and "; only create makes a name from generateName" or "")
+    end
+    return is_generated
 end
 
--- Reads the document and its target. The third result is true if create must make its name.
-local function read_document(port, verb, object)
+local function prepare(port, verb, object)
     local document, message, code = documents.one(verb, object)
     if not document then
         return nil, message, code
@@ -66,13 +70,7 @@ local function read_document(port, verb, object)
     if not target then
         return nil, message, code
     end
-    local beginning = not target.name and document.metadata and document.metadata.generateName
-    local is_generated = type(beginning) == "string" and beginning ~= ""
-    if not target.name and (not is_generated or verb ~= "create") then
-        misuse("%s: the object needs metadata.name%s", verb, is_generated
-            and "; only create makes a name from generateName" or "")
-    end
-    return is_generated and documents.copy(document) or document, target, is_generated
+    return { document = document, target = target }
 end
 
 local function post_object(port, document, target, given)
@@ -93,19 +91,12 @@ end
 
 local TRIES = 8 -- attempts with generated names, as in kube-apiserver
 
----@param port kubelua.Port
----@param object table|string
----@param given kubelua.CreateOptions?
----@return kubelua.Object|true|nil, string?, string?, number? true: a Binding was carried out
-function writing.create(port, object, given)
-    given = options.optional("create", given, CREATE)
-    port = ports.bounded(port, given.timeout)
-    local document, target, is_generated = read_document(port, "create", object)
-    if not document then
-        return nil, target, is_generated
-    elseif not is_generated then
+local function send_create(port, prepared, given)
+    local document, target = prepared.document, prepared.target
+    if not check_name("create", prepared) then
         return post_object(port, document, target, given)
     end
+    document = documents.copy(document)
     local created, message, code, retry_after
     for _ = 1, TRIES do
         target.name = names.generate(document.metadata.generateName)
@@ -120,19 +111,55 @@ end
 
 ---@param port kubelua.Port
 ---@param object table|string
+---@param given kubelua.CreateOptions?
+---@return kubelua.Object|true|nil, string?, string?, number? true: a Binding was carried out
+function writing.create(port, object, given)
+    given = options.optional("create", given, CREATE)
+    port = ports.bounded(port, given.timeout)
+    local prepared, message, code = prepare(port, "create", object)
+    if not prepared then
+        return nil, message, code
+    end
+    return send_create(port, prepared, given)
+end
+
+---Creates the object of a document that was prepared before. Its options are correct.
+---@param port kubelua.Port
+---@param prepared kubelua.Prepared
+---@param given kubelua.CreateOptions
+---@return kubelua.Object|true|nil, string?, string?, number?
+function writing.create_prepared(port, prepared, given)
+    return send_create(ports.bounded(port, given.timeout), prepared, given)
+end
+
+---@param port kubelua.Port
+---@param object table|string
 ---@param given kubelua.UpdateOptions?
 ---@return kubelua.Object?, string?, string?, number?
 function writing.update(port, object, given)
     given = options.optional("update", given, UPDATE)
     port = ports.bounded(port, given.timeout)
-    local document, target, code = read_document(port, "update", object)
-    if not document then
-        return nil, target, code
+    local prepared, message, code = prepare(port, "update", object)
+    if not prepared then
+        return nil, message, code
     end
-    return send_write(port, "update", target, given, {
-        method = "PUT", query = { fieldManager = given.manager, dryRun = dry_run_parameter(given) },
-        body = core.encode(document),
-    })
+    check_name("update", prepared)
+    return ports.write(port, { verb = "update", dry_run = given.dry_run }, {
+        method = "PUT", what = "update", subresource = given.subresource, timeout = given.timeout,
+        query = { fieldManager = given.manager, dryRun = dry_run_parameter(given) },
+        body = core.encode(prepared.document),
+    }, prepared.target)
+end
+
+local function send_apply(port, prepared, given)
+    check_name("apply", prepared)
+    return ports.write(port, { verb = "apply", dry_run = given.dry_run }, {
+        method = "PATCH", what = "apply", subresource = given.subresource, timeout = given.timeout,
+        headers = { ["Content-Type"] = APPLY_TYPE },
+        query = { fieldManager = given.manager or MANAGER, dryRun = dry_run_parameter(given),
+            force = given.force and "true" or "false" },
+        body = core.encode(prepared.document),
+    }, prepared.target)
 end
 
 ---Server-side apply.
@@ -143,16 +170,20 @@ end
 function writing.apply(port, object, given)
     given = options.optional("apply", given, APPLY)
     port = ports.bounded(port, given.timeout)
-    local document, target, code = read_document(port, "apply", object)
-    if not document then
-        return nil, target, code
+    local prepared, message, code = prepare(port, "apply", object)
+    if not prepared then
+        return nil, message, code
     end
-    return send_write(port, "apply", target, given, {
-        method = "PATCH", headers = { ["Content-Type"] = APPLY_TYPE },
-        query = { fieldManager = given.manager or MANAGER, dryRun = dry_run_parameter(given),
-            force = given.force and "true" or "false" },
-        body = core.encode(document),
-    })
+    return send_apply(port, prepared, given)
+end
+
+---Applies a document that was prepared before. Its options are correct.
+---@param port kubelua.Port
+---@param prepared kubelua.Prepared
+---@param given kubelua.ApplyOptions
+---@return kubelua.Object?, string?, string?, number?
+function writing.apply_prepared(port, prepared, given)
+    return send_apply(ports.bounded(port, given.timeout), prepared, given)
 end
 
 return writing
