@@ -1,8 +1,13 @@
 /*
- * base_spec.c - bytes, maps, clocks and cancellation keep their promises.
+ * base_spec.c - bytes, checksums, maps, clocks and cancellation keep their
+ * promises.
  */
 #include "base/buf.h"
+
+#include "xorshift.h"
+
 #include "base/cancel.h"
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -15,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -355,6 +361,193 @@ static void a_locked_mutex_is_not_waited_for(void **state)
     kl__mutex_deinit(&mutex);
 }
 
+typedef struct world {
+    kl__cancel sources[2];
+    kl__cancel_either either;
+    kl__cancel_hook hook;
+    int woken;
+} world;
+
+static int set_up(void **state)
+{
+    static world tokens;
+
+    tokens = (world){.hook = {.wake = wake, .arg = &tokens.woken}};
+    kl__cancel_init(&tokens.sources[0]);
+    kl__cancel_init(&tokens.sources[1]);
+    *state = &tokens;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    world *self = *state;
+
+    kl__cancel_deinit(&self->sources[0]);
+    kl__cancel_deinit(&self->sources[1]);
+    return 0;
+}
+
+static void either_source_token_fires_it_and_wakes_waiters(void **state)
+{
+    world *self = *state;
+
+    for (int i = 0; i < 2; i++) {
+        kl__cancel_either_init(&self->either, &self->sources[0],
+                               &self->sources[1]);
+        assert_false(kl__cancel_fired(&self->either.token));
+        assert_true(kl__cancel_add(&self->either.token, &self->hook));
+        kl__cancel_fire(&self->sources[i]);
+        assert_true(kl__cancel_fired(&self->either.token));
+        assert_int_equal(self->woken, i + 1);
+        kl__cancel_remove(&self->either.token, &self->hook);
+        kl__cancel_either_deinit(&self->either);
+        kl__cancel_deinit(&self->sources[i]);
+        kl__cancel_init(&self->sources[i]);
+    }
+}
+
+static void a_source_that_was_fired_before_fires_it_at_once(void **state)
+{
+    world *self = *state;
+
+    kl__cancel_fire(&self->sources[1]);
+    kl__cancel_either_init(&self->either, &self->sources[0], &self->sources[1]);
+    assert_true(kl__cancel_fired(&self->either.token));
+    assert_false(kl__cancel_add(&self->either.token, &self->hook));
+    kl__cancel_either_deinit(&self->either);
+}
+
+static void both_sources_may_be_null(void **state)
+{
+    world *self = *state;
+
+    kl__cancel_either_init(&self->either, NULL, &self->sources[1]);
+    kl__cancel_fire(&self->sources[1]);
+    assert_true(kl__cancel_fired(&self->either.token));
+    kl__cancel_either_deinit(&self->either);
+    kl__cancel_either_init(&self->either, NULL, NULL);
+    assert_false(kl__cancel_fired(&self->either.token));
+    kl__cancel_either_deinit(&self->either);
+}
+
+static void after_deinit_the_sources_have_no_hook(void **state)
+{
+    world *self = *state;
+
+    kl__cancel_either_init(&self->either, &self->sources[0], &self->sources[1]);
+    kl__cancel_either_deinit(&self->either);
+    assert_true(kl__list_empty(&self->sources[0].hooks));
+    assert_true(kl__list_empty(&self->sources[1].hooks));
+    kl__cancel_fire(&self->sources[0]);
+    assert_false(kl__cancel_fired(&self->sources[1]));
+}
+
+static void a_combined_token_may_be_a_source_of_another(void **state)
+{
+    world *self = *state;
+    kl__cancel_either above;
+
+    kl__cancel_either_init(&self->either, &self->sources[0], NULL);
+    kl__cancel_either_init(&above, &self->sources[1], &self->either.token);
+    assert_true(kl__cancel_add(&above.token, &self->hook));
+    kl__cancel_fire(&self->sources[0]);
+    assert_true(kl__cancel_fired(&above.token));
+    assert_int_equal(self->woken, 1);
+    kl__cancel_remove(&above.token, &self->hook);
+    kl__cancel_either_deinit(&above);
+    kl__cancel_either_deinit(&self->either);
+}
+
+static void firing_the_combined_token_fires_no_source(void **state)
+{
+    world *self = *state;
+
+    kl__cancel_either_init(&self->either, &self->sources[0], NULL);
+    kl__cancel_fire(&self->either.token);
+    assert_true(kl__cancel_fired(&self->either.token));
+    assert_false(kl__cancel_fired(&self->sources[0]));
+    kl__cancel_either_deinit(&self->either);
+}
+
+enum { LENGTH = 331 }; /* whole steps of 32 bytes, and a rest */
+
+static uint32_t fill(char *bytes)
+{
+    for (size_t i = 0; i < LENGTH; i++) {
+        bytes[i] = (char)next_random();
+    }
+    return kl__checksum(bytes, LENGTH);
+}
+
+static void each_changed_bit_changes_the_checksum(void **state)
+{
+    char bytes[LENGTH];
+    uint32_t whole = fill(bytes);
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH * 8; i++) {
+        bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
+        assert_int_not_equal(kl__checksum(bytes, LENGTH), whole);
+        bytes[i / 8] = (char)(bytes[i / 8] ^ 1 << i % 8);
+    }
+    assert_int_equal(kl__checksum(bytes, LENGTH), whole);
+}
+
+static void swapped_words_change_the_checksum(void **state)
+{
+    char bytes[LENGTH], swapped[LENGTH];
+    uint32_t whole = fill(bytes);
+
+    (void)state;
+    for (size_t a = 0; a + 8 <= LENGTH; a += 8) {
+        for (size_t b = a + 8; b + 8 <= LENGTH; b += 8) {
+            memcpy(swapped, bytes, LENGTH);
+            memcpy(swapped + a, bytes + b, 8);
+            memcpy(swapped + b, bytes + a, 8);
+            assert_int_not_equal(kl__checksum(swapped, LENGTH), whole);
+        }
+    }
+}
+
+static void each_length_has_another_checksum(void **state)
+{
+    char zeros[LENGTH] = {0};
+    uint32_t seen[LENGTH];
+
+    (void)state;
+    for (size_t length = 0; length < LENGTH; length++) {
+        seen[length] = kl__checksum(zeros, length);
+        for (size_t i = 0; i < length; i++) {
+            assert_int_not_equal(seen[i], seen[length]);
+        }
+    }
+}
+
+/* Where the bytes stand does not matter, and bytes behind them are not read. */
+static void a_checksum_depends_on_its_bytes_only(void **state)
+{
+    char bytes[LENGTH];
+
+    (void)state;
+    fill(bytes);
+    for (size_t length = 0; length < LENGTH; length++) {
+        uint32_t expected = kl__checksum(bytes, length);
+
+        for (size_t at = 0; at < 3; at++) {
+            char *block = malloc(at + length + 1);
+
+            assert_non_null(block);
+            memcpy(block + at, bytes, length);
+            block[at + length] = 'x';
+            assert_int_equal(kl__checksum(block + at, length), expected);
+            free(block);
+        }
+    }
+}
+
+#define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +563,16 @@ int main(void)
         cmocka_unit_test(a_fired_token_wakes_its_hooks_and_refuses_new_ones),
         cmocka_unit_test(advancing_a_fake_clock_wakes_its_waiters),
         cmocka_unit_test(readers_share_a_rwlock_and_a_writer_excludes_them),
+        SPEC(either_source_token_fires_it_and_wakes_waiters),
+        SPEC(a_source_that_was_fired_before_fires_it_at_once),
+        SPEC(both_sources_may_be_null),
+        SPEC(after_deinit_the_sources_have_no_hook),
+        SPEC(a_combined_token_may_be_a_source_of_another),
+        SPEC(firing_the_combined_token_fires_no_source),
+        cmocka_unit_test(each_changed_bit_changes_the_checksum),
+        cmocka_unit_test(swapped_words_change_the_checksum),
+        cmocka_unit_test(each_length_has_another_checksum),
+        cmocka_unit_test(a_checksum_depends_on_its_bytes_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

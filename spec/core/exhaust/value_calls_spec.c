@@ -1,11 +1,14 @@
 /*
- * value_calls_spec.c - every public call on JSON, objects, selectors, manifests
- * and the process itself, with each of its allocations failing.
+ * value_calls_spec.c - every public call on JSON, objects, fields, selectors,
+ * manifests and the process itself, with each of its allocations failing.
  */
 #include "every_call.h"
 #include "failing_alloc.h"
-#include "kubelua/list.h"
+#include "pods.h"
+
+#include "kubelua/fields.h"
 #include "kubelua/kubelua.h"
+#include "kubelua/list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -547,10 +550,47 @@ static void each_call_on_values_survives_each_failed_allocation(void **state)
     failing_alloc_uninstall();
 }
 
+static kl_code read_fields(void *world, kl_error *err)
+{
+    static const char *const paths[] = {"metadata.name", "spec.containers"};
+    kl_fields *fields = kl_fields_new(paths, 2, err);
+
+    if (fields != NULL && kl_fields_read(fields, world, err) == KL_OK &&
+        kl_fields_value(fields, 1) == NULL) {
+        kl_error_set(err, KL_EINVAL, "a field is missing");
+    }
+    kl_fields_free(fields);
+    return err->code;
+}
+
+static const every_call field_calls[] = {
+    REFUSES(kl_fields_new, read_fields),
+    REFUSES(kl_fields_read, read_fields),
+    REFUSES(kl_fields_value, read_fields),
+    REFUSES(kl_fields_free, read_fields),
+};
+
+static void each_call_on_fields_survives_each_failed_allocation(void **state)
+{
+    kl_object *pod;
+
+    (void)state;
+    failing_alloc_install();
+    pod = object_of("{\"metadata\":{\"name\":\"web\"},"
+                    "\"spec\":{\"containers\":[{\"image\":\"x\"}]}}",
+                    NULL);
+    every_call_try(field_calls, sizeof(field_calls) / sizeof(field_calls[0]),
+                   &(every_call_stage){.world = pod});
+    kl_object_unref(pod);
+    assert_int_equal(failing_alloc_live(), 0);
+    failing_alloc_uninstall();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_call_on_values_survives_each_failed_allocation),
+        cmocka_unit_test(each_call_on_fields_survives_each_failed_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,23 @@
 /*
  * queue_spec.c - a key is in the queue once, is handed out to one run at a
- * time, in the order of its lane; and how a queue ends.
+ * time, in the order of its lane, and how a queue ends; with threads that add
+ * beside threads that work, no key is lost and none runs twice at once, and a
+ * loop that sleeps is woken.
  */
 #include "queue_rig.h"
 
+#include "base/thread.h"
+#include "kubelua/handler.h"
+#include "kubelua/memory.h"
+#include "kubelua/queue.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -291,6 +300,289 @@ static void finished_keys_take_no_memory(void **state)
     queue_rig_end(&rig);
 }
 
+enum { KEYS = 32, ADDERS = 3, WORKERS = 3, ROUNDS = 2000, PATIENCE_MS = 20000 };
+
+typedef struct world {
+    kl_queue *queue;
+    kl_event_queue *events;
+    atomic_int written[KEYS]; /* what the cluster has */
+    atomic_int seen[KEYS];    /* what the last run of the key saw of it */
+    atomic_int inside[KEYS];  /* runs at once */
+    atomic_int breaches;
+    atomic_int runs;
+    atomic_int numbers; /* of the adders */
+} world;
+
+static void *add_many(void *arg)
+{
+    world *self = arg;
+    unsigned random = 77u + (unsigned)atomic_fetch_add(&self->numbers, 1);
+
+    for (int i = 0; i < ROUNDS; i++) {
+        char key[8];
+        int n;
+
+        random = random * 1103515245u + 12345u;
+        n = (int)(random >> 16) % KEYS;
+        snprintf(key, sizeof(key), "%d", n);
+        atomic_fetch_add(&self->written[n], 1);
+        if (i % 3 == 0) {
+            kl_queue_add_related(self->queue, key, KL_LANE_FRONT, NULL);
+        } else if (i % 7 == 0) {
+            kl_queue_add_after(self->queue, key, i % 5, NULL);
+        } else {
+            kl_queue_add(self->queue, key, (kl_lane)(i % 2), NULL);
+        }
+    }
+    return NULL;
+}
+
+static void run_key(world *self, const kl_queue_item *item)
+{
+    int n = atoi(item->key);
+    int run = atomic_fetch_add(&self->runs, 1);
+    kl_queue_result result = run % 11 == 0   ? KL_RESULT_FAILED
+                             : run % 13 == 0 ? KL_RESULT_AFTER
+                                             : KL_RESULT_DONE;
+
+    if (atomic_fetch_add(&self->inside[n], 1) != 0) {
+        atomic_fetch_add(&self->breaches, 1);
+    }
+    atomic_store(&self->seen[n], atomic_load(&self->written[n]));
+    atomic_fetch_sub(&self->inside[n], 1);
+    kl_queue_done(self->queue, item->key, result,
+                  result == KL_RESULT_AFTER ? 1 : -1, NULL);
+}
+
+static void *work(void *arg)
+{
+    world *self = arg;
+    kl_queue_item item;
+
+    while (kl_queue_wait(self->queue, -1) == KL_OK) {
+        while (kl_queue_next(self->queue, &item)) {
+            run_key(self, &item);
+        }
+    }
+    return NULL;
+}
+
+static void open_world(world *self, const kl_queue_options *options)
+{
+    *self = (world){.queue = kl_queue_new(options, NULL)};
+    assert_non_null(self->queue);
+}
+
+static void close_world(world *self)
+{
+    for (int i = 0; i < KEYS; i++) {
+        assert_int_equal(atomic_load(&self->seen[i]),
+                         atomic_load(&self->written[i]));
+    }
+    assert_int_equal(atomic_load(&self->breaches), 0);
+    kl_queue_free(self->queue);
+    assert_int_equal(kl_live_count(KL_LIVE_WORKQUEUE), 0);
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+}
+
+static void start_threads(world *self, kl__thread *threads, int count,
+                          void *(*entry)(void *arg))
+{
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(
+            kl__thread_start(&threads[i], "spec", entry, self, NULL), KL_OK);
+    }
+}
+
+static void join_threads(kl__thread *threads, int count)
+{
+    for (int i = 0; i < count; i++) {
+        kl__thread_join(&threads[i]);
+    }
+}
+
+/* Waits for what is delayed: no more is added. */
+static void settle(world *self)
+{
+    kl_queue_status status;
+
+    do {
+        kl_queue_advance(self->queue, 1000);
+        kl_queue_get_status(self->queue, &status);
+    } while (status.waiting + status.delayed + status.in_progress > 0);
+}
+
+static void workers_lose_no_key_and_never_share_one(void **state)
+{
+    kl__thread adders[ADDERS];
+    kl__thread workers[WORKERS];
+    world self;
+
+    (void)state;
+    open_world(&self, NULL);
+    start_threads(&self, workers, WORKERS, work);
+    start_threads(&self, adders, ADDERS, add_many);
+    join_threads(adders, ADDERS);
+    settle(&self);
+    kl_queue_drain(self.queue);
+    join_threads(workers, WORKERS);
+    assert_true(kl_queue_is_finished(self.queue));
+    close_world(&self);
+}
+
+static void wake_loop(void *context)
+{
+    kl_event_queue_wake(((world *)context)->events);
+}
+
+/* As a script's loop does: pulls, and sleeps until what is due or a wake-up. */
+static void *loop(void *arg)
+{
+    world *self = arg;
+    kl_queue_item item;
+
+    while (!kl_queue_is_finished(self->queue)) {
+        while (kl_queue_next(self->queue, &item)) {
+            run_key(self, &item);
+        }
+        (void)kl_event_queue_wait(self->events, kl_queue_due_in(self->queue));
+        (void)kl_event_queue_next(self->events);
+    }
+    return NULL;
+}
+
+static void a_sleeping_loop_is_woken_for_each_key(void **state)
+{
+    kl__thread adders[ADDERS];
+    kl__thread looper;
+    world self;
+
+    (void)state;
+    open_world(&self, &(kl_queue_options){
+                          .gather_ms = 1, .wake = wake_loop, .context = &self});
+    self.events = kl_event_queue_new(NULL);
+    start_threads(&self, &looper, 1, loop);
+    start_threads(&self, adders, ADDERS, add_many);
+    join_threads(adders, ADDERS);
+    settle(&self);
+    kl_queue_drain(self.queue);
+    join_threads(&looper, 1);
+    kl_event_queue_free(self.events);
+    close_world(&self);
+}
+
+static void *wait_for_a_key(void *arg)
+{
+    world *self = arg;
+
+    atomic_store(&self->runs, 1);
+    atomic_store(&self->seen[0],
+                 (int)kl_queue_wait(self->queue, PATIENCE_MS) + 100);
+    return NULL;
+}
+
+/* Runs `act` while a thread waits; what the wait said. */
+static int wait_while(world *self, void (*act)(kl_queue *queue))
+{
+    kl__thread waiter;
+
+    atomic_store(&self->runs, 0);
+    start_threads(self, &waiter, 1, wait_for_a_key);
+    while (atomic_load(&self->runs) == 0) {
+    }
+    act(self->queue);
+    kl__thread_join(&waiter);
+    return atomic_load(&self->seen[0]) - 100;
+}
+
+static void act_add(kl_queue *queue)
+{
+    kl_queue_add(queue, "a", KL_LANE_REAR, NULL);
+}
+
+static void act_advance(kl_queue *queue)
+{
+    kl_queue_advance(queue, 60000);
+}
+
+static void a_wait_ends_at_a_key_an_advance_or_a_shutdown(void **state)
+{
+    kl_queue_item item;
+    world self;
+
+    (void)state;
+    open_world(&self, NULL);
+    assert_int_equal(wait_while(&self, act_add), KL_OK);
+    assert_true(kl_queue_next(self.queue, &item));
+    assert_int_equal(kl_queue_wait(self.queue, 0), KL_ETIMEOUT);
+    kl_queue_add_after(self.queue, "b", 60000, NULL);
+    assert_int_equal(wait_while(&self, act_advance), KL_OK);
+    assert_true(kl_queue_next(self.queue, &item));
+    assert_int_equal(wait_while(&self, kl_queue_shut_down), KL_ECLOSED);
+    kl_queue_free(self.queue);
+}
+
+static void a_wait_ends_when_a_timer_is_due(void **state)
+{
+    world self;
+
+    (void)state;
+    open_world(&self, NULL);
+    kl_queue_add_after(self.queue, "a", 60000, NULL);
+    assert_int_equal(kl_queue_wait(self.queue, 1), KL_ETIMEOUT);
+    kl_queue_add_after(self.queue, "a", 5, NULL);
+    assert_int_equal(kl_queue_wait(self.queue, PATIENCE_MS), KL_OK);
+    kl_queue_free(self.queue);
+}
+
+/* Takes keys until the queue is shut down. */
+static void *take_until_the_end(void *arg)
+{
+    kl_queue *queue = arg;
+    kl_queue_item item;
+    size_t taken = 0;
+
+    while (kl_queue_take(queue, &item, -1) == KL_OK) {
+        assert_int_equal(
+            kl_queue_done(queue, item.key, KL_RESULT_DONE, -1, NULL), KL_OK);
+        taken++;
+    }
+    return (void *)taken;
+}
+
+/* Two workers block; each key wakes both, and one of them finds none. */
+static void a_take_blocks_until_it_has_a_key(void **state)
+{
+    enum { ADDED = 200 };
+    kl_queue *queue = kl_queue_new(NULL, NULL);
+    kl_queue_item item;
+    pthread_t workers[2];
+    size_t taken = 0;
+    void *each;
+
+    (void)state;
+    assert_int_equal(kl_queue_take(queue, &item, 0), KL_ETIMEOUT);
+    assert_int_equal(kl_queue_take(queue, &item, 2), KL_ETIMEOUT);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            pthread_create(&workers[i], NULL, take_until_the_end, queue), 0);
+    }
+    for (int i = 0; i < ADDED; i++) {
+        char key[16];
+
+        snprintf(key, sizeof(key), "web/k%d", i);
+        assert_int_equal(kl_queue_add(queue, key, KL_LANE_FRONT, NULL), KL_OK);
+    }
+    kl_queue_drain(queue);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(workers[i], &each), 0);
+        taken += (size_t)each;
+    }
+    assert_int_equal(taken, ADDED);
+    assert_int_equal(kl_queue_take(queue, &item, -1), KL_ECLOSED);
+    kl_queue_free(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +601,11 @@ int main(void)
         cmocka_unit_test(a_drain_hands_out_gathered_keys_at_once),
         cmocka_unit_test(a_shut_down_queue_hands_out_no_keys),
         cmocka_unit_test(finished_keys_take_no_memory),
+        cmocka_unit_test(workers_lose_no_key_and_never_share_one),
+        cmocka_unit_test(a_sleeping_loop_is_woken_for_each_key),
+        cmocka_unit_test(a_wait_ends_at_a_key_an_advance_or_a_shutdown),
+        cmocka_unit_test(a_wait_ends_when_a_timer_is_due),
+        cmocka_unit_test(a_take_blocks_until_it_has_a_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
