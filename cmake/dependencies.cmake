@@ -17,8 +17,10 @@ if(KUBELUA_SIM)
     pkg_check_modules(MICROHTTPD ${required} IMPORTED_TARGET
                       libmicrohttpd>=0.9.71)
     pkg_check_modules(GNUTLS ${required} IMPORTED_TARGET gnutls)
-    if(NOT MICROHTTPD_FOUND OR NOT GNUTLS_FOUND)
-        message(STATUS "No libmicrohttpd or GnuTLS: no simulated API server")
+    pkg_check_modules(PCRE2 ${required} IMPORTED_TARGET libpcre2-8>=10.34)
+    if(NOT MICROHTTPD_FOUND OR NOT GNUTLS_FOUND OR NOT PCRE2_FOUND)
+        message(STATUS "No libmicrohttpd, GnuTLS or PCRE2: no simulated API "
+            "server")
         set(KUBELUA_SIM OFF)
     endif()
 endif()

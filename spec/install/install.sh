@@ -67,7 +67,7 @@ echo "ok: public names, and what the simulator uses of the core, are exported"
 
 needed=$(objdump -p "$library" | awk '$1 == "NEEDED" {print $2}')
 case $needed in
-*microhttpd* | *gnutls*) fail "libkubelua.so needs $needed" ;;
+*microhttpd* | *gnutls* | *pcre2*) fail "libkubelua.so needs $needed" ;;
 esac
 strip -o "$work/stripped" "$library"
 size=$(wc -c <"$work/stripped")

@@ -13,6 +13,7 @@ local OWNERS = {
     ["zlib.h"] = { ["core/http"] = true, ["sim/core/body"] = true },
     ["yyjson.h"] = { ["core/json"] = true, ["sim/core/json"] = true },
     ["yaml.h"] = { ["core/config"] = true, ["sim/core/body"] = true },
+    ["pcre2.h"] = { ["sim/core/schema"] = true },
     ["microhttpd.h"] = { ["sim/core/http"] = true, ["sim/core/request"] = true },
 }
 

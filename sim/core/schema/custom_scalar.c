@@ -57,6 +57,11 @@ static void check_form(kl__check *check, const kl_value *schema,
         if (result == KL__PATTERN_FAILS) {
             kl__check_refuse(check, value, "%s in body should match '%s'",
                              kl__check_name(check), pattern);
+        } else if (result == KL__PATTERN_TOO_MUCH) {
+            kl__check_refuse(check, value,
+                             "%s in body takes the simulator too many steps "
+                             "to match with '%s'",
+                             kl__check_name(check), pattern);
         }
         check->outcome->errors.failed |= result == KL__PATTERN_ENOMEM;
     }

@@ -141,6 +141,7 @@ static void check_values(kl__definition *self, const kl_value *schema)
     kl__buf_puts(&why, "must be a valid regular expression, but isn't: ");
     switch (kl__pattern_check(pattern, &why)) {
     case KL__PATTERN_INVALID:
+    case KL__PATTERN_TOO_MUCH:
         if (!why.failed) {
             kl__definition_refuse(self, ".pattern", pattern, why.bytes);
         }

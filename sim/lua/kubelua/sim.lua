@@ -7,8 +7,8 @@ if not has_simcore then
     -- If the module was found, but cannot be loaded, the loader's message says what is missing.
     local why = simcore
     if why:find("^module .- not found") then
-        why = "KubeLua was built without the simulated API server: install libmicrohttpd and "
-            .. "GnuTLS, and build with -DKUBELUA_SIM=ON"
+        why = "KubeLua was built without the simulated API server: install libmicrohttpd, "
+            .. "GnuTLS and PCRE2, and build with -DKUBELUA_SIM=ON"
     end
     ---@type kubelua.SimModule
     local missing = { new = function()

@@ -30,6 +30,16 @@ Left out, as no script, controller or use of kubectl needs it:
 - TokenReview, SubjectAccessReview, LocalSubjectAccessReview: 405. Reviews of the user that asks are
   answered, as `kubectl auth` needs them.
 
+Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
+refused, in the same words. What differs:
+
+- a pattern that is too large for PCRE2 (64 KB compiled), nests groups more than 200 deep, or takes
+  more than about a second for a value, is refused, and the message says so.
+- `(?i)` does not widen `\p{Lu}` and its like, nor `\w` beyond ASCII.
+- `\p{Greek}` includes characters that Greek shares with other scripts, and PCRE2's other names of
+  properties are accepted.
+- a repetition behind flags (`a(?i)*`) is refused; Go repeats what stands before the flags.
+
 | what | why | requests |
 |---|---|---|
 ]]

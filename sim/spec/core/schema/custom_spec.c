@@ -243,6 +243,18 @@ static void texts_are_checked_by_length_and_pattern(void **state)
             "x: Too long: may not be more than 2 bytes\n");
     refuses(ONE("\"type\":\"string\",\"pattern\":\"^a+$\""), "{\"x\":\"ab\"}",
             "x: Invalid value: \"ab\": x in body should match '^a+$'\n");
+    /* An engine that tries one alternative after the other would never end. */
+    refuses(ONE("\"type\":\"string\",\"pattern\":\"^(a+)+$\""),
+            "{\"x\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\"}",
+            "x: Invalid value: "
+            "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\": x in body "
+            "should match '^(a+)+$'\n");
+    refuses(ONE("\"type\":\"string\",\"pattern\":\"(a?){1000}[cd]\""),
+            "{\"x\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\"}",
+            "x: Invalid value: "
+            "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\": x in body "
+            "takes the simulator too many steps to match with "
+            "'(a?){1000}[cd]'\n");
     refuses(ONE("\"type\":\"string\",\"enum\":[\"a\",\"b\"]"), "{\"x\":\"c\"}",
             "x: Unsupported value: \"c\": supported values: \"a\", \"b\"\n");
     refuses(ONE("\"type\":\"string\",\"format\":\"date-time\""),

@@ -109,6 +109,31 @@ static void classes_hold_characters(void **state)
     matches("^a\\.b\\/c$", "a.b/c");
 }
 
+/* PCRE2 alone would take these in another sense. */
+static void syntax_has_the_meaning_that_go_gives_it(void **state)
+{
+    (void)state;
+    misses("^\\s$", "\v");
+    matches("^\\v$", "\v");
+    misses("^\\v$", "\n");
+    misses("^[\\s]$", "\v");
+    matches("^\\S$", "\v");
+    misses("^a$", "a\n");
+    matches("(?m)^$", "a\n");
+    misses("^.$", "\n");
+    matches("^.$", "\r");
+    misses("^\\d$", "\xd9\xa3"); /* an Arabic 3 */
+    misses("^\\w$", "\xc3\xa4");
+    matches("^a{, 2}$", "a{, 2}");
+    matches("^a #b$", "a #b");
+    matches("^\\Qab\\E+$", "abbb");
+    matches("^[[.]+$", "[.");
+    matches("^*a", "ba");
+    matches("^\\pL\\p{Lu}\\P{Greek}$", "\xc3\xa4Zz");
+    misses("^\\pL$", "1");
+    matches("^(?i)\xc3\xa4$", "\xc3\x84");
+}
+
 static void refused(const char *pattern, const char *expected)
 {
     kl__buf why = {0};
@@ -139,7 +164,23 @@ static void an_invalid_pattern_is_refused(void **state)
             "error parsing regexp: invalid or unsupported Perl syntax: `(?=`");
     refused("(?<=a)", "error parsing regexp: invalid or unsupported Perl "
                       "syntax: `(?<`");
-    assert_int_equal(kl__pattern_match("\\pL", "a"), KL__PATTERN_UNKNOWN);
+    refused("\\C", "error parsing regexp: invalid escape sequence: `\\C`");
+    refused("(a)\\1", "error parsing regexp: invalid escape sequence: `\\1`");
+    refused("[\\b]", "error parsing regexp: invalid escape sequence: `\\b`");
+    refused("a*?+", "error parsing regexp: invalid nested repetition operator: "
+                    "`*?+`");
+    refused("(?>a)",
+            "error parsing regexp: invalid or unsupported Perl syntax: `(?>`");
+    refused("(?i-)a", "error parsing regexp: invalid or unsupported Perl "
+                      "syntax: `(?i-)`");
+    refused("(*UCP)a", "error parsing regexp: missing argument to repetition "
+                       "operator: `*`");
+    refused("(?P<a-b>c)",
+            "error parsing regexp: invalid named capture: `(?P<a-b>`");
+    refused("\\p{Nonsense}", "error parsing regexp: invalid character class "
+                             "range: `\\p{Nonsense}`");
+    refused("(a{50}){50}", "error parsing regexp: invalid repeat count: "
+                           "`{50}`");
 }
 
 static void matching_takes_bounded_time(void **state)
@@ -150,8 +191,23 @@ static void matching_takes_bounded_time(void **state)
     memset(text, 'a', sizeof(text) - 1);
     misses("^(a+)+b$", text);
     misses("^(a|a)*b$", text);
-    assert_int_equal(kl__pattern_match("^((a{1,1000}){1,1000}){1,1000}$", "a"),
-                     KL__PATTERN_UNKNOWN);
+    matches("a*b?c*d?$", text);
+    misses("[a-z]+[0-9]", text);
+    assert_int_equal(kl__pattern_match("(a{1,500}b?c?){2}d", text),
+                     KL__PATTERN_TOO_MUCH);
+}
+
+static void a_pattern_that_is_too_large_says_so(void **state)
+{
+    kl__buf why = {0};
+
+    (void)state;
+    assert_int_equal(
+        kl__pattern_check("([a-z][0-9][a-f][^a][^b][^c]){900}", &why),
+        KL__PATTERN_TOO_MUCH);
+    assert_string_equal(why.bytes, "the simulator has no room for a pattern "
+                                   "this large");
+    kl__buf_deinit(&why);
 }
 
 int main(void)
@@ -161,8 +217,10 @@ int main(void)
         cmocka_unit_test(repetitions_match_within_their_counts),
         cmocka_unit_test(alternatives_and_groups_nest),
         cmocka_unit_test(classes_hold_characters),
+        cmocka_unit_test(syntax_has_the_meaning_that_go_gives_it),
         cmocka_unit_test(an_invalid_pattern_is_refused),
         cmocka_unit_test(matching_takes_bounded_time),
+        cmocka_unit_test(a_pattern_that_is_too_large_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
