@@ -5,7 +5,6 @@
 #include "api/client.h"
 
 #include "api/discovery.h"
-#include "api/requester.h"
 #include "api/user_agent.h"
 #include "api/warnings.h"
 #include "base/clock.h"
@@ -38,8 +37,9 @@ struct kl_client {
      * none. Relaxed: no other field depends on it. */
     _Atomic uint64_t refused;
 
-    kl__mutex starting;       /* rank LIFECYCLE; guards the one below */
+    kl__mutex starting;       /* rank LIFECYCLE; guards the two below */
     kl__requester *requester; /* NULL: before the first request */
+    const kl__requester_life *life;
 
     kl__mutex mutex; /* rank CLIENT; guards the two below */
     void *slot;
@@ -49,7 +49,9 @@ struct kl_client {
 /* Frees the parts of a client, in the reverse order of their making. */
 static void destroy_client(kl_client *client)
 {
-    kl__requester_free(client->requester);
+    if (client->requester != NULL) {
+        client->life->free(client->requester);
+    }
     if (client->slot != NULL) {
         client->drop_slot(client->slot);
     }
@@ -201,13 +203,16 @@ int64_t kl__client_plugin_ms(kl_client *client, const char **command)
                : -1;
 }
 
-kl__requester *kl__client_requester(kl_client *client, kl_error *err)
+kl__requester *kl__client_requester(kl_client *client,
+                                    const kl__requester_life *life,
+                                    kl_error *err)
 {
     kl__requester *requester;
 
     kl__mutex_lock(&client->starting);
     if (client->requester == NULL) {
-        client->requester = kl__requester_new(client, client->config, err);
+        client->life = life;
+        client->requester = life->make(client, client->config, err);
     }
     requester = client->requester;
     kl__mutex_unlock(&client->starting);

@@ -54,9 +54,19 @@ kl_code kl__client_check_redirect(const kl__response *response, kl_error *err);
 /* Logs the Warning headers of an answer. Thread-safe. */
 void kl__client_warn(kl_client *client, const kl__response *response);
 
-/* The client's requester (requester.h), made at the first call. NULL:
- * KL_ENOMEM, KL_EIO (no thread). Borrowed. Thread-safe. */
-kl__requester *kl__client_requester(kl_client *client, kl_error *err);
+/* How a requester (requester.h) is made and freed. `make` gets the client and
+ * its config (NULL: no credentials), both borrowed. */
+typedef struct kl__requester_life {
+    kl__requester *(*make)(kl_client *client, kl_config *config, kl_error *err);
+    void (*free)(kl__requester *requester);
+} kl__requester_life;
+
+/* The client's requester, which `make` makes at the first call: as
+ * kl__requester_of. It is freed with the client, before its other parts. `life`
+ * is constant. */
+kl__requester *kl__client_requester(kl_client *client,
+                                    const kl__requester_life *life,
+                                    kl_error *err);
 
 /* Appends the rest of a stream to `body`, at most up to `limit` bytes:
  * KL_ETOO_LARGE beyond. Errors as kl__stream_read; the bytes before the error

@@ -8,7 +8,6 @@
 
 #include "api/catalogue.h"
 #include "api/client.h"
-#include "kubelua/value.h"
 
 /* What is asked, and for what. */
 typedef struct kl__survey {
@@ -30,13 +29,5 @@ typedef struct kl__survey {
  * kl__status_error; KL_EPARSE, KL_ENOMEM, KL_ETOO_LARGE.
  */
 kl_code kl__discovery_fetch(const kl__survey *survey, kl_error *err);
-
-/* Gets one document of discovery; the caller unrefs it. */
-kl_code kl__discovery_get(const kl__survey *survey, const char *target,
-                          const char *accept, kl_doc **doc, kl_error *err);
-
-/* Makes a document of an answer; the caller unrefs it. */
-kl_code kl__discovery_read(const char *target, const kl__response *response,
-                           const kl__buf *body, kl_doc **doc, kl_error *err);
 
 #endif

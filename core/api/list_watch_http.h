@@ -1,7 +1,7 @@
 /*
- * list_watch_http.h - the fields of a list_watch over HTTP, for its files:
- * list_watch.c makes it, list_watch_request.c sends its requests,
- * list_watch_read.c reads the answers. No other file includes it.
+ * list_watch_http.h - the fields of a list_watch over HTTP. list_watch.c makes
+ * it and sends its requests, list_watch_read.c reads the answers. No other file
+ * includes it.
  */
 #ifndef KL_API_LIST_WATCH_HTTP_H
 #define KL_API_LIST_WATCH_HTTP_H
@@ -58,28 +58,10 @@ static inline kl__http_source *kl__http_source_of(kl__list_watch *source)
     return (kl__http_source *)(void *)source;
 }
 
-/*
- * After a 404 for a guessed resource: uses discovery. True: the server has it
- * under another group, version or name, and the request is to be sent again.
- * False: `err` says why not; it is the 404 if the guess was right, or if the
- * user may not use discovery.
- */
-bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
-                             kl_error *err);
-
 /* Notes that an item has come. */
 void kl__http_source_note_item(kl__http_source *self);
 
-/* Sets the current transfer (NULL: none) and closes the old one. */
-void kl__http_source_set_stream(kl__http_source *self, kl__stream *stream);
-
 /* See kl__list_watch_ops. */
-kl_code kl__http_source_list(kl__list_watch *source,
-                             const kl__list_params *params, kl__cancel *cancel,
-                             kl_error *err);
-kl_code kl__http_source_watch(kl__list_watch *source,
-                              const kl__watch_params *params,
-                              kl__cancel *cancel, kl_error *err);
 kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
                              int64_t timeout_ms, kl__cancel *cancel,
                              kl_error *err);

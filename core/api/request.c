@@ -5,6 +5,7 @@
 #include "api/requester.h"
 
 #include "base/clock.h"
+#include "kubelua/request.h"
 
 #include <string.h>
 
@@ -66,7 +67,7 @@ kl_request *kl_client_send(kl_client *client, const kl_call *call,
     if (request == NULL) {
         return NULL;
     }
-    requester = kl__client_requester(client, err);
+    requester = kl__requester_of(client, err);
     if (requester == NULL) {
         kl__request_unref(request);
         return NULL;
@@ -265,4 +266,30 @@ void kl_request_free(kl_request *request)
     kl__request_unref(request);
     /* Last: it may free the client, which waits for the loop to end. */
     kl_client_unref(client);
+}
+
+kl_code kl_client_call(kl_client *client, const kl_call *call, kl_reply *reply,
+                       kl_error *err)
+{
+    kl_request *request;
+    kl_error local;
+    kl_code code;
+
+    *reply = (kl_reply){0};
+    err = err != NULL ? err : &local;
+    if (call->streams) {
+        return kl_error_set(err, KL_EINVAL,
+                            "a call that streams is sent with kl_client_send");
+    }
+    request = kl_client_send(client, call, NULL, NULL, err);
+    if (request == NULL) {
+        return err->code;
+    }
+    /* Without a limit: call->timeout_ms ends the request. */
+    code = kl_request_wait(request, -1);
+    if (code == KL_OK) {
+        code = kl_request_result(request, reply, err);
+    }
+    kl_request_free(request);
+    return code;
 }

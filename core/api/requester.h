@@ -144,13 +144,9 @@ struct kl_request {
 
 /* requester.c */
 
-/* Makes a client's requester, at the client's first request. NULL: KL_ENOMEM,
- * KL_EIO. */
-kl__requester *kl__requester_new(kl_client *client, kl_config *config,
-                                 kl_error *err);
-/* Ends its threads and frees it; no user may have a request any more. NULL is
- * fine. */
-void kl__requester_free(kl__requester *requester);
+/* The client's requester, made at the first call; the client frees it. NULL:
+ * KL_ENOMEM, KL_EIO (no thread). Borrowed. Thread-safe. */
+kl__requester *kl__requester_of(kl_client *client, kl_error *err);
 
 /* Adds a request to the loop's news and wakes the loop. With or without the
  * mutex held; the request is in `all`. */
@@ -162,44 +158,23 @@ void kl__request_post_locked(kl_request *request);
 
 void kl__request_unref(kl_request *request);
 
-/* request_sender.c: the sender's thread; and, if there is no sender, one
- * emptying of the outbox. */
-void *kl__request_sender(void *arg);
-void kl__request_send_all(kl__requester *requester);
 /* Opens the stream of a request that is OPENING, or completes it with the
  * failure. Only if there is no sender. */
 void kl__request_open(kl_request *request);
 /* Ends the wait for credentials, if no request needs them any more. */
 void kl__request_end_flight(kl__requester *requester);
 
-/* Makes the loop check if it has to end. With or without the mutex held. */
-void kl__requester_look(kl__requester *requester);
-
 /* request_course.c: handles a request, on the loop, or on the transport's
  * thread when its stream has ended. The caller holds a reference. */
 void kl__request_attend(kl_request *request);
+/* Completes a request with its reply (failure: NULL) or a failure. Its try must
+ * have ended. */
+void kl__request_complete_locked(kl_request *request, const kl_error *failure);
 
 /* request_copy.c: checks a call and makes a request of it, with one reference
  * (NULL: KL_EINVAL, KL_ENOMEM); and frees a request. */
 kl_request *kl__request_new(const kl_call *call, kl_error *err);
 void kl__request_destroy(kl_request *request);
-
-/* request_outcome.c */
-
-/* Completes a request with its reply (failure: NULL) or a failure. Its try must
- * have ended. */
-void kl__request_complete_locked(kl_request *request, const kl_error *failure);
-/* Puts the request's tag into the event queue and wakes threads in
- * kl_request_wait. */
-void kl__request_announce_locked(kl_request *request);
-/* Turns a failure into the one that the user gets: KL_EUNKNOWN if a write was
- * sent and the server may have carried it out. */
-void kl__request_judge(const kl_request *request, bool was_sent,
-                       kl_error *failure);
-/* The ms to wait before the request is tried again; < 0: it is not tried again.
- * `failure` is the stream's; NULL: the server answered. */
-int64_t kl__request_pause_ms(kl_request *request, bool was_sent,
-                             const kl_error *failure);
 
 /* reply.c: fills a reply with the head of an answer. KL_ENOMEM: the reply is
  * empty. */

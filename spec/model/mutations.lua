@@ -582,7 +582,7 @@ return {
     },
     ["selection-not-asked-for"] = {
         breaks = "Handlers get objects that do not match their label selector.",
-        source = "core/api/list_watch_request.c",
+        source = "core/api/list_watch.c",
         change = [[
 -    if (self->labels != NULL && self->labels[0] != '\0') {
 +    if (false) {
