@@ -1,7 +1,7 @@
 /*
- * block.h - the struct behind kl_object, one block of memory, for the files
- * that work on it: object.c makes objects, object_open.c opens them,
- * object_young.c packs them where they are.
+ * block.h - the struct behind kl_object, one block of memory. object.c makes
+ * objects, object_open.c opens them and packs young ones where they are,
+ * young.c has the queue of young ones.
  */
 #ifndef KL_OBJECT_BLOCK_H
 #define KL_OBJECT_BLOCK_H
@@ -79,9 +79,6 @@ struct kl_object {
  * caller fills in the rest. NULL: out of memory. */
 kl_object *kl__object_new(size_t length);
 
-/* The mutex that guards `opened` and what an object that is apart may change.
- */
-kl__mutex *kl__object_stripe(const kl_object *object);
 /* The frame of a packed object. Borrowed from the object. */
 const char *kl__object_frame(const kl_object *object);
 

@@ -1,14 +1,15 @@
 /*
  * object_open.c - the reference count of objects, and what a reader needs: the
  * parsed tree, and the text of a packed or young object. All readers that have
- * an object open share one tree and one text. object_young.c packs a young
- * object while others read it.
+ * an object open share one tree and one text. A young object is packed where it
+ * is (pack.h), while others may read it.
  */
 #include "object/block.h"
 
 #include "base/mem.h"
 #include "base/thread.h"
 #include "json/doc.h"
+
 #include "kubelua/cursor.h"
 
 #include <stddef.h>
@@ -63,7 +64,9 @@ static size_t stripe_of(const kl_object *object)
 #endif
 }
 
-kl__mutex *kl__object_stripe(const kl_object *object)
+/* The mutex that guards `opened` and what an object that is apart may change.
+ */
+static kl__mutex *find_stripe(const kl_object *object)
 {
     return &stripes[stripe_of(object)];
 }
@@ -275,7 +278,7 @@ static char *unpack_text(const kl_object *object, kl_error *err)
 /* The text if it is open already, counted as opened once more; else NULL. */
 static const char *reopen_text(kl_object *object)
 {
-    kl__mutex *stripe = kl__object_stripe(object);
+    kl__mutex *stripe = find_stripe(object);
     kl__opened *opened;
     const char *text;
 
@@ -294,7 +297,7 @@ static const char *reopen_text(kl_object *object)
  * KL_ENOMEM. */
 static const char *share_text(kl_object *object, char *text, kl_error *err)
 {
-    kl__mutex *stripe = kl__object_stripe(object);
+    kl__mutex *stripe = find_stripe(object);
     kl__opened *made = make_opened(err);
     kl__opened *opened;
     const char *shared;
@@ -346,7 +349,7 @@ void kl_object_close_json(const kl_object *object)
     if (is_inline(object)) {
         return;
     }
-    stripe = kl__object_stripe(object);
+    stripe = find_stripe(object);
     kl__mutex_lock(stripe);
     if (changed->opened == NULL || changed->opened->texts == 0) {
         abort(); /* close without open: would free a text in use */
@@ -360,7 +363,7 @@ void kl_object_close_json(const kl_object *object)
 kl_code kl_object_json_distinct(const kl_object *object, const char *json,
                                 char **copy, size_t *length, kl_error *err)
 {
-    kl__mutex *stripe = kl__object_stripe(object);
+    kl__mutex *stripe = find_stripe(object);
     kl_code code;
     bool is_known;
 
@@ -498,4 +501,86 @@ void kl_object_close(kl_object *object)
     }
     kl__mutex_unlock(&stripes[stripe]);
     free_garbage(&last);
+}
+
+bool kl__object_pack(kl_object *object, const kl__packed *packed)
+{
+    char *frame = kl__malloc(packed->frame_length);
+    kl__mutex *stripe = find_stripe(object);
+
+    if (frame == NULL) {
+        return false;
+    }
+    memcpy(frame, packed->frame, packed->frame_length);
+    kl__dictionary_ref(packed->dictionary);
+    kl__mutex_lock(stripe);
+    memcpy(object->bytes + object->json, &frame, sizeof(frame));
+    object->frame_length = (uint32_t)packed->frame_length;
+    object->dictionary = packed->dictionary;
+    kl__mutex_unlock(stripe);
+    return true;
+}
+
+bool kl__object_leave_slab(kl_object *object)
+{
+    size_t size = (size_t)object->json_length + 1;
+    kl__mutex *stripe = find_stripe(object);
+    kl__opened *opened = object->opened; /* it stays while the text is open */
+    char *text = kl__malloc(size);
+    kl__text_slab *slab = NULL;
+    bool has_left;
+
+    if (text == NULL) {
+        return false;
+    }
+    memcpy(text, opened->text, size);
+    kl__mutex_lock(stripe);
+    has_left = opened->texts == 1;
+    if (has_left) {
+        slab = opened->slab;
+        opened->text = text;
+        opened->slab = NULL;
+    }
+    kl__mutex_unlock(stripe);
+    kl__text_slab_unref(slab);
+    if (!has_left) {
+        kl__free(text);
+    }
+    return has_left;
+}
+
+/* The dictionary and the length of the frame, of any object. */
+static kl__dictionary *read_dictionary(const kl_object *object,
+                                       size_t *frame_length)
+{
+    kl__mutex *stripe = object->is_apart ? find_stripe(object) : NULL;
+    kl__dictionary *dictionary;
+
+    if (stripe != NULL) {
+        kl__mutex_lock(stripe);
+    }
+    dictionary = object->dictionary;
+    *frame_length = object->frame_length;
+    if (stripe != NULL) {
+        kl__mutex_unlock(stripe);
+    }
+    return dictionary;
+}
+
+bool kl__object_is_packed(const kl_object *object)
+{
+    size_t frame_length;
+
+    return read_dictionary(object, &frame_length) != NULL;
+}
+
+size_t kl_object_bytes(const kl_object *object)
+{
+    size_t head = offsetof(kl_object, bytes) + object->json;
+    size_t frame_length;
+
+    head += object->is_apart ? sizeof(char *) : 0;
+    return read_dictionary(object, &frame_length) != NULL
+               ? head + frame_length
+               : head + object->json_length + 1;
 }

@@ -26,12 +26,12 @@ struct kl__dictionary {
 };
 
 kl__dictionary *kl__dictionary_new(const void *bytes, size_t length,
-                                   const kl_object *of)
+                                   const char *kind, const char *api_version)
 {
-    size_t kind = strlen(kl_object_kind(of)) + 1;
-    size_t api_version = strlen(kl_object_api_version(of)) + 1;
+    size_t kind_size = strlen(kind) + 1;
+    size_t version_size = strlen(api_version) + 1;
     kl__dictionary *dictionary =
-        kl__malloc(sizeof(*dictionary) + kind + api_version);
+        kl__malloc(sizeof(*dictionary) + kind_size + version_size);
 
     if (dictionary == NULL) {
         return NULL;
@@ -42,9 +42,9 @@ kl__dictionary *kl__dictionary_new(const void *bytes, size_t length,
         kl__free(dictionary);
         return NULL;
     }
-    memcpy(dictionary->bytes, kl_object_kind(of), kind);
-    memcpy(dictionary->bytes + kind, kl_object_api_version(of), api_version);
-    dictionary->api_version = kind;
+    memcpy(dictionary->bytes, kind, kind_size);
+    memcpy(dictionary->bytes + kind_size, api_version, version_size);
+    dictionary->api_version = kind_size;
     return dictionary;
 }
 

@@ -42,11 +42,11 @@
 /* A zstd dictionary, shared by the objects that were packed with it. */
 typedef struct kl__dictionary kl__dictionary;
 
-/* Makes a dictionary from a copy of the bytes. `of` is one of the objects that
- * it is for: those of the same kind and apiVersion take both from the
- * dictionary. The caller gets a reference. NULL: out of memory. */
+/* Makes a dictionary from a copy of the bytes. Objects of this kind and
+ * apiVersion, which are copied, take both from the dictionary. The caller gets
+ * a reference. NULL: out of memory. */
 kl__dictionary *kl__dictionary_new(const void *bytes, size_t length,
-                                   const kl_object *of);
+                                   const char *kind, const char *api_version);
 /* The kind and the apiVersion that most objects of this dictionary have.
  * Borrowed: valid until the last unref of the dictionary. */
 const char *kl__dictionary_kind(const kl__dictionary *dictionary);

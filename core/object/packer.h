@@ -1,7 +1,6 @@
 /*
- * packer.h - the struct of a packer, for the files that work on it: packer.c
- * packs objects, packer_young.c packs them later, packer_train.c makes
- * dictionaries.
+ * packer.h - the limits of packers, which tests change, and the struct of a
+ * packer (packer.c).
  */
 #ifndef KL_OBJECT_PACKER_H
 #define KL_OBJECT_PACKER_H
@@ -102,16 +101,5 @@ struct kl__packer {
      * Pods that vary would take a fifth more: they are not dense. */
     bool codes_literals;
 };
-
-/* Packs a young object where it is; or it stays plain. False: out of memory, or
- * a reader is in the way. Then it must be tried again later. */
-bool kl__packer_pack_young(kl__packer *packer, kl_object *object);
-
-/* Makes a dictionary of the samples and drops them. If that fails, the old
- * dictionary stays. */
-void kl__packer_train(kl__packer *packer);
-
-/* Stops gathering samples and drops them. */
-void kl__packer_forget_samples(kl__packer *packer);
 
 #endif

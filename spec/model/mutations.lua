@@ -117,7 +117,7 @@ return {
     },
     ["dictionary-of-the-last"] = {
         breaks = "A new dictionary does not get the old one's place for reading.",
-        source = "core/object/packer_train.c",
+        source = "core/object/packer.c",
         change = [[
 -    kl__dictionary_unref(self->reads);
 -    ZSTD_freeCDict(self->writes);
@@ -778,7 +778,7 @@ return {
     },
     ["young-objects-heap-up"] = {
         breaks = "The queue of young objects keeps its reference to one that was packed.",
-        source = "core/object/packer_young.c",
+        source = "core/object/packer.c",
         change = [[
 -        return true;
 -    }

@@ -225,7 +225,8 @@ static void unpack_claimed(fuzz_text frame, size_t length)
 {
     kl_object *of = make_object(frame, 0, 1);
     kl__dictionary *dictionary =
-        kl__dictionary_new(frame.bytes, frame.length / 2, of);
+        kl__dictionary_new(frame.bytes, frame.length / 2, kl_object_kind(of),
+                           kl_object_api_version(of));
     char *block = fuzz_block(frame);
 
     if (dictionary != NULL) {
