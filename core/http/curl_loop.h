@@ -183,26 +183,6 @@ static inline bool kl__curl_is_closed(const kl__curl_stream *stream)
     return stream->finished && stream->failure.code == KL_ECLOSED;
 }
 
-/* In curl_buffers.c, for the reader only. Swaps the empty `taken` with
- * `arrived`; false: no bytes have arrived, or the transport was closed. The
- * first locks the stream, and resumes a paused transfer; call it when `taken`
- * is used up. */
-bool kl__curl_take_arrived(kl__curl_stream *stream);
-bool kl__curl_swap_arrived_locked(kl__curl_stream *stream);
-/* Counts bytes of `taken` as read. Resumes a paused transfer when at most half
- * of the window is unread. */
-void kl__curl_note_read(kl__curl_stream *stream, size_t length);
-/* True if the buffers have more memory than an idle stream may keep. */
-bool kl__curl_has_much_memory(kl__curl_stream *stream);
-/* Frees the memory of empty buffers that have too much. */
-void kl__curl_trim_buffers(kl__curl_stream *stream);
-
-/* In curl_target.c. Sets `origin`, `secure`, `proxy` and `connect_to`, and
- * `*text` to the URL for curl; the caller frees that with curl_free, also after
- * a failure. Errors as kl__curl_setup. */
-kl_code kl__curl_target(kl__curl_stream *stream, const kl__request *request,
-                        char **text, kl_error *err);
-
 /* In curl_setup.c. Makes the easy handle of the request. KL_ENOMEM; KL_ECONFIG:
  * the request cannot be sent. After a failure there is no easy handle. */
 kl_code kl__curl_setup(kl__curl_stream *stream, const kl__request *request,

@@ -1,19 +1,22 @@
 /*
  * curl_stream.c - the reader's side of a stream: waits until the loop has
- * received bytes, decodes them, and tells the loop when there is room again.
+ * received bytes, takes and decodes them, and tells the loop when there is room
+ * again. It frees the memory of an idle stream.
  */
 #include "http/curl_loop.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+
 #include "kubelua/client.h"
 
 #include <string.h>
 
 enum {
     DEFAULT_WINDOW = 256 * 1024,
-    IDLE_MS = 100 /* idle: no byte for this long */
+    IDLE_MS = 100,           /* idle: no byte for this long */
+    SPARE_MEMORY = 64 * 1024 /* memory that an idle buffer may keep */
 };
 
 static const kl__stream_ops ops;
@@ -111,6 +114,89 @@ static void stream_close(kl__stream *base)
         kl__curl_stream_free(stream);
     }
     kl_transport_unref(&transport->base);
+}
+
+/* ---- room for more bytes ---- */
+
+/* True if the transfer is paused and at most half of the window is unread. */
+static bool should_resume(kl__curl_stream *stream)
+{
+    return atomic_load(&stream->paused) &&
+           atomic_load(&stream->unread) <= stream->window / 2;
+}
+
+/* Swaps the empty `taken` with `arrived`; false: no bytes have arrived, or the
+ * transport was closed. Call it when `taken` is used up. */
+static bool swap_arrived_locked(kl__curl_stream *stream)
+{
+    kl__buf empty = stream->taken;
+
+    if (stream->arrived.length == 0 || kl__curl_is_closed(stream)) {
+        return false;
+    }
+    stream->taken = stream->arrived;
+    stream->arrived = empty;
+    return true;
+}
+
+/* Resumes a transfer that was paused, if there is room. With `swaps`, also
+ * takes the bytes that have arrived, and returns true if there are any. */
+static bool make_room(kl__curl_stream *stream, bool swaps)
+{
+    bool resume, has_taken;
+
+    kl__mutex_lock(&stream->mutex);
+    resume = should_resume(stream);
+    if (resume) {
+        atomic_store(&stream->paused, false);
+    }
+    has_taken = swaps && swap_arrived_locked(stream);
+    kl__mutex_unlock(&stream->mutex);
+    if (resume) {
+        kl__curl_post(stream, KL__CURL_RESUME);
+    }
+    return has_taken;
+}
+
+/* Counts bytes of `taken` as read. Resumes a paused transfer when at most half
+ * of the window is unread. */
+static void note_read(kl__curl_stream *stream, size_t length)
+{
+    stream->taken_used += length;
+    atomic_fetch_sub(&stream->unread, length);
+    if (should_resume(stream)) {
+        (void)make_room(stream, false);
+    }
+}
+
+/* ---- memory ---- */
+
+static void trim_buf(kl__buf *buf)
+{
+    if (buf->length == 0 && buf->capacity > SPARE_MEMORY) {
+        kl__buf_deinit(buf);
+    }
+}
+
+/* True if the buffers have more memory than an idle stream may keep. */
+static bool has_much_memory(kl__curl_stream *stream)
+{
+    bool has_much;
+
+    kl__mutex_lock(&stream->mutex);
+    has_much = stream->taken.capacity > SPARE_MEMORY ||
+               stream->arrived.capacity > SPARE_MEMORY;
+    kl__mutex_unlock(&stream->mutex);
+    return has_much;
+}
+
+/* Frees the memory of empty buffers that have too much. */
+static void trim_buffers(kl__curl_stream *stream)
+{
+    kl__mutex_lock(&stream->mutex);
+    trim_buf(&stream->taken);
+    trim_buf(&stream->arrived);
+    kl__mutex_unlock(&stream->mutex);
 }
 
 /* ---- waiting ---- */
@@ -242,13 +328,13 @@ static kl_code wait_for_bytes(kl__curl_stream *stream,
     wait_limits brief = {idle_at, limits->cancel};
     kl_code code;
 
-    if (!kl__curl_has_much_memory(stream)) {
+    if (!has_much_memory(stream)) {
         return wait_for(stream, has_bytes, limits, err);
     }
     if (limits->deadline_ms >= 0 && limits->deadline_ms <= idle_at) {
         code = wait_for(stream, has_bytes, limits, err);
         if (code == KL_ETIMEOUT && is_idle(stream)) {
-            kl__curl_trim_buffers(stream); /* see stream_look_again_ms */
+            trim_buffers(stream); /* see stream_look_again_ms */
         }
         return code;
     }
@@ -256,7 +342,7 @@ static kl_code wait_for_bytes(kl__curl_stream *stream,
     if (code != KL_ETIMEOUT) {
         return code;
     }
-    kl__curl_trim_buffers(stream);
+    trim_buffers(stream);
     return wait_for(stream, has_bytes, limits, err);
 }
 
@@ -276,14 +362,14 @@ static kl_code take_arrived(kl__curl_stream *stream, const wait_limits *limits,
     }
     kl__buf_reset(&stream->taken);
     stream->taken_used = 0;
-    if (!kl__cancel_fired(limits->cancel) && kl__curl_take_arrived(stream)) {
+    if (!kl__cancel_fired(limits->cancel) && make_room(stream, true)) {
         return KL_OK;
     }
     code = wait_for_bytes(stream, limits, err);
     if (code != KL_OK) {
         return code;
     }
-    if (!kl__curl_swap_arrived_locked(stream)) {
+    if (!swap_arrived_locked(stream)) {
         *ended = true;
         code = copy_failure(stream, err);
     }
@@ -310,7 +396,7 @@ static kl_code decode_bytes(kl__curl_stream *stream, kl__inflate_io *io,
         kl_error_prefix(err, "%s", stream->origin);
     }
     if (code == KL_OK && io->in_length < available) {
-        kl__curl_note_read(stream, available - io->in_length);
+        note_read(stream, available - io->in_length);
     }
     return code;
 }
@@ -323,7 +409,7 @@ static void copy_bytes(kl__curl_stream *stream, kl__inflate_io *io)
     memcpy(io->out, stream->taken.bytes + stream->taken_used, length);
     io->out += length;
     io->out_length -= length;
-    kl__curl_note_read(stream, length);
+    note_read(stream, length);
 }
 
 /* Moves bytes from `taken` to the reader's buffer; with gzip the result may be
@@ -410,9 +496,7 @@ static int64_t stream_look_again_ms(const kl__stream *base)
 {
     kl__curl_stream *stream = (kl__curl_stream *)base;
 
-    return kl__curl_has_much_memory(stream)
-               ? stream_last_byte_ms(base) + IDLE_MS
-               : -1;
+    return has_much_memory(stream) ? stream_last_byte_ms(base) + IDLE_MS : -1;
 }
 
 static kl_code stream_headers(kl__stream *base, const char **lines,
