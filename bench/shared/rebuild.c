@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-/* core/shared/writer.h, routes.h, owner_put.h; the public way to put Services
+/* core/shared/writer.h, routes.h, owner_feed.h; the public way to put Services
  * watches a cluster. */
 typedef struct kl__routes kl__routes;
 kl_code kl__shared_take(kl_shared *map, kl_error *err);

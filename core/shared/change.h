@@ -58,11 +58,6 @@ kl__change *kl__change_refuse(const kl_shared_key *key, const char *why,
                               kl_error *err);
 kl__change *kl__change_complete(const char *table, kl_error *err);
 
-/* Makes a change of the entry `key`, with a zeroed value of `value_words`
- * words; NULL: KL_ENOMEM. */
-kl__change *kl__change_of_key(kl__change_kind kind, const kl_shared_key *key,
-                              size_t value_words, kl_error *err);
-
 /* Makes a change with room for `words` words, which the caller fills; NULL:
  * KL_ENOMEM. */
 kl__change *kl__change_new(kl__change_kind kind, size_t words, kl_error *err);

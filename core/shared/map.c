@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/str.h"
-#include "kubelua/shared_serve.h"
-#include "shared/writer.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -88,8 +86,12 @@ static kl_code map_file(kl_shared *self, const char *where, kl_error *err)
 
 static void free_map(kl_shared *self)
 {
-    kl_shared_leave(self);
-    kl__shared_writer_free(self);
+    if (self->owner != NULL) {
+        self->leave(self);
+    }
+    if (atomic_load_explicit(&self->writer, memory_order_acquire) != NULL) {
+        self->free_writer(self);
+    }
     if (self->head != NULL) {
         munmap(self->head, self->size);
     }

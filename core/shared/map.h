@@ -23,8 +23,11 @@ struct kl_shared {
      * map is open: reading it needs no lock. */
     _Atomic(kl__shared_writer *) writer;
     atomic_bool is_serving;
+    /* Frees the writer; set before `writer`. */
+    void (*free_writer)(struct kl_shared *map);
     /* The owner's state (owner.c); NULL: this process does not serve. */
     void *owner;
+    void (*leave)(struct kl_shared *map); /* ends the owner; set with it */
 
     /* Guarded by the lock in map.c. */
     char *name;

@@ -466,6 +466,7 @@ kl_code kl_shared_serve(kl_shared *map, kl_client *client,
         free_owner(self);
         return code;
     }
+    map->leave = kl_shared_leave;
     map->owner = self;
     return KL_OK;
 }

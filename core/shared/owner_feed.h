@@ -8,7 +8,7 @@
 #include "kubelua/client.h"
 #include "kubelua/event_queue.h"
 #include "kubelua/shared.h"
-#include "shared/routes.h"
+#include "shared/keeping.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,6 +63,16 @@ bool kl__feed_changed(const kl__feed *feed);
  * come at the next call.
  */
 kl_code kl__feed_put(kl__feed *feed, kl_shared *map, kl_error *err);
+
+/*
+ * Puts or removes each changed name in the table "services". `keeping` NULL: a
+ * Service that becomes empty is empty. KL_ENOMEM: this
+ * Service and those after it come at the next call. A Service that is too large
+ * is left out: logged, and listed in the report of the map. Large Services may
+ * come at a later call: see kl__routes_flush.
+ */
+kl_code kl__put_routes(kl__routes *routes, kl_shared *map, kl__keeping *keeping,
+                       kl_error *err);
 
 /* When kl__feed_changed becomes true without an event, by the real clock;
  * INT64_MAX: never. */

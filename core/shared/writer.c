@@ -100,7 +100,9 @@ static kl__shared_writer *new_writer(kl_error *err)
     return self;
 }
 
-void kl__shared_writer_free(kl_shared *map)
+/* Called by the close of the map. In a child of fork() the writer is a copy of
+ * the parent's, and stays. */
+static void free_writer(kl_shared *map)
 {
     kl__shared_writer *self = writer_of(map);
 
@@ -131,6 +133,7 @@ kl_code kl__shared_take(kl_shared *map, kl_error *err)
         if (self == NULL) {
             return KL_ENOMEM;
         }
+        map->free_writer = free_writer;
         atomic_store_explicit(&map->writer, self, memory_order_release);
     }
     kl__mutex_lock(&self->publishing);

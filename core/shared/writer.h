@@ -50,7 +50,4 @@ void kl__shared_begin_serving(kl_shared *map);
  * must not become its owner. */
 bool kl__shared_is_current(const kl_shared *map);
 
-/* Frees the writer, for kl_shared_close. */
-void kl__shared_writer_free(kl_shared *map);
-
 #endif

@@ -6,7 +6,7 @@
 #include "kubelua/log.h"
 #include "routes_rig.h"
 #include "shared/budget.h"
-#include "shared/owner_put.h"
+#include "shared/owner_feed.h"
 #include "shared/writer.h"
 
 #include <setjmp.h>

@@ -5,7 +5,7 @@
  */
 #include "routes_rig.h"
 
-#include "shared/owner_put.h"
+#include "shared/owner_feed.h"
 #include "shared/writer.h"
 
 #include <setjmp.h>
