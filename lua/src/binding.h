@@ -128,7 +128,7 @@ int64_t check_ms(lua_State *L, int index, int64_t absent);
 /* The userdata at `index` if it is of that type, else NULL. */
 void *test_type(lua_State *L, int index, const char *name);
 
-/* view.c: objects */
+/* whole.c: objects */
 
 /* Pushes a read-only object, whose metatable is at `type`; adds a reference. */
 void push_object(lua_State *L, int type, kl_object *object);
@@ -141,6 +141,8 @@ kl_object **push_empty_object(lua_State *L);
 /* Pushes an array of the objects; takes the references that the list has. The
  * caller keeps the list in a userdata (push_list_guard). */
 void push_object_list(lua_State *L, kl_object_list *list);
+/* view_text.c */
+
 /* The value of the object or view at `index`, parsed if it was not; NULL if it
  * is neither. Borrowed while the userdata lives. */
 const kl_value *to_value(lua_State *L, int index);

@@ -1,9 +1,8 @@
 /*
  * view.h - objects as Lua sees them: read-only userdata over the JSON of an
- * object. view.c makes them, view_index.c reads single fields; view_text.c
- * reads them in the text of an object, view_tree.c in its parsed tree;
- * view_element.c finds elements by number; view_path.c reads the values at
- * paths; view_walk.c has pairs, ipairs and copies.
+ * object. whole.c makes them; view_text.c finds values in the text of an object
+ * or in its parsed tree; view_index.c reads single fields and the values at
+ * paths; view.c has their metatables, pairs, ipairs and copies.
  *
  * The first reads of an object look into its text: a script that reads a few
  * fields needs no tree, which would cost more than all else. Once such reads
@@ -67,6 +66,10 @@ void account_charge(lua_State *L, whole *owner, size_t bytes);
 /* Undoes the charges of a whole, in its __gc. */
 void account_release(account *account, whole *owner);
 
+/* whole.c */
+
+/* Pushes a whole without an object, which the caller stores in it. */
+whole *new_whole(lua_State *L);
 /* The object or part at `index`; NULL (test) or an error (check) if it is
  * neither. */
 view *test_view(lua_State *L, int index);
@@ -75,29 +78,16 @@ view *check_view(lua_State *L, int index);
 /* The object, or the object that the part belongs to. Borrowed. */
 kl_object *object_of(lua_State *L, const view *self);
 
-/* Raises misuse: only the metadata of this object was asked for. */
-void refuse_beyond_metadata(lua_State *L, const kl_object *object,
-                            const char *field);
-
-/* The text of a member of metadata that an object has without parsing: name,
- * namespace, uid, resourceVersion. NULL: it is another member, or the object
- * may not have it. */
-const char *identity_text(const kl_object *object, const char *name,
-                          size_t length);
-
 /* Replaces the metatable of TYPE_VIEW on top of the stack by a view of a part
  * of the view at `index` (absolute, or an upvalue). */
 void push_part(lua_State *L, int index, view *self, place at);
-/* Pushes a value inside of the view at `index`: a scalar, nil for null or for
- * NOWHERE, or a view of it. */
-void push_place(lua_State *L, int index, view *self, place at);
 
-/* view_tree.c */
+/* view_text.c */
 
 /* The value of a view in the tree; opens the tree first, unless that was
  * done. */
 const kl_value *opened(lua_State *L, view *self);
-/* view_text.c: true for a small part of an object whose text is open. */
+/* True for a small part of an object whose text is open. */
 bool is_near(const view *self);
 /* True if the view is to be read in the tree: it is open, or it pays. Never for
  * a part that is near: to find each of thousands of them in a large tree takes
@@ -112,7 +102,7 @@ static inline bool reads_tree(const view *self)
             !is_near(self));
 }
 
-/* view_text.c. The pointers that it returns are valid until a lua_* call that
+/* The pointers that these functions return are valid until a lua_* call that
  * allocates, since that may run a finalizer which reads other objects. */
 
 typedef struct texts texts;
@@ -149,8 +139,6 @@ bool push_text_scalar(lua_State *L, whole *owner, uint32_t offset);
 kl_doc **push_text_doc(lua_State *L, const view *self);
 /* Pushes a deep copy of a view that is read in the text. */
 void push_text_copy(lua_State *L, const view *self);
-
-/* view_element.c */
 
 typedef struct visits visits;
 
@@ -199,12 +187,8 @@ int part_index(lua_State *L);
 int whole_index(lua_State *L);
 int view_len(lua_State *L);
 
-/* view_path.c: adds get to the module on top of the stack, and pushes the table
+/* Adds get to the module on top of the stack, and pushes the table
  * of methods: get. */
 void bind_view_path(lua_State *L);
-
-/* view_walk.c: many fields. Adds pairs, ipairs, view_table and view_json to the
- * module, and table and json to the methods above it. */
-void bind_view_walk(lua_State *L);
 
 #endif
