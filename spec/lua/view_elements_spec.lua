@@ -1,7 +1,9 @@
--- Elements of arrays by their numbers, in any order: what was found last is remembered.
+-- Elements of arrays by their numbers, keys of large maps by their names, and parts that were
+-- read a moment ago, in any order: what was found last is remembered, is always the right one,
+-- and keeps nothing alive.
 local at_collection = require "at_collection"
-local core = require "kubelua.core"
 local kubelua = require "kubelua"
+local core = require "kubelua.core"
 
 local unpack = rawget(table, "unpack") or rawget(_G, "unpack")
 
@@ -195,5 +197,164 @@ describe("elements of an array", function()
             count = count + 1
         end
         assert.equal(#members, count)
+    end)
+end)
+
+local function numbered(number)
+    local parts = {}
+    for i = 1, 24 do
+        parts[i] = ('{"value": "%d.%d", "inner": {"value": "inner %d.%d"}}'):format(number, i,
+            number, i)
+    end
+    return assert(core.object(([[{"kind": "Box", "metadata": {"name": "n%d", "labels": {"a": "%d"}},
+        "parts": [%s]}]]):format(number, number, table.concat(parts, ","))))
+end
+
+local function check_part(object, number, i)
+    assert.equal(number .. "." .. i, object.parts[i].value)
+    assert.equal("inner " .. number .. "." .. i, object.parts[i].inner.value)
+    assert.equal("inner " .. number .. "." .. i, object:get("parts[" .. i .. "].inner").value)
+end
+
+describe("a part that is read again", function()
+    it("is that of its own object", function()
+        local all = {}
+        for number = 1, 12 do
+            all[number] = numbered(number)
+        end
+        for number, object in ipairs(all) do -- not parsed yet
+            assert.equal("n" .. number, object.metadata.name)
+        end
+        for i = 1, 24 do
+            for number, object in ipairs(all) do
+                check_part(object, number, i)
+                assert.equal(tostring(number), object.metadata.labels.a)
+            end
+        end
+        for number, object in ipairs(all) do
+            for i, part in kubelua.ipairs(object.parts) do
+                assert.equal(number .. "." .. i, part.value)
+            end
+        end
+    end)
+
+    it("is that of its own object in memory that was used before", function()
+        for number = 1, 40 do
+            local object = numbered(number)
+            assert.equal("n" .. number, object.metadata.name)
+            check_part(object, number, 1)
+            check_part(object, number, 24)
+            object = nil -- luacheck: ignore 311
+            if number % 10 == 0 then
+                collectgarbage()
+                collectgarbage()
+            end
+        end
+    end)
+
+    it("keeps no object alive", function()
+        local function use()
+            for number = 1, 20 do
+                local object = numbered(number)
+                assert.equal("n" .. number, object.metadata.name)
+                check_part(object, number, number % 24 + 1)
+            end
+        end
+        collectgarbage()
+        collectgarbage()
+        local before = core.live()
+        use()
+        collectgarbage()
+        collectgarbage()
+        local after = core.live()
+        assert.is_true(after.objects <= before.objects + 1)
+        assert.is_true(after.documents <= before.documents + 1)
+    end)
+
+    it("equals what was read before", function()
+        local object = numbered(1)
+        local metadata = object.metadata
+        assert.is_true(metadata == object.metadata)
+        assert.equal("1", metadata.labels.a)
+        assert.is_true(metadata == object.metadata)
+        assert.is_true(object.parts[2] == object.parts[2])
+        assert.is_false(object.parts[2] == object.parts[3])
+    end)
+end)
+
+local FEW, MANY = 10000, 40000
+
+local function config_map(count, value)
+    local data = {}
+    for i = 1, count do
+        data[i] = ('"key-%05d":"%s%d"'):format(i, value, i)
+    end
+    return assert(core.object('{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},'
+        .. '"data":{' .. table.concat(data, ",") .. "}}"))
+end
+
+local function read_all(map, count, value)
+    local data = map.data
+    for i = 1, count do
+        if data[("key-%05d"):format(i)] ~= value .. i then
+            error("key " .. i .. " is " .. tostring(data[("key-%05d"):format(i)]))
+        end
+    end
+end
+
+-- The shortest of three times of f(count).
+local function shortest(f, count)
+    local best = math.huge
+    for _ = 1, 3 do
+        collectgarbage()
+        local began = os.clock()
+        f(count)
+        best = math.min(best, os.clock() - began)
+    end
+    return best
+end
+
+-- The time for four times as many keys is compared; with time in proportion to the square, it would
+-- be sixteen times as long.
+local function is_linear(f)
+    local few, many = shortest(f, FEW), shortest(f, MANY)
+    assert.is_true(many < 9 * few, ("%.3f s, and %.3f s for 4 times as many"):format(few, many))
+end
+
+describe("a map of many keys", function()
+    it("is read key by key in time in proportion to their number #many", function()
+        is_linear(function(count)
+            local map = config_map(count, "v")
+            read_all(map, count, "v")
+            read_all(map, count, "v")
+            assert.is_nil(map.data["key-0"])
+            assert.is_nil(map.data[""])
+        end)
+    end)
+
+    it("is not taken for another one", function()
+        local a, b = config_map(3000, "a"), config_map(3000, "b")
+        for _ = 1, 3 do
+            read_all(a, 3000, "a")
+            read_all(b, 3000, "b")
+        end
+        a = nil -- luacheck: ignore
+        collectgarbage()
+        collectgarbage()
+        read_all(b, 3000, "b")
+        read_all(config_map(3000, "c"), 3000, "c")
+        collectgarbage()
+        collectgarbage()
+        read_all(b, 3000, "b")
+    end)
+
+    it("is compared with another one in time in proportion to their number #many", function()
+        is_linear(function(count)
+            local old, new = config_map(count, "v").data, config_map(count, "v").data
+            for i = 1, count do
+                local key = ("key-%05d"):format(i)
+                assert(old[key] == new[key])
+            end
+        end)
     end)
 end)

@@ -1,6 +1,7 @@
--- A few fields of an object are read in its text, many in its parsed tree: both have the same.
-local core = require "kubelua.core"
+-- A few fields of an object are read in its text, many in its parsed tree: both have the same. So
+-- is what an object is called, and what get reads at several paths at once.
 local kubelua = require "kubelua"
+local core = require "kubelua.core"
 
 local ATOMS = { "null", "true", "false", "0", "-0", "12", "-7", "1.5", "-0.0", "1e3",
     "9223372036854775807", "-9223372036854775808", "18446744073709551615", "9007199254740993",
@@ -227,5 +228,148 @@ describe("an object that is read in its text", function()
         assert.is_false(a == a.metadata)
         assert.is_false(a.list == b.list)
         assert.is_true(a == a)
+    end)
+end)
+
+local POD = [[{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"web","uid":"u-1",
+    "labels":{"app":"shop"}},"spec":{"nodeName":"n1","none":null,"large":9223372036854775807,
+    "containers":[{"name":"x","image":"i:1"},{"name":"y","image":"i:2"}]},
+    "status":{"phase":"Running","ready":false}}]]
+
+local PATHS = { "status.phase", "metadata.name", "spec.nodeName", "status.none.deeper", "spec.none",
+    "spec.containers[2].image", "metadata.labels.app", "spec.containers[*].name", "status.ready",
+    "metadata.resourceVersion", "metadata.namespace", "spec.large", "kind", "spec.nodeName" }
+
+local unpack = table.unpack or unpack -- luacheck: ignore 143 113
+
+local function pod()
+    return assert(core.object(POD))
+end
+
+-- The values at the paths, each read alone.
+local function read_one_by_one(object, paths)
+    local values = { n = #paths }
+    for i, path in ipairs(paths) do
+        values[i] = object:get(path)
+    end
+    return values
+end
+
+local function pack(...)
+    return { n = select("#", ...), ... }
+end
+
+describe("get with several paths", function()
+    it("returns a value for each path, in their order, and nil for what is missing", function()
+        assert.same({ n = 4, "n1", "a", nil, "Running" },
+            pack(pod():get("spec.nodeName", "metadata.name", "spec.none.deeper", "status.phase")))
+        assert.same({ n = 2, "shop" }, pack(kubelua.get(pod().metadata, "labels.app", "none")))
+        assert.same({ n = 2 }, pack(pod():get("spec.none", "spec.never")))
+    end)
+
+    it("finds what each of them finds alone, in the text and in the tree", function()
+        local object = pod()
+        local alone = read_one_by_one(pod(), PATHS)
+        assert.same(alone, pack(object:get(unpack(PATHS))))
+        assert.truthy(kubelua.json(object.metadata)) -- parses it
+        assert.same(alone, pack(object:get(unpack(PATHS))))
+    end)
+
+    it("returns the parts that single reads return", function()
+        local object = pod()
+        local spec, container, again = object:get("spec", "spec.containers[1]", "spec")
+        assert.is_true(spec == object.spec and again == spec)
+        assert.is_true(container == object.spec.containers[1])
+        assert.equal("i:1", container.image)
+    end)
+
+    it("needs no text for names and versions", function()
+        collectgarbage()
+        local before = core.live().documents
+        assert.same({ "a", "web", "u-1" },
+            { pod():get("metadata.name", "metadata.namespace", "metadata.uid") })
+        assert.equal(before, core.live().documents)
+    end)
+
+    it("takes 64, and says so", function()
+        local paths = {}
+        for i = 1, 64 do
+            paths[i] = "spec.containers[" .. i .. "].image"
+        end
+        local values = pack(pod():get(unpack(paths)))
+        assert.same({ n = 64, "i:1", "i:2" }, values)
+        paths[65] = "kind"
+        assert.error_matches(function() pod():get(unpack(paths)) end, "get: 65 paths; at most 64")
+    end)
+
+    it("raises for any path that is none", function()
+        assert.error_matches(function() pod():get("kind", "a[") end, "a%[")
+        assert.error_matches(function() pod():get("kind", "spec", 3) end, "string expected")
+        assert.error_matches(function() pod():get("kind", nil) end, "string expected")
+    end)
+end)
+
+local function whole_pod()
+    return assert(core.object([[{
+        "metadata": {"name": "shop-1", "namespace": "web", "uid": "u-1", "resourceVersion": "42",
+            "labels": {"app": "shop", "app.kubernetes.io/name": "x"}},
+        "kind": "Pod", "apiVersion": "v1", "spec": {"nodeName": "n1"}}]]))
+end
+
+describe("an object that was not parsed", function()
+    it("has names and versions without being parsed", function()
+        collectgarbage()
+        collectgarbage()
+        local before = core.live().documents
+        local object = whole_pod()
+        local metadata = object.metadata
+        assert.same({ "shop-1", "web", "u-1", "42" },
+            { metadata.name, metadata.namespace, metadata.uid, metadata.resourceVersion })
+        assert.same({ "shop-1", "web", "u-1", "42" },
+            { object:get("metadata.name"), object:get("metadata.namespace"),
+                object:get("metadata.uid"), object:get("metadata.resourceVersion") })
+        assert.equal(before, core.live().documents)
+        -- Other fields are read in the text, until it is parsed for something larger.
+        assert.equal("shop", metadata.labels.app)
+        assert.equal(before, core.live().documents)
+        assert.truthy(kubelua.json(metadata))
+        assert.equal(before + 1, core.live().documents)
+        assert.equal("shop-1", metadata.name)
+        assert.is_true(metadata == object.metadata)
+        assert.same(kubelua.table(object.metadata), kubelua.table(metadata))
+    end)
+
+    it("has its metadata as it is written", function()
+        local object = assert(core.object(
+            [[{"metadata": {"name": "n\u0031", "namespace": "", "uid": null}}]]))
+        local metadata = object.metadata
+        assert.equal("n1", metadata.name)
+        assert.equal("n1", object:get("metadata.name"))
+        assert.equal("", metadata.namespace)
+        assert.is_nil(metadata.uid)
+        assert.is_nil(metadata.resourceVersion)
+        assert.is_nil(metadata[1])
+    end)
+
+    it("is parsed by any other use of its metadata", function()
+        local function first_of(read)
+            return read(whole_pod().metadata) -- no other read has parsed it
+        end
+        assert.equal(4, first_of(function(view)
+            local count = 0
+            for key in kubelua.pairs(view) do
+                count = count + (key:find("^%l%a*$") and key ~= "labels" and 1 or 0)
+            end
+            return count
+        end))
+        assert.equal(0, first_of(function(view) return #view end))
+        assert.equal("x", first_of(function(view)
+            return kubelua.get(view, 'labels["app.kubernetes.io/name"]')
+        end))
+        assert.equal("shop-1", first_of(kubelua.table).name)
+        assert.truthy(first_of(kubelua.json):find('"name":"shop-1"', 1, true))
+        assert.equal("part of Pod web/shop-1", first_of(tostring))
+        assert.is_false(whole_pod().metadata == whole_pod().metadata)
+        assert.error_matches(function() whole_pod().metadata.name = "other" end, "read%-only")
     end)
 end)

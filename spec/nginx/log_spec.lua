@@ -1,8 +1,9 @@
 -- nginx's error log: one call is one line, whatever names, messages of the server and arguments
--- contain. Otherwise a tenant could write lines of the log.
+-- contain: otherwise a tenant could write lines of the log. What it says if kube.init or
+-- kube.init_worker fails, although the script does not look at the result.
 local eventually = require "eventually"
-local nginx = require "nginx"
 local Sim = require "kubelua.sim"
+local nginx = require "nginx"
 
 -- CR, LF, ESC, C1 (as UTF-8, and as a lone byte), bidi controls, NUL; and as the log has it.
 local EVIL = "x\\r\\nFORGED\\27[2J\\194\\155\\155\\226\\128\\174\\226\\129\\166\\0y"
@@ -118,5 +119,45 @@ describe("error.log", function()
         has_lines(1, "not \"service " .. SHOWN)
         has_lines(1, "option " .. SHOWN)
         has_lines(1, "cannot read /none/x\\r\\nFORGED\\x1b[2J")
+    end)
+end)
+
+describe("resty.kubelua", function()
+    local one
+
+    after_each(function()
+        if one then
+            one:close()
+            one = nil
+        end
+    end)
+
+    it("refuses kube.init in a worker, where the map would be of that worker alone", function()
+        one = nginx.start { workers = 2, http = [[
+            init_worker_by_lua_block {
+                local kube = require "resty.kubelua"
+                assert(kube.init { services = false })
+                assert(kube.init_worker())
+            }
+        ]] }
+        eventually(function() return one:count("call it in init_by_lua") == 2 end, "both say so")
+    end)
+
+    it("logs why a worker cannot connect", function()
+        one = nginx.start {
+            workers = 1,
+            http = [[
+                init_by_lua_block {
+                    kube = require "resty.kubelua"
+                    assert(kube.init { connect = { kubeconfig = "/no/such/kubeconfig" } })
+                }
+                init_worker_by_lua_block { kube.init_worker { wait = 5 } }
+            ]],
+            server = [[
+                location / { content_by_lua_block { ngx.say((select(2, kube.pick("web/shop")))) } }
+            ]],
+        }
+        assert.equal(1, one:count("/no/such/kubeconfig"))
+        assert.equal("not_synced", (select(2, one:get("/"))))
     end)
 end)
