@@ -16,19 +16,327 @@
  *            ADDRESS PORT NAME=PATH...
  *        nginx_load free COUNT          so many free ports of 127.0.0.1
  */
-#include "load.h"
-
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+enum {
+    LOAD_MAX_TARGETS = 8,
+    LOAD_MAX_BODIES = 64, /* different bodies that are counted */
+    LOAD_BODY_SIZE = 64,
+    LOAD_LATE_MS = 5000,
+    LOAD_TIMES = 400 /* buckets of the histogram of times */
+};
+
+typedef struct {
+    struct sockaddr_in address;
+    int connections;
+    int rate; /* requests a second of all connections; 0: no bound */
+    double seconds;
+    int target_count;
+    struct {
+        const char *name, *path;
+    } targets[LOAD_MAX_TARGETS];
+} load_plan;
+
+typedef struct {
+    int socket;  /* -1 while there is none */
+    int answers; /* how many answers came on this connection */
+} load_connection;
+
+typedef enum {
+    LOAD_ANSWERED,
+    LOAD_REFUSED,
+    LOAD_BROKEN,
+    LOAD_RACED,
+    LOAD_LATE,
+    LOAD_OUTCOMES
+} load_outcome;
+
+typedef struct {
+    load_outcome outcome;
+    int status;                /* of the answer */
+    char body[LOAD_BODY_SIZE]; /* its first line, cut to this size */
+} load_answer;
+
+typedef struct {
+    uint64_t outcomes[LOAD_OUTCOMES];
+    uint64_t statuses[600];
+    uint64_t times[LOAD_TIMES];
+    int64_t longest_us;
+    int body_count;
+    struct {
+        char text[LOAD_BODY_SIZE];
+        uint64_t count;
+    } bodies[LOAD_MAX_BODIES];
+} load_tally;
+
+/* Buckets of 5 %: 1 us to some 5 minutes. */
+static int bucket_of(int64_t us)
+{
+    int bucket = 0;
+
+    for (double bound = 1; bound < (double)us && bucket < LOAD_TIMES - 1;
+         bound *= 1.05) {
+        bucket++;
+    }
+    return bucket;
+}
+
+static void count_body(load_tally *tally, const char *text, uint64_t count)
+{
+    int i = 0;
+
+    while (i < tally->body_count && strcmp(tally->bodies[i].text, text) != 0) {
+        i++;
+    }
+    if (i == LOAD_MAX_BODIES) {
+        return;
+    }
+    if (i == tally->body_count) {
+        tally->body_count++;
+        snprintf(tally->bodies[i].text, LOAD_BODY_SIZE, "%s", text);
+    }
+    tally->bodies[i].count += count;
+}
+
+static void load_count(load_tally *tally, const load_answer *answer, int64_t us)
+{
+    tally->outcomes[answer->outcome]++;
+    if (answer->outcome != LOAD_ANSWERED) {
+        return;
+    }
+    if (answer->status >= 0 && answer->status < 600) {
+        tally->statuses[answer->status]++;
+    }
+    if (answer->status == 200) {
+        count_body(tally, answer->body, 1);
+    }
+    tally->times[bucket_of(us)]++;
+    if (us > tally->longest_us) {
+        tally->longest_us = us;
+    }
+}
+
+static void load_add(load_tally *sum, const load_tally *part)
+{
+    for (int i = 0; i < LOAD_OUTCOMES; i++) {
+        sum->outcomes[i] += part->outcomes[i];
+    }
+    for (int i = 0; i < 600; i++) {
+        sum->statuses[i] += part->statuses[i];
+    }
+    for (int i = 0; i < LOAD_TIMES; i++) {
+        sum->times[i] += part->times[i];
+    }
+    if (part->longest_us > sum->longest_us) {
+        sum->longest_us = part->longest_us;
+    }
+    for (int i = 0; i < part->body_count; i++) {
+        count_body(sum, part->bodies[i].text, part->bodies[i].count);
+    }
+}
+
+static unsigned long long find_time(const load_tally *tally, double share)
+{
+    uint64_t limit = (uint64_t)((double)tally->outcomes[LOAD_ANSWERED] * share);
+    uint64_t seen = 0;
+    double bound = 1;
+
+    for (int i = 0; i < LOAD_TIMES; i++, bound *= 1.05) {
+        seen += tally->times[i];
+        if (seen > limit) {
+            break;
+        }
+    }
+    return (unsigned long long)bound;
+}
+
+static void load_print(const char *name, const load_tally *tally)
+{
+    uint64_t requests = 0;
+
+    for (int i = 0; i < LOAD_OUTCOMES; i++) {
+        requests += tally->outcomes[i];
+    }
+    printf("%s requests=%llu refused=%llu broken=%llu raced=%llu late=%llu "
+           "p50_us=%llu p99_us=%llu max_us=%lld",
+           name, (unsigned long long)requests,
+           (unsigned long long)tally->outcomes[LOAD_REFUSED],
+           (unsigned long long)tally->outcomes[LOAD_BROKEN],
+           (unsigned long long)tally->outcomes[LOAD_RACED],
+           (unsigned long long)tally->outcomes[LOAD_LATE],
+           find_time(tally, 0.5), find_time(tally, 0.99),
+           (long long)tally->longest_us);
+    for (int i = 0; i < 600; i++) {
+        if (tally->statuses[i] > 0) {
+            printf(" status.%d=%llu", i,
+                   (unsigned long long)tally->statuses[i]);
+        }
+    }
+    for (int i = 0; i < tally->body_count; i++) {
+        printf(" body.%s=%llu", tally->bodies[i].text,
+               (unsigned long long)tally->bodies[i].count);
+    }
+    puts("");
+}
+
+enum { HEAD_SIZE = 16384 };
+
+static void load_close(load_connection *connection)
+{
+    if (connection->socket >= 0) {
+        close(connection->socket);
+    }
+    connection->socket = -1;
+    connection->answers = 0;
+}
+
+static bool open_connection(load_connection *connection, const load_plan *plan)
+{
+    struct timeval patience = {LOAD_LATE_MS / 1000, 0};
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+    if (s < 0) {
+        return false;
+    }
+    setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    if (connect(s, (const struct sockaddr *)&plan->address,
+                sizeof(plan->address)) != 0) {
+        close(s);
+        return false;
+    }
+    connection->socket = s;
+    connection->answers = 0;
+    return true;
+}
+
+static bool send_request(int s, const char *path)
+{
+    char text[1024];
+    int length = snprintf(text, sizeof(text),
+                          "GET %s HTTP/1.1\r\nHost: load\r\n\r\n", path);
+
+    return length < (int)sizeof(text) &&
+           send(s, text, (size_t)length, MSG_NOSIGNAL) == length;
+}
+
+/* The value of a header, or NULL. `head` ends in an empty line. */
+static const char *find_header(const char *head, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *line = strstr(head, "\r\n"); line != NULL;
+         line = strstr(line + 2, "\r\n")) {
+        if (strncasecmp(line + 2, name, length) == 0 &&
+            line[2 + length] == ':') {
+            return line + 2 + length + 1 + strspn(line + 3 + length, " ");
+        }
+    }
+    return NULL;
+}
+
+static void copy_line(char *to, const char *from, size_t length)
+{
+    size_t n = 0;
+
+    while (n < length && n < LOAD_BODY_SIZE - 1 &&
+           (unsigned char)from[n] > ' ') {
+        to[n] = from[n];
+        n++;
+    }
+    to[n] = '\0';
+}
+
+/* Reads until `text` holds a whole answer of known length, or the connection
+ * ends. *body: where the head ends. Returns how many bytes there are; -1: the
+ * connection broke within the answer; -2: no byte of an answer came, or no
+ * whole answer came in time. */
+static ssize_t read_answer(int s, char *text, char **body, bool *keeps)
+{
+    size_t used = 0, wanted = HEAD_SIZE - 1;
+
+    *body = NULL;
+    while (used < wanted) {
+        ssize_t n = recv(s, text + used, HEAD_SIZE - 1 - used, 0);
+
+        if (n < 0) {
+            return used > 0 && errno != EAGAIN ? -1 : -2;
+        }
+        if (n == 0) {
+            return used == 0                  ? -2
+                   : *body != NULL && !*keeps ? (ssize_t)used
+                                              : -1;
+        }
+        used += (size_t)n;
+        text[used] = '\0';
+        if (*body == NULL && (*body = strstr(text, "\r\n\r\n")) != NULL) {
+            const char *length, *closes;
+
+            *body += 4;
+            length = find_header(text, "Content-Length");
+            closes = find_header(text, "Connection");
+            *keeps = length != NULL &&
+                     (closes == NULL || strncasecmp(closes, "close", 5) != 0);
+            if (length != NULL) {
+                wanted = (size_t)(*body - text) + strtoul(length, NULL, 10);
+            }
+        }
+    }
+    return (ssize_t)used;
+}
+
+static void load_exchange(load_connection *connection, const load_plan *plan,
+                          const char *path, load_answer *answer)
+{
+    char text[HEAD_SIZE], *body;
+    bool keeps = false;
+    ssize_t size;
+
+    memset(answer, 0, sizeof(*answer));
+    if (connection->socket < 0 && !open_connection(connection, plan)) {
+        answer->outcome = LOAD_REFUSED;
+        return;
+    }
+    errno = 0;
+    size = send_request(connection->socket, path)
+               ? read_answer(connection->socket, text, &body, &keeps)
+               : -2;
+    if (size < 0) {
+        /* -2: no byte of an answer came */
+        answer->outcome = errno == EAGAIN || errno == EWOULDBLOCK ? LOAD_LATE
+                          : size == -2 && connection->answers > 0 ? LOAD_RACED
+                                                                  : LOAD_BROKEN;
+        load_close(connection);
+        return;
+    }
+    answer->outcome = LOAD_ANSWERED;
+    if (strncmp(text, "HTTP/1.", 7) != 0 || body == NULL) {
+        answer->outcome = LOAD_BROKEN;
+        load_close(connection);
+        return;
+    }
+    answer->status = atoi(text + 9);
+    copy_line(answer->body, body, (size_t)(text + size - body));
+    connection->answers++;
+    if (!keeps) {
+        load_close(connection);
+    }
+}
 
 enum { MAX_CONNECTIONS = 512 };
 
