@@ -19,9 +19,7 @@ if(KUBELUA_TESTS AND KUBELUA_SIM)
         PkgConfig::CMOCKA)
     set_target_properties(fuzz_replay_spec PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
-    add_test(NAME fuzz_replay_spec COMMAND fuzz_replay_spec)
-    set_tests_properties(fuzz_replay_spec PROPERTIES TIMEOUT 120
-        ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=STDOUT")
+    kubelua_c_test(fuzz_replay_spec spec/fuzz/replay_spec.c core)
 endif()
 
 if(KUBELUA_FUZZ)

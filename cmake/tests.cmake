@@ -4,7 +4,6 @@
 if(NOT KUBELUA_TESTS)
     return()
 endif()
-enable_testing()
 
 file(GLOB KUBELUA_SUPPORT_SOURCES CONFIGURE_DEPENDS spec/support/*.c)
 add_library(kubelua_support OBJECT ${KUBELUA_SUPPORT_SOURCES})
@@ -13,8 +12,47 @@ target_include_directories(kubelua_support PUBLIC
 target_link_libraries(kubelua_support PUBLIC kubelua_objects
     PkgConfig::GNUTLS PkgConfig::CMOCKA)
 
+# C specs that wait for seconds: they start first, and take one place each.
+set(KUBELUA_PATIENT cancel_network_spec descriptors_spec hostile_patience_spec
+    hostile_watch_spec informer_sim_spec owner_spec request_network_spec
+    request_sim_spec restored_server_spec sim_watch_spec)
+# With KUBELUA_RETRAIN=1, these also run under the sanitizers.
+set(KUBELUA_RETRAINED_CHECKED object_spec indexer_spec reflector_list_spec
+    reflector_watch_spec reflector_thread_spec shared_informer_spec
+    informer_sim_spec)
+
+# The labels of a spec: its step, its layer, and `retrain` if that runs it, too.
+function(kubelua_c_labels name spec step result)
+    get_filename_component(layer ${spec} DIRECTORY)
+    get_filename_component(layer ${layer} NAME)
+    set(labels ${step} ${layer})
+    if(KUBELUA_CHECKED_BY)
+        if(name IN_LIST KUBELUA_RETRAINED_CHECKED)
+            list(APPEND labels retrain)
+        endif()
+    elseif(spec MATCHES "/spec/core/(object|cache|informer)/|/live/informer/")
+        list(APPEND labels retrain)
+    endif()
+    set(${result} ${labels} PARENT_SCOPE)
+endfunction()
+
+# Adds a C spec's program to ctest.
+function(kubelua_c_test name spec step)
+    kubelua_c_labels(${name} ${spec} ${step} labels)
+    set(places 1)
+    set(cost 0)
+    if(name IN_LIST KUBELUA_PATIENT)
+        set(cost 100)
+    elseif(KUBELUA_CHECKED_BY)
+        set(places 3)
+    endif()
+    kubelua_test(${name} LABELS ${labels} PLACES ${places} COST ${cost}
+        COMMAND ${name})
+endfunction()
+
 # A spec program of these parts, which are object libraries, in this folder.
 set(KUBELUA_SPEC_FOLDER ${PROJECT_BINARY_DIR}/spec)
+set(KUBELUA_SPEC_STEP core)
 function(kubelua_c_spec spec)
     get_filename_component(name ${spec} NAME_WE)
     add_executable(${name} ${spec})
@@ -24,10 +62,7 @@ function(kubelua_c_spec spec)
     endforeach()
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${KUBELUA_SPEC_FOLDER})
-    add_test(NAME ${name} COMMAND ${name}
-             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 120
-        ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=STDOUT")
+    kubelua_c_test(${name} ${spec} ${KUBELUA_SPEC_STEP})
 endfunction()
 
 # Loaded before a program, it steps the wall clock that the program sees.
@@ -60,7 +95,7 @@ target_compile_definitions(torn_unchecked_spec PRIVATE SPEC_EXPECTS_TORN)
 target_link_libraries(torn_unchecked_spec PRIVATE kubelua_support)
 set_target_properties(torn_unchecked_spec PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
-add_test(NAME torn_unchecked_spec COMMAND torn_unchecked_spec)
+kubelua_c_test(torn_unchecked_spec spec/core/shared/torn_spec.c core)
 
 # What a shared map costs, and a rebuild of all of it: bench/shared/run.
 add_executable(bench_shared EXCLUDE_FROM_ALL bench/shared/shared.c)

@@ -1,5 +1,5 @@
 ---@meta
--- What the specs of examples/ use of busted: for the checker of scripts/steps/types only.
+-- What the specs of examples/ use of busted: for the step `types` only.
 
 ---@param name string
 ---@param body fun()

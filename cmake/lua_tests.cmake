@@ -1,0 +1,172 @@
+# Each Lua spec is a test, in each interpreter that has a module: lua5.4.view_spec,
+# luajit.inprocess.away_spec. Under a sanitizer its library is loaded into the
+# interpreter first.
+if(NOT KUBELUA_TESTS OR NOT KUBELUA_SIM)
+    return()
+endif()
+
+set(KUBELUA_LUA_ENV "")
+set(KUBELUA_LUA_PLACES 1)
+if(KUBELUA_CHECKED_BY)
+    # Leaks are counted in the C specs only: the interpreters do not free all of
+    # their memory. ThreadSanitizer guesses the size of a library's thread-local
+    # memory from the words before that memory; a wrong guess crashes one run in
+    # a hundred.
+    execute_process(COMMAND ${CMAKE_C_COMPILER}
+        -print-file-name=lib${KUBELUA_CHECKED_BY}.so
+        OUTPUT_VARIABLE preload OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(KUBELUA_LUA_ENV LD_PRELOAD=${preload} ASAN_OPTIONS=detect_leaks=0
+        TSAN_OPTIONS=intercept_tls_get_addr=0)
+    set(KUBELUA_LUA_PLACES 2)
+endif()
+
+# ThreadSanitizer delays a signal until the program's next call that it
+# intercepts, so a signal does not end a wait; and under it a process dies that a
+# process with threads has started.
+set(KUBELUA_LUA_OPTIONS "")
+if(KUBELUA_CHECKED_BY STREQUAL "tsan")
+    set(KUBELUA_LUA_OPTIONS --exclude-tags=signals,processes)
+endif()
+
+# kubelua_lua_test(NAME INTERPRETER FILE LABELS label... [ENV ...] [COST n]
+#                  [PLACES n] [OPTIONS ...])
+function(kubelua_lua_test name interpreter file)
+    cmake_parse_arguments(arg "" "COST;PLACES" "LABELS;ENV;OPTIONS" ${ARGN})
+    if(NOT arg_PLACES)
+        set(arg_PLACES ${KUBELUA_LUA_PLACES})
+    endif()
+    if(NOT arg_COST)
+        set(arg_COST 0)
+    endif()
+    kubelua_test(${interpreter}.${name} LABELS ${arg_LABELS}
+        PLACES ${arg_PLACES} COST ${arg_COST} ENV ${KUBELUA_LUA_ENV} ${arg_ENV}
+        COMMAND ${KUBELUA_RUN_${interpreter}} spec/run.lua -o TAP
+        ${KUBELUA_LUA_OPTIONS} ${arg_OPTIONS} ${file})
+endfunction()
+
+# With KUBELUA_COLLECT=always, specs with megabytes of data, or with thousands of
+# elections or events in Lua alone, take minutes: the step `collector` leaves
+# them out.
+set(KUBELUA_SLOW_COLLECTED
+    "large_bodies|garbage|leader_election|events_series")
+# Lua specs that read objects: the step `retrain` runs them with objects that
+# rest packed, with a new dictionary every few objects.
+set(KUBELUA_RETRAINED compress_spec handlers_spec index_spec prune_spec
+    run_apply_again_spec run_read_spec values_spec view_spec view_life_spec
+    writes_seen_spec)
+# Specs that a sanitizer does not run. fork_spec: the child of a fork hangs if
+# another thread was in the sanitizer's allocator (gcc 12 does not lock it for a
+# fork). garbage_spec: uses hundreds of megabytes, and has no threads to check.
+set(KUBELUA_UNCHECKED_asan_lua5.4 "fork_spec")
+set(KUBELUA_UNCHECKED_asan_luajit "fork_spec|garbage")
+set(KUBELUA_UNCHECKED_tsan_lua5.4 "garbage")
+
+# Adds each file of a glob that this build can run; its label is the step.
+function(kubelua_lua_specs step interpreter)
+    file(GLOB files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${ARGN})
+    set(unchecked "${KUBELUA_UNCHECKED_${KUBELUA_CHECKED_BY}_${interpreter}}")
+    foreach(file ${files})
+        get_filename_component(name ${file} NAME_WE)
+        if(unchecked AND name MATCHES "${unchecked}")
+            continue()
+        endif()
+        set(labels ${step})
+        if(NOT file MATCHES "^examples" AND
+           NOT name MATCHES "${KUBELUA_SLOW_COLLECTED}")
+            list(APPEND labels collector)
+        endif()
+        if(interpreter STREQUAL "luajit" AND name IN_LIST KUBELUA_RETRAINED)
+            list(APPEND labels retrain)
+        endif()
+        if(file MATCHES "^spec/resty/")
+            set(name resty.${name})
+        endif()
+        kubelua_lua_test(${name} ${interpreter} ${file} LABELS ${labels})
+    endforeach()
+endfunction()
+
+# Each file of spec/conformance against one kind of simulated API server.
+function(kubelua_conformance step interpreter backend)
+    cmake_parse_arguments(arg "" "" "LABELS" ${ARGN})
+    file(GLOB files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+        spec/conformance/*_spec.lua)
+    foreach(file ${files})
+        get_filename_component(name ${file} NAME_WE)
+        if(name STREQUAL "real_spec") # for a real API server only
+            continue()
+        endif()
+        kubelua_lua_test(${backend}.${name} ${interpreter} ${file}
+            LABELS ${step} ${arg_LABELS} ENV KUBELUA_BACKEND=${backend})
+    endforeach()
+endfunction()
+
+# The same against a real API server. A process starts one cluster, which ends
+# with it; so few processes run many files.
+function(kubelua_real_conformance interpreter)
+    set(topics spec/conformance)
+    set(common LABELS real PLACES 2 ENV KUBELUA_BACKEND=real)
+    kubelua_lua_test(real.away_spec ${interpreter} ${topics}/away_spec.lua
+        ${common} COST 200 OPTIONS ${topics}/waiting_spec.lua)
+    kubelua_lua_test(real.real_spec ${interpreter} ${topics}/real_spec.lua
+        ${common} COST 200)
+    kubelua_lua_test(real.conformance_spec ${interpreter} ${topics} ${common}
+        COST 300 OPTIONS --exclude-pattern=real_spec
+        --exclude-pattern=away_spec --exclude-pattern=waiting_spec)
+endfunction()
+
+# Under ThreadSanitizer each group has a process of its own: in one process,
+# allocations of the core would fail while those of Lua are tried, and the
+# sanitizer would keep 20 GB for simulators that were freed.
+function(kubelua_exhaust_specs interpreter)
+    set(file spec/exhaust/memory_spec.lua)
+    if(NOT KUBELUA_CHECKED_BY STREQUAL "tsan")
+        kubelua_lua_test(memory_spec ${interpreter} ${file} LABELS memory
+            COST 20)
+        return()
+    endif()
+    kubelua_lua_test(memory_core_spec ${interpreter} ${file} LABELS memory
+        OPTIONS "--filter=memory of the core")
+    kubelua_lua_test(memory_lua_spec ${interpreter} ${file} LABELS memory
+        OPTIONS "--filter=without memory of Lua")
+    kubelua_lua_test(memory_rest_spec ${interpreter} ${file} LABELS memory
+        OPTIONS "--filter=whichever it is" "--filter=loop without memory")
+endfunction()
+
+function(kubelua_specs_of interpreter)
+    find_program(KUBELUA_RUN_${interpreter} ${interpreter})
+    mark_as_advanced(KUBELUA_RUN_${interpreter})
+    if(NOT KUBELUA_RUN_${interpreter})
+        message(STATUS "No ${interpreter}: its specs are left out")
+        return()
+    endif()
+    kubelua_lua_specs(lua ${interpreter} spec/lua/*_spec.lua)
+    kubelua_lua_specs(sim ${interpreter} sim/spec/lua/*_spec.lua)
+    if(NOT KUBELUA_CHECKED_BY)
+        kubelua_lua_specs(lua ${interpreter} examples/*_spec.lua)
+    endif()
+    kubelua_exhaust_specs(${interpreter})
+    if(interpreter STREQUAL "lua5.4")
+        kubelua_conformance(conformance lua5.4 inprocess LABELS retrain)
+    else()
+        kubelua_conformance(conformance ${interpreter} inprocess)
+    endif()
+    # Under a sanitizer one interpreter is enough: the code for TLS is in C.
+    if(interpreter STREQUAL "lua5.4" OR NOT KUBELUA_CHECKED_BY)
+        kubelua_conformance(tls ${interpreter} tls)
+    endif()
+    if(NOT KUBELUA_CHECKED_BY)
+        kubelua_real_conformance(${interpreter})
+    endif()
+endfunction()
+
+get_property(abis GLOBAL PROPERTY KUBELUA_LUA_ABIS)
+if("5.4" IN_LIST abis)
+    kubelua_specs_of(lua5.4)
+endif()
+# ThreadSanitizer checks threads, which are all in C: one interpreter is enough.
+if("5.1" IN_LIST abis AND NOT KUBELUA_CHECKED_BY STREQUAL "tsan")
+    kubelua_specs_of(luajit)
+    if(NOT KUBELUA_CHECKED_BY) # FFI exists only in LuaJIT
+        kubelua_lua_specs(lua luajit spec/resty/*_spec.lua)
+    endif()
+endif()
