@@ -1,7 +1,7 @@
 /*
  * block.h - classifies 64 bytes of JSON at once, as bit masks: which bytes are
  * in strings, which are brackets, colons, commas. All of it is inline, as is
- * check_rules.h: skip_blocks.c compiles both into one loop for each set of
+ * check_rules.h: skip.c compiles both into one loop for each set of
  * instructions.
  */
 #ifndef KL_JSON_BLOCK_H

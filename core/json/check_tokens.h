@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* What skip_blocks.c knows about a block. */
+/* What skip.c knows about a block. */
 typedef struct kl__check_block {
     const kl__block *marks;
     const char *bytes; /* the bytes before them are still in memory */

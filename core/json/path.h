@@ -1,6 +1,6 @@
 /*
  * path.h - the steps of a compiled path (kl_path in kubelua/value.h), for code
- * that walks JSON by itself: search.c, object/prune.c and prune_text.c.
+ * that walks JSON by itself: search.c and object/prune.c.
  */
 #ifndef KL_JSON_PATH_H
 #define KL_JSON_PATH_H

@@ -34,7 +34,6 @@ local EXEMPT = {
     kl__sim_connections_end = "within kl_sim_unlisten: what it waits for, it ends",
     kl__wakeup_wait = "within kl_event_queue_wait",
     kl__mem_ahead = "a block of memory",
-    kl__skip_blocks = "a block of bytes",
     kl__shared_view_look = "a block of words",
 }
 
