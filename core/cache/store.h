@@ -1,7 +1,6 @@
 /*
- * store.h - the struct of an indexer, for the files that work on it: indexer.c
- * (readers), diff.c and transaction*.c (the writer), index_build.c (adds
- * indexes).
+ * store.h - the struct of an indexer: indexer.c reads it, diff.c and
+ * transaction.c change it, index_build.c adds indexes.
  */
 #ifndef KL_CACHE_STORE_H
 #define KL_CACHE_STORE_H

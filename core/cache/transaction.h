@@ -1,7 +1,6 @@
 /*
- * transaction.h - one transaction of the indexer, for the files that make it:
- * diff.c finds what changes, transaction_plan.c allocates and computes,
- * transaction.c commits.
+ * transaction.h - one transaction of the indexer: diff.c finds what changes,
+ * transaction.c plans and commits it.
  */
 #ifndef KL_CACHE_TRANSACTION_H
 #define KL_CACHE_TRANSACTION_H
@@ -67,16 +66,6 @@ kl_code kl__transaction_stage_once(kl__transaction *transaction,
  * KL_ENOMEM. */
 kl_code kl__transaction_version(kl__transaction *transaction,
                                 const char *version, bool forward);
-
-/* Applies the steps to the store's table, or to a copy of it; the table has
- * room. */
-void kl__transaction_apply_steps(const kl__transaction *transaction,
-                                 kl__table *objects);
-/* Makes a new table for the store if the present one does not fit, or if too
- * many keys change. KL_ENOMEM. */
-kl_code kl__transaction_plan_objects(kl__transaction *transaction);
-/* Frees the plans of the indexes; after the commit, what they have replaced. */
-void kl__transaction_drop_plan(kl__transaction *transaction);
 
 /* Add the steps and changes of a batch or a list. KL_ENOMEM. */
 kl_code kl__diff_batch(kl__transaction *transaction,

@@ -4,7 +4,7 @@
 return {
     ["aside-forgets-values"] = {
         breaks = "After a relist with many changes, unchanged objects are in no index.",
-        source = "core/cache/transaction_plan.c",
+        source = "core/cache/transaction.c",
         change = [[
 -        code = is_kept ? plan_kept(transaction, &change, sink)
 +        code = is_kept ? KL_OK
