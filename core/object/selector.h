@@ -1,7 +1,6 @@
 /*
  * selector.h - a compiled label selector: a list of requirements that an
- * object's labels must all meet. selector_parse.c makes it, selector.c matches
- * with it.
+ * object's labels must all meet.
  */
 #ifndef KL_OBJECT_SELECTOR_H
 #define KL_OBJECT_SELECTOR_H
