@@ -7,6 +7,7 @@
 #ifndef KL_CONFIG_EXEC_CREDENTIAL_H
 #define KL_CONFIG_EXEC_CREDENTIAL_H
 
+#include "base/buf.h"
 #include "base/cancel.h"
 #include "config/settings.h"
 #include "kubelua/error.h"
@@ -31,6 +32,12 @@ typedef struct kl__exec_credential {
 kl_code kl__exec_run(const kl__settings *settings, const char *ca,
                      int timeout_ms, kl__exec_credential *out,
                      kl__cancel *cancel, kl_error *err);
+
+/* Parses the output of a plugin. Fills `out`, which is zeroed before; the
+ * caller clears it, also after a failure. KL_ECONFIG: the message says what is
+ * wrong with the output; KL_ENOMEM. */
+kl_code kl__exec_answer_read(const kl__exec *exec, const kl__buf *output,
+                             kl__exec_credential *out, kl_error *err);
 
 /* Wipes and frees the strings; zeroes the struct. */
 void kl__exec_credential_clear(kl__exec_credential *credential);

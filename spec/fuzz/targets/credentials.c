@@ -8,7 +8,7 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
-#include "config/exec_answer.h"
+#include "config/exec_credential.h"
 #include "config/proxy.h"
 #include "config/timestamp.h"
 #include "kubelua/memory.h"
