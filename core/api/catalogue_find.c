@@ -1,10 +1,13 @@
 /*
  * catalogue_find.c - finds a resource by name, as kubectl reads names and
  * slightly more tolerant: "po", "Pod", "deployments.apps",
- * "deployments.v1.apps", "v1/Pod", "apps/v1/Deployment". See catalogue.h.
+ * "deployments.v1.apps", "v1/Pod", "apps/v1/Deployment". For a name that the
+ * server does not know, suggests names that are near, by edit distance. See
+ * catalogue.h.
  */
 #include "api/catalogue.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct span {
@@ -260,4 +263,230 @@ const kl__entry *kl__catalogue_find(const kl__catalogue *catalogue,
         }
     }
     return found;
+}
+
+/* Names of resources are DNS labels: at most 63 bytes. */
+enum { MAX_WORD = 63, NEAREST = 3 };
+
+typedef struct candidate {
+    const kl__entry *entry;
+    unsigned distance;
+} candidate;
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* The number of letters to insert, remove, replace or swap with the next one to
+ * make `a` of `b` (optimal string alignment); upper and lower case are equal.
+ */
+static unsigned distance_of(const char *a, size_t a_length, const char *b)
+{
+    unsigned rows[3][MAX_WORD + 1];
+    size_t b_length = strlen(b);
+
+    if (a_length > MAX_WORD || b_length > MAX_WORD) {
+        return UINT32_MAX;
+    }
+    for (unsigned j = 0; j <= b_length; j++) {
+        rows[0][j] = j;
+    }
+    for (size_t i = 1; i <= a_length; i++) {
+        unsigned *row = rows[i % 3];
+        const unsigned *above = rows[(i + 2) % 3];
+        const unsigned *higher = rows[(i + 1) % 3];
+
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_length; j++) {
+            char x = to_lower(a[i - 1]), y = to_lower(b[j - 1]);
+
+            row[j] =
+                least(least(row[j - 1], above[j]) + 1, above[j - 1] + (x != y));
+            if (i > 1 && j > 1 && x == to_lower(b[j - 2]) &&
+                to_lower(a[i - 2]) == y) {
+                row[j] = least(row[j], higher[j - 2] + 1);
+            }
+        }
+    }
+    return rows[a_length % 3][b_length];
+}
+
+static unsigned nearest_name(const kl__catalogue *catalogue,
+                             const kl__entry *entry, const char *word,
+                             size_t length)
+{
+    unsigned plural =
+        distance_of(word, length, kl__catalogue_text(catalogue, entry->plural));
+    unsigned kind =
+        distance_of(word, length, kl__catalogue_text(catalogue, entry->kind));
+
+    return least(plural, kind);
+}
+
+/* True if a candidate of the same group and name is listed already, in another
+ * version. */
+static bool is_listed(const kl__catalogue *catalogue, const candidate *best,
+                      size_t count, const kl__entry *entry)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(kl__catalogue_text(catalogue, best[i].entry->plural),
+                   kl__catalogue_text(catalogue, entry->plural)) == 0 &&
+            strcmp(kl__catalogue_text(catalogue, best[i].entry->group),
+                   kl__catalogue_text(catalogue, entry->group)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Finds the nearest candidates, best first; returns their number. A candidate
+ * that is much farther than the best one is left out: if a name matches
+ * exactly, only exact matches stay. */
+static size_t find_nearest(const kl__catalogue *catalogue, const char *name,
+                           candidate best[NEAREST])
+{
+    size_t length, count = 0;
+    const char *word = kl__resource_word(name, &length);
+    unsigned bound = length < 4 ? 1 : least(2 + (unsigned)(length / 8), 4);
+
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const kl__entry *entry = &catalogue->entries[i];
+        unsigned distance = nearest_name(catalogue, entry, word, length);
+        size_t at = count;
+
+        if (!entry->watchable || distance > bound ||
+            is_listed(catalogue, best, count, entry)) {
+            continue;
+        }
+        while (at > 0 && best[at - 1].distance > distance) {
+            at--;
+        }
+        if (at < NEAREST) {
+            count = count < NEAREST ? count + 1 : NEAREST;
+            memmove(&best[at + 1], &best[at], (count - at - 1) * sizeof(*best));
+            best[at] = (candidate){entry, distance};
+        }
+    }
+    while (count > 0 && best[count - 1].distance > 2 * best[0].distance) {
+        count--;
+    }
+    return count;
+}
+
+/* Appends "; did you mean A, B or C?", or nothing if no name is near. */
+static void put_nearest(const kl__catalogue *catalogue, const char *name,
+                        kl__buf *out)
+{
+    candidate best[NEAREST];
+    size_t count = find_nearest(catalogue, name, best);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *group = kl__catalogue_text(catalogue, best[i].entry->group);
+        const char *joint = i == 0           ? "; did you mean "
+                            : i + 1 == count ? " or "
+                                             : ", ";
+
+        kl__buf_printf(out, "%s%s%s%s", joint,
+                       kl__catalogue_text(catalogue, best[i].entry->plural),
+                       group[0] != '\0' ? "." : "", group);
+    }
+    if (count != 0) {
+        kl__buf_putc(out, '?');
+    }
+}
+
+/* True if a served group differs from this one by a letter or two, or is its
+ * beginning: "apps" of "apps.k8s.io". */
+static bool is_near_group(const kl__catalogue *catalogue, const char *group,
+                          size_t length)
+{
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const char *own =
+            kl__catalogue_text(catalogue, catalogue->entries[i].group);
+        size_t own_length = strlen(own);
+        bool is_beginning = own_length < length && group[own_length] == '.' &&
+                            distance_of(group, own_length, own) == 0;
+
+        if (own_length > 0 &&
+            (is_beginning || distance_of(group, length, own) <= 2)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if the server has this group, but discovery failed for it. */
+static bool is_unreachable(const kl__catalogue *catalogue, const char *group,
+                           size_t length)
+{
+    const kl__buf *texts = &catalogue->unreachable;
+
+    return texts->length != 0 &&
+           memmem(texts->bytes, texts->length, group, length) != NULL;
+}
+
+/* Finds the group in a name, if the server has neither it nor a similar one;
+ * length 0: the name has no group, or the server has it or a similar one. A
+ * group without a dot, such as "extensions", is one of Kubernetes' own, and its
+ * resources have moved to other groups: for it the message suggests near names
+ * instead. */
+static const char *unserved_group(const kl__catalogue *catalogue,
+                                  const char *name, size_t *length)
+{
+    const char *group = kl__resource_group(name, length);
+
+    if (*length > 0 && (memchr(group, '.', *length) == NULL ||
+                        is_unreachable(catalogue, group, *length) ||
+                        kl__catalogue_has_group(catalogue, group, *length) ||
+                        is_near_group(catalogue, group, *length))) {
+        *length = 0;
+    }
+    return group;
+}
+
+kl_code kl__catalogue_unknown(const kl__catalogue *catalogue, const char *name,
+                              kl_error *err)
+{
+    kl__buf nearest = {0};
+    size_t length, group_length;
+    const char *group;
+    kl_code code;
+
+    kl__resource_word(name, &length);
+    if (length == 0 || length > MAX_WORD) {
+        return kl_error_set(err, KL_EUNKNOWN_KIND,
+                            "\"%.100s\" names no resource; write it as "
+                            "\"pods\", \"deployments.apps\" or "
+                            "\"apps/v1/Deployment\"",
+                            name);
+    }
+    group = unserved_group(catalogue, name, &group_length);
+    if (group_length > 0) {
+        return kl_error_set(err, KL_EUNKNOWN_KIND,
+                            "the server serves no resource \"%.200s\", and "
+                            "nothing of the group %.*s: install its CRD "
+                            "(CustomResourceDefinition) or API server",
+                            name, (int)least((unsigned)group_length, 200),
+                            group);
+    }
+    put_nearest(catalogue, name, &nearest);
+    if (nearest.failed) {
+        kl__buf_deinit(&nearest);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
+    }
+    code = kl_error_set(
+        err, KL_EUNKNOWN_KIND,
+        "the server serves no resource \"%.200s\"%s%s%.300s%s", name,
+        nearest.length != 0
+            ? nearest.bytes
+            : "; if it is a custom one, its CustomResourceDefinition is not "
+              "installed yet",
+        catalogue->unreachable.length != 0 ? "; it does not know " : "",
+        catalogue->unreachable.length != 0 ? catalogue->unreachable.bytes : "",
+        catalogue->unreachable.length != 0
+            ? ", whose API server does not answer (kubectl get apiservices)"
+            : "");
+    kl__buf_deinit(&nearest);
+    return code;
 }
