@@ -1,6 +1,5 @@
 -- run.memo: what a controller keeps about a key between its runs.
 local core = require "kubelua.core"
-local memos = require "kubelua.controller.memos"
 local world = require "controller_world"
 
 local w
@@ -46,7 +45,7 @@ describe("a key", function()
         local state, goes_on = nil, true
         w:controller { reconcile = function(_, run)
             if goes_on then
-                memos.begin_term(state) -- the lease was lost, and gained again
+                state:begin_term() -- the lease was lost, and gained again
             end
             goes_on = false
             w:note(run.memo.count or 0)

@@ -1,10 +1,11 @@
 -- The finalizer of a controller: it is added before the first reconcile of an object, and removed
 -- when finalize is done. Both are merge patches of exactly this object at this version; after a
 -- conflict the object is read again.
+local cache_of = require "kubelua.controller.cache_of"
+local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local outcome = require "kubelua.controller.outcome"
 local verbs = require "kubelua.verbs"
-local writes_unknown = require "kubelua.controller.writes_unknown"
 
 local finalizer = {}
 
@@ -109,7 +110,7 @@ function finalizer.finalize(state, run, object)
         return make_failure(state, object, "taken from", message, code, retry_after)
     -- The object is gone. A cache that still has it must not finalize it again.
     elseif not left then
-        writes_unknown.note(state.writes.unknown, run.key, { kind = state.kind, name = object.name,
+        state.writes:note_unknown(run.key, { kind = state.kind, name = object.name,
             namespace = object.namespace, uid = object.uid })
     end
     return result
@@ -141,6 +142,80 @@ function finalizer.step(state, run, object)
         return finalizer.step(state, run, with)
     end
     return nil, with
+end
+
+-- True if objects outside of the selectors of the controller may have its finalizer: the selectors
+-- do not select them any more, or never did in this process.
+local function can_be_unselected(state)
+    return state.options.finalizer ~= nil and state.main ~= nil
+        and not cache_of.takes_all(state.main)
+end
+
+local function is_due(state, object)
+    return finalizer.is_terminating(object) and finalizer.is_on(object, state.options.finalizer)
+end
+
+-- Queues the key of an object that must be finalized.
+local function queue_if_due(state, object)
+    if is_due(state, object) then
+        local known = state.main.informer:get(object.key)
+        if not known or known.uid ~= object.uid then
+            state:add(object.key)
+        end
+    end
+end
+
+---Begins to watch objects outside of the selectors. A second informer, with metadata only and
+---without selectors, shows when they are deleted.
+---@param state kubelua.controller.State
+---@return true?, string?, string?
+function finalizer.watch_unselected(state)
+    if not can_be_unselected(state) then
+        return true
+    end
+    local given = state.main.given
+    local informer, message, code = clients.informer(state.client, { given[1],
+        namespace = given.namespace, metadata = true, idle_timeout = given.idle_timeout,
+        page_size = given.page_size, streaming_list = given.streaming_list,
+        compress = given.compress },
+        state.options.namespace)
+    if not informer then
+        return nil, message, code
+    end
+    local registration
+    registration, message, code = informer:on {
+        name = state.what .. ": finalizers",
+        add = function(object) queue_if_due(state, object) end,
+        update = function(_, object) queue_if_due(state, object) end,
+    }
+    if not registration then
+        informer:stop()
+        return nil, message, code
+    end
+    state.unselected = informer
+    return true
+end
+
+---The object of a key that is not in the controller's cache, read from the server, if it must be
+---finalized.
+---@param state kubelua.controller.State
+---@param key string
+---@return kubelua.Object?, string?, string?, number?
+function finalizer.find_unselected(state, key)
+    if not can_be_unselected(state) then
+        return nil
+    end
+    local object, message, code, retry_after = state.client:get(
+        state.main.kind.api_version .. "/" .. state.main.kind.kind, key)
+    if not object then
+        if code == "not_found" then
+            return nil
+        end
+        return nil, message, code, retry_after
+    elseif is_due(state, object) then
+        return object
+    end
+    return nil
 end
 
 return finalizer

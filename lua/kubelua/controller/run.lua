@@ -1,19 +1,18 @@
 -- A run: the second argument of reconcile, for one key. Its methods read the controller's caches,
 -- never older than what the controller has written, and write objects.
+local cache_of = require "kubelua.controller.cache_of"
 local change = require "kubelua.controller.change"
-local events = require "kubelua.controller.run_events"
 local core = require "kubelua.core"
+local events = require "kubelua.events"
 local failures = require "kubelua.failures"
-local writes_seen = require "kubelua.controller.writes_seen"
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
-local memos = require "kubelua.controller.memos"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
-local cache_of = require "kubelua.controller.cache_of"
 local scopes = require "kubelua.scope"
 local status = require "kubelua.controller.status"
 local write = require "kubelua.controller.write"
+local writes_seen = require "kubelua.controller.writes_seen"
 
 ---The run that reconcile, finalize and gone get.
 ---@class kubelua.Run
@@ -33,7 +32,7 @@ local FIELDS = { key = true, attempt = true, due = true, client = true, memo = t
 -- Makes the memo when the script first reads it.
 local function read_memo(self)
     local own = rawget(self, INSIDE)
-    local memo = own and own.key and memos.of_run(own)
+    local memo = own and own.key and own.state:memo_of(own)
     rawset(self, "memo", memo or nil)
     return memo or nil
 end
@@ -240,13 +239,27 @@ function methods:status(...)
     return status.write(check_inside(self), ...)
 end
 
+---@param run kubelua.controller.Inside
+---@param kind "Normal"|"Warning"
+---@param reason string
+---@param message string
+---@param object kubelua.Object?
+local function record_event(run, kind, reason, message, object)
+    object = object or run.object
+    if not object then
+        misuse("run:event: this run has no object; name one as the fourth argument")
+    end
+    events.record(run.state.client, object, kind, reason, message,
+        { controller = run.state.name, call = "run:event" })
+end
+
 ---Records an event about the run's object, or about another one. Never waits and never fails.
 ---@param kind "Normal"|"Warning"
 ---@param reason string "Created"
 ---@param message string
 ---@param object kubelua.Object?
 function methods:event(kind, reason, message, object)
-    events.record(check_inside(self), kind, reason, message, object)
+    record_event(check_inside(self), kind, reason, message, object)
 end
 
 -- Failures are remembered, so that an error of assert keeps its code.

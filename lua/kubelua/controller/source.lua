@@ -2,7 +2,7 @@
 -- reads. triggers.lua turns their events into keys.
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
-local finalize_unselected = require "kubelua.controller.finalize_unselected"
+local finalizer = require "kubelua.controller.finalizer"
 local log = require "kubelua.log"
 local scheduler = require "kubelua.scheduler"
 local tasks = require "kubelua.tasks"
@@ -64,7 +64,7 @@ local function listen_if_open(state)
             return nil, message, code
         end
     end
-    return finalize_unselected.open(state)
+    return finalizer.watch_unselected(state)
 end
 
 -- Finds the kind of a source: the version that discovery prefers now, until the controller ends.

@@ -1,19 +1,19 @@
 -- The state of a controller: how it starts, runs and stops. controller.lua is what scripts see.
-local core = require "kubelua.core"
 local applies = require "kubelua.controller.applies"
+local cache_of = require "kubelua.controller.cache_of"
+local core = require "kubelua.core"
 local dropped = require "kubelua.controller.dropped"
 local ending = require "kubelua.ending"
 local fights = require "kubelua.controller.fights"
 local hopeless = require "kubelua.hopeless"
-local leadership = require "kubelua.controller.leadership"
-local Queue = require "kubelua.controller.queue"
-local log = require "kubelua.log"
-local cache_of = require "kubelua.controller.cache_of"
 local idle = require "kubelua.controller.idle"
+local leader = require "kubelua.leader"
+local log = require "kubelua.log"
+local Queue = require "kubelua.controller.queue"
 local Run = require "kubelua.controller.run"
-local tasks = require "kubelua.tasks"
 local source = require "kubelua.controller.source"
 local sources = require "kubelua.sources"
+local tasks = require "kubelua.tasks"
 local triggers = require "kubelua.controller.triggers"
 local worker = require "kubelua.controller.worker"
 local writes = require "kubelua.controller.writes"
@@ -34,7 +34,7 @@ local writes = require "kubelua.controller.writes"
 ---@field retries kubelua.controller.Queue events for which map or when failed
 ---@field writes kubelua.controller.Writes
 ---@field applies kubelua.controller.Applies
----@field unselected kubelua.Informer? see finalize_unselected.lua
+---@field unselected kubelua.Informer? see finalizer.lua
 ---@field memos table<string, kubelua.controller.Kept> by key
 ---@field terms integer how often this process became the leader
 ---@field leader table?
@@ -133,6 +133,47 @@ function State:handled(key)
     end
 end
 
+---What a controller remembers about a key between runs. A record is made when it is first needed:
+---there may be very many keys, and most scripts use no memo.
+---@class kubelua.controller.Kept
+---@field uid string? of the key's object
+---@field memo table? run.memo, which belongs to the script
+---@field statuses table<string, { wanted: string, got: string }>? by UID; see status.lua
+
+---The record of a key; makes it if there is none.
+---@param key string
+---@param object kubelua.Object? the object with that key
+---@return kubelua.controller.Kept
+function State:keep(key, object)
+    local kept = self.memos[key]
+    if not kept then
+        kept = { uid = object and object.uid or nil }
+        self.memos[key] = kept
+    end
+    return kept
+end
+
+---The table run.memo. A run that began before the lease was lost and gained again gets another,
+---empty table: what it knows may be outdated.
+---@param own { key: string, object: kubelua.Object?, term: integer }
+---@return table
+function State:memo_of(own)
+    if own.term ~= self.terms then
+        return {}
+    end
+    local kept = self:keep(own.key, own.object)
+    kept.memo = kept.memo or {}
+    return kept.memo
+end
+
+---A new term as the leader begins: empties every memo.
+function State:begin_term()
+    self.terms = self.terms + 1
+    for _, kept in pairs(self.memos) do
+        kept.memo = nil
+    end
+end
+
 ---True if runs may begin.
 ---@return boolean
 function State:may_run()
@@ -192,6 +233,43 @@ local function check_lists(self)
     end
 end
 
+-- Queues every key at once, with empty memos: what this process knew may be outdated.
+local function gain_lease(self)
+    self:begin_term()
+    if self.is_listed and not self.main then
+        for key in pairs(self.memos) do
+            self.queue:add(key, true)
+        end
+    elseif self.is_listed then
+        for _, object in ipairs(self.main.informer:list() or {}) do
+            self.queue:add(object.key, true)
+        end
+    end
+    self.wake()
+end
+
+local function lose_lease(self)
+    for _, record in pairs(self.runs) do
+        worker.cancel(record, "not_leader")
+    end
+end
+
+-- Joins the election: at the start, and again if the loop runs once more after the end of a run.
+local function join_election(self)
+    self.leader = leader.join(self.client, self.options.leader)
+    self.leader.while_busy(function() return self.running > 0 end)
+    self.leader.on_loss(function() lose_lease(self) end)
+    self.leader.on_gain(function() gain_lease(self) end)
+end
+
+-- Releases the lease, once no run is left that relies on it.
+local function leave_election(self)
+    if self.leader and self.running == 0 then
+        self.leader.release()
+        self.leader = nil
+    end
+end
+
 local function finish_stop(self)
     if self.running > 0 or self.is_over then
         return
@@ -199,7 +277,7 @@ local function finish_stop(self)
     self.is_over = true
     source.close_all(self)
     sources.remove(self.id)
-    leadership.leave(self)
+    leave_election(self)
     if self.forget_end then
         self.forget_end()
     end
@@ -214,7 +292,7 @@ local function run_controller(self)
                 return
             end
             if self.options.leader and not self.leader then
-                leadership.join(self)
+                join_election(self)
             end
             triggers.retry_due(self)
             if not self.is_listed then
@@ -236,12 +314,12 @@ end
 ---@return true?, string?, string?
 function State:start()
     if self.options.leader then
-        leadership.join(self)
+        join_election(self)
     end
     local ok, message, code = source.open_all(self)
     if not ok then
         source.close_all(self)
-        leadership.leave(self)
+        leave_election(self)
         return nil, message, code
     end
     idle.register(self)
@@ -252,7 +330,7 @@ function State:start()
     tasks.leave_scope(self.task)
     source.await_all(self)
     if self.options.leader then
-        self.forget_end = ending.on_end(function() leadership.leave(self) end)
+        self.forget_end = ending.on_end(function() leave_election(self) end)
     end
     return true
 end

@@ -1,13 +1,11 @@
 -- run:status: sets each named field of a status to exactly the given value; other fields stay. The
 -- new value is compared with the newest known object, and nothing is sent if nothing changes.
 local cache_of = require "kubelua.controller.cache_of"
-local conditions = require "kubelua.controller.conditions"
 local core = require "kubelua.core"
-local difference = require "kubelua.controller.difference"
-local memos = require "kubelua.controller.memos"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local target = require "kubelua.controller.target"
+local tasks = require "kubelua.tasks"
 local verbs = require "kubelua.verbs"
 
 ---@class kubelua.RunStatusOptions
@@ -64,6 +62,126 @@ local function find_newest(run, meant, kind)
     return best
 end
 
+local ARRAY = getmetatable(core.array())
+
+local function is_array(value)
+    return #value > 0 or (ARRAY ~= nil and getmetatable(value) == ARRAY)
+end
+
+---A copy of a value as tables. Nulls in the objects of a script's table are left out, because a
+---merge patch cannot set them; a view is copied as it is.
+---@param value any
+---@return any
+local function copy_plain(value)
+    if core.is_view(value) then
+        return core.view_table(value)
+    elseif type(value) ~= "table" or value == core.null then
+        return value
+    end
+    local copy = is_array(value) and core.array() or {}
+    for name, part in pairs(value) do
+        if part ~= core.null or is_array(value) then
+            copy[name] = copy_plain(part)
+        end
+    end
+    return copy
+end
+
+local function are_equal(a, b)
+    if type(a) ~= "table" or type(b) ~= "table" then
+        return a == b
+    end
+    for name, part in pairs(a) do
+        if not are_equal(part, b[name]) then
+            return false
+        end
+    end
+    for name in pairs(b) do
+        if a[name] == nil then
+            return false
+        end
+    end
+    return true
+end
+
+---The merge patch (RFC 7396) that changes `old` into exactly `wanted`: nil if they are equal; null
+---if it must be removed.
+---@param old any as JSON is decoded; nil: absent
+---@param wanted any a result of copy_plain
+---@return any
+local function find_difference(old, wanted)
+    if wanted == core.null then
+        return old ~= nil and old ~= core.null and core.null or nil
+    elseif old ~= nil and are_equal(old, wanted) then
+        return nil
+    elseif type(old) ~= "table" or type(wanted) ~= "table" or is_array(old) or is_array(wanted) then
+        return wanted
+    end
+    local patch = {}
+    for name in pairs(old) do
+        if wanted[name] == nil then
+            patch[name] = core.null
+        end
+    end
+    for name, part in pairs(wanted) do
+        patch[name] = find_difference(old[name], part)
+    end
+    return patch
+end
+
+local function check_condition(condition)
+    if type(condition) ~= "table" or type(condition.type) ~= "string"
+        or type(condition.status) ~= "string" then
+        misuse("run:status: a condition is a table such as { type = \"Ready\", status = \"True\", "
+            .. "reason = \"Done\", message = \"...\" }")
+    end
+end
+
+-- False for conditions of Deployments, Jobs and Nodes: they are older than metav1.Condition, and
+-- have another time instead of observedGeneration.
+local function has_generation(condition)
+    return not (condition.lastUpdateTime or condition.lastProbeTime or condition.lastHeartbeatTime)
+end
+
+-- lastTransitionTime changes only if the status changes.
+local function complete_condition(condition, old, generation)
+    if old and old.status == condition.status and old.lastTransitionTime then
+        condition.lastTransitionTime = old.lastTransitionTime
+    elseif condition.lastTransitionTime == nil then
+        condition.lastTransitionTime = core.timestamp(math.floor(tasks.clock_here():unix()))
+    end
+    if condition.observedGeneration == nil and has_generation(condition) then
+        condition.observedGeneration = generation
+    end
+    return condition
+end
+
+---Merges conditions (metav1.Condition): one for each type, with the time of its last change. A
+---wanted one replaces the old one of its type, or is appended.
+---@param old kubelua.Condition[]?
+---@param wanted kubelua.Condition[] missing fields are filled in
+---@param generation integer? of the object that the run has read
+---@return kubelua.Condition[]
+local function merge_conditions(old, wanted, generation)
+    if type(wanted) ~= "table" then
+        misuse("run:status: 'conditions' is a list of conditions, not a %s", type(wanted))
+    end
+    local merged, place = core.array(), {}
+    for _, condition in ipairs(type(old) == "table" and old or {}) do
+        merged[#merged + 1] = condition
+        place[condition.type] = #merged
+    end
+    for key, condition in pairs(wanted) do
+        check_condition(type(key) == "number" and condition or nil)
+    end
+    for _, condition in ipairs(wanted) do
+        local at = place[condition.type] or #merged + 1
+        merged[at] = complete_condition(condition, merged[at], generation)
+        place[condition.type] = at
+    end
+    return merged
+end
+
 -- The value that each field must have, as plain JSON. Conditions are merged into the existing ones.
 local function list_wanted(fields, old, meant)
     local wanted = {}
@@ -71,10 +189,10 @@ local function list_wanted(fields, old, meant)
         if type(name) ~= "string" then
             misuse("run:status: fields by name expected, such as { phase = \"Ready\" }")
         end
-        wanted[name] = difference.plain(value)
+        wanted[name] = copy_plain(value)
     end
     if wanted.conditions ~= nil and wanted.conditions ~= core.null then
-        wanted.conditions = conditions.merge(old.conditions, wanted.conditions,
+        wanted.conditions = merge_conditions(old.conditions, wanted.conditions,
             core.is_object(meant) and meant:get("metadata.generation") or nil)
     end
     return wanted
@@ -84,7 +202,7 @@ end
 local function find_changes(old, wanted)
     local patch = {}
     for name, value in pairs(wanted) do
-        patch[name] = difference.of(old[name], value)
+        patch[name] = find_difference(old[name], value)
     end
     return next(patch) ~= nil and patch or nil
 end
@@ -102,7 +220,7 @@ local function remember_answer(run, answer, wanted)
     if not got then
         return
     elseif find_changes(got, wanted) then
-        local kept = memos.keep(run.state, run.key, run.object)
+        local kept = run.state:keep(run.key, run.object)
         kept.statuses = kept.statuses or {}
         kept.statuses[answer.uid] = { wanted = core.hash(wanted), got = core.hash(got) }
     elseif run.state.memos[run.key] and run.state.memos[run.key].statuses then

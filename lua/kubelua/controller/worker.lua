@@ -6,9 +6,7 @@ local fights = require "kubelua.controller.fights"
 local finalizer = require "kubelua.controller.finalizer"
 local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
-local memos = require "kubelua.controller.memos"
 local outcome = require "kubelua.controller.outcome"
-local finalize_unselected = require "kubelua.controller.finalize_unselected"
 local tasks = require "kubelua.tasks"
 local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
@@ -53,7 +51,7 @@ end
 -- For a key that the cache does not have, but whose object must be finalized. nil: there is no such
 -- object, or it is finalized.
 local function finalize_outside(state, record)
-    local object, message, code, retry_after = finalize_unselected.find(state, record.key)
+    local object, message, code, retry_after = finalizer.find_unselected(state, record.key)
     if message then
         return outcome.failure(message, code, retry_after)
     elseif not object then
@@ -97,7 +95,7 @@ local function perform_run(state, record)
     if not ok then
         return outcome.failure(message, code, retry_after)
     elseif not state.main then
-        memos.keep(state, key) -- the keys of a controller without a resource
+        state:keep(key) -- the keys of a controller without a resource
         return call_function(state, record, "reconcile", key, nil)
     end
     local object = state.main.informer:get(key)
@@ -111,7 +109,7 @@ local function perform_run(state, record)
         end
     end
     if state.options.gone then
-        memos.keep(state, key, object) -- so a new UID will be noticed
+        state:keep(key, object) -- so a new UID will be noticed
     end
     return reconcile_object(state, record, object)
 end

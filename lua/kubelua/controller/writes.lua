@@ -2,10 +2,8 @@
 -- never reads a state older than its controller's own writes. The scope of a run reports each
 -- write. Reads, and the next run of the key, wait until the cache holds them (writes_seen.lua).
 local cache_of = require "kubelua.controller.cache_of"
-local caches = require "kubelua.controller.caches"
 local core = require "kubelua.core"
 local writes_seen = require "kubelua.controller.writes_seen"
-local writes_unknown = require "kubelua.controller.writes_unknown"
 
 -- Seconds that a read waits for the cache at most.
 local PATIENCE = 5
@@ -208,12 +206,42 @@ local function is_notable(write)
         and (object.resource_version or "") ~= ""
 end
 
+---Notes a write whose target must be read from the server before the next run of the key.
+---@param key string
+---@param write kubelua.Write
+function Writes:note_unknown(key, write)
+    self.unknown[key] = self.unknown[key] or {}
+    table.insert(self.unknown[key], write)
+end
+
+-- Reads the target of a write whose result is unknown. Remembers what the server has, for each
+-- source that can hold it: no cache may be older than that.
+local function read_unknown(self, key, write)
+    local state = self.state
+    local kind, name = write.kind, write.name
+    if not name then
+        return true -- it cannot be looked up
+    end
+    local object, message, code, retry_after = state.client:get(
+        kind.api_version .. "/" .. kind.kind,
+        kind.namespaced and write.namespace .. "/" .. name or name)
+    if not object and code ~= "not_found" then
+        return nil, message, code, retry_after
+    end
+    for _, source in ipairs(cache_of.sources(state, kind, write.namespace)) do
+        remember_write(self, key, source, { verb = object and "update" or "delete", kind = kind,
+            name = name, namespace = write.namespace, object = object,
+            uid = not object and write.uid or nil })
+    end
+    return true
+end
+
 -- Called after a write of a run was answered, or has failed.
 local function note_write(self, key, write)
     if write.dry_run or write.verb == "delete_all" or write.cluster ~= self.cluster then
         return
     elseif write.code == "unknown" then
-        writes_unknown.note(self.unknown, key, write)
+        self:note_unknown(key, write)
     elseif not write.code and is_notable(write) then
         for _, source in ipairs(cache_of.sources(self.state, write.kind, write.namespace)) do
             remember_write(self, key, source, write)
@@ -247,7 +275,9 @@ end
 -- Waits until the caches hold all writes of a list. After PATIENCE seconds it fails with "stale",
 -- and forgets the writes whose UID was only guessed: they must not block the key for ever.
 local function await_writes(self, what, list)
-    local left = caches.await(what, PATIENCE, list, function(one) return check_write(self, one) end)
+    local left = writes_seen.await(what, PATIENCE, list, function(one)
+        return check_write(self, one)
+    end)
     if #left == 0 then
         return true
     end
@@ -304,11 +334,10 @@ end
 ---@param key string
 ---@return true?, string?, string?, number?
 function Writes:settle(key)
-    local ok, message, code, retry_after = writes_unknown.prepare(self.state)
+    local ok, message, code, retry_after = writes_seen.prepare(self.state)
     while ok and self.unknown[key] do
         local list = self.unknown[key]
-        ok, message, code, retry_after = writes_unknown.read(self.state, list[1],
-            function(source, found) remember_write(self, key, source, found) end)
+        ok, message, code, retry_after = read_unknown(self, key, list[1])
         if ok and #list > 1 then
             table.remove(list, 1)
         elseif ok then

@@ -1,8 +1,12 @@
 -- One object that a run has written, and the test for whether a cache holds this write. It does
--- once it has reached the version of the write, or has seen that the object is gone.
+-- once it has reached the version of the write, or has seen that the object is gone. The wait until
+-- it does.
 local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer.parts"
+local scheduler = require "kubelua.scheduler"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
 ---A write that a cache must come to hold: the last write of an object, or its deletion.
 ---@class kubelua.controller.WriteSeen
@@ -159,6 +163,84 @@ function writes_seen.look(self)
     return not self.is_selected and not object, false
 end
 
+---The versions of objects that a cache has had. They are needed for servers whose versions are not
+---numbers: there, a later version does not show that an earlier one was seen.
+---@class kubelua.controller.VersionsSeen
+local VersionsSeen = {}
+VersionsSeen.__index = VersionsSeen
+
+-- Seconds for which a version is remembered at least: twice the default timeout of a write, whose
+-- reply may come after its event.
+local LONG = 60
+
+local function note_version(self, object)
+    local now = scheduler.machine:now()
+    if now - self.since > LONG then
+        self.before, self.recent, self.since = self.recent, {}, now
+    end
+    self.recent[object.uid .. " " .. object.resource_version] = true
+    tasks.poller:wake()
+end
+
+---Begins to watch an informer. Changes are not coalesced: every version is seen.
+---@param name string for messages
+---@param informer kubelua.Informer
+---@return kubelua.controller.VersionsSeen?, string?, string?
+local function watch_versions(name, informer)
+    local self = setmetatable({ recent = {}, before = {}, since = scheduler.machine:now() },
+        VersionsSeen)
+    local registration, message, code = informer:on {
+        name = name,
+        coalesce = false,
+        add = function(object) note_version(self, object) end,
+        update = function(_, object) note_version(self, object) end,
+    }
+    if not registration then
+        return nil, message, code
+    end
+    self.registration = registration
+    return self
+end
+
+---True if the cache has had this object at exactly this version, not long ago.
+---@param uid string
+---@param version string
+---@return boolean
+function VersionsSeen:has(uid, version)
+    local seen = uid .. " " .. version
+    return self.recent[seen] or self.before[seen] or false
+end
+
+local function prepare_source(state, source)
+    local first = informer_parts.informers(source.informer)[1]
+    if not core.compare_versions(first:resource_version(), "1") then
+        local seen, message, code = watch_versions(state.what .. ": " .. source.name,
+            source.informer)
+        if not seen then
+            return nil, message, code
+        end
+        source.versions_seen = seen
+    end
+    source.is_prepared = true
+    return true
+end
+
+---Looks at each new source: if its versions are not numbers, remembers those that come.
+---Called before each run, when all caches have synced.
+---@param state kubelua.controller.State
+---@return true?, string?, string?
+function writes_seen.prepare(state)
+    for _, source in pairs(state.sources) do
+        if not source.is_prepared then
+            local ok, message, code = prepare_source(state, source)
+            if not ok then
+                return nil, message, code
+            end
+        end
+    end
+    return true
+end
+
 ---True if the result of a query may depend on this write.
 ---@param self kubelua.controller.WriteSeen
 ---@param filter { namespace: string?, owner: string? }
@@ -181,6 +263,75 @@ function writes_seen.tell(self)
     end
     return what .. " at version " .. self.version .. " (the cache is at version "
         .. writes_seen.informer(self):resource_version() .. ")"
+end
+
+-- The writes in a list that the caches do not hold yet.
+local function filter_missing(list, is_held)
+    local left = {}
+    for _, one in ipairs(list) do
+        if not is_held(one) then
+            left[#left + 1] = one
+        end
+    end
+    return left
+end
+
+-- The caches that must hold the writes of a list, each once. A source with several namespaces has
+-- one cache for each.
+local function list_caches(list)
+    local all, seen = {}, {}
+    for _, one in ipairs(list) do
+        local informer = writes_seen.informer(one)
+        if not seen[informer] then
+            seen[informer] = true
+            all[#all + 1] = { source = one.source, informer = informer }
+        end
+    end
+    return all
+end
+
+-- Makes each cache wake the loop at its next change. True if a cache may have changed since the
+-- last call. If versions are not numbers, always true: the versions seen may have changed.
+local function arm_wakeups(all)
+    local has_changed = false
+    for _, each in ipairs(all) do
+        core.informer_wake_changed(each.informer, tasks.poller)
+        local at = each.informer:resource_version()
+        has_changed = has_changed or at ~= each.at or each.source.versions_seen ~= nil
+        each.at = at
+    end
+    return has_changed
+end
+
+---Waits until the caches hold every write in a list, for at most so many seconds on the clock of
+---the task. Returns the writes that they do not hold then. It does not poll: each cache wakes the
+---loop when it changes.
+---@param what string the name of the call, for messages
+---@param seconds number
+---@param list kubelua.controller.WriteSeen[]
+---@param is_held fun(one: kubelua.controller.WriteSeen): boolean
+---@return kubelua.controller.WriteSeen[]
+function writes_seen.await(what, seconds, list, is_held)
+    list = filter_missing(list, is_held)
+    if #list == 0 then
+        return list
+    end
+    local clock, all = tasks.clock_here(), list_caches(list)
+    local deadline = clock:now() + seconds
+    local timer = clock:at(deadline, function() tasks.poller:wake() end)
+    local ok, problem = pcall(waiting.wait, what, nil, function()
+        -- The wake-ups are set before the caches are read: so a change in between still wakes the
+        -- loop.
+        if arm_wakeups(all) then
+            list = filter_missing(list, is_held)
+        end
+        return #list == 0 or clock:now() >= deadline
+    end)
+    timer.cancelled = true
+    if not ok then
+        error(problem, 0)
+    end
+    return list
 end
 
 return writes_seen
