@@ -3,14 +3,90 @@
 -- leadership.
 local core = require "kubelua.core"
 local Election = require "kubelua.leader.election"
-local lease = require "kubelua.leader.lease"
 local log = require "kubelua.log"
 local members = require "kubelua.leader.member"
-local release = require "kubelua.leader.release"
+local requests = require "kubelua.requests"
 local tasks = require "kubelua.tasks"
-local Teller = require "kubelua.leader.teller"
 local trace = require "kubelua.trace"
 local waiting = require "kubelua.waiting"
+
+---Logs an election: each thing once, until something else is logged about the same subject.
+---@class kubelua.leader.Teller
+---@field what string the name of the election
+---@field options kubelua.LeaderOptions
+local Teller = {}
+Teller.__index = Teller
+
+---@param options kubelua.LeaderOptions with all defaults
+---@return kubelua.leader.Teller
+function Teller.new(options)
+    return setmetatable({ options = options, said = {},
+        what = "leader election by Lease " .. options.namespace .. "/" .. options.name }, Teller)
+end
+
+---@param subject "leads"|"holder"|"problem"
+---@param level string
+---@param text string with string.format's directives
+---@param ... any
+function Teller:say(subject, level, text, ...)
+    text = string.format(text, ...)
+    -- A change of versions, times, or of the request that met the same failure is not logged again.
+    local bare = text:gsub("%d+", "#"):gsub("^the Lease was not %l+: ", "")
+    if bare ~= self.said[subject] then
+        self.said[subject] = bare
+        log(level, "%s: %s", self.what, text)
+    end
+end
+
+---This process leads now.
+function Teller:gained()
+    self.said = {}
+    self:say("leads", "info", "%s leads", self.options.identity)
+end
+
+---@param level "info"|"warn"
+---@param why string
+function Teller:lost(level, why)
+    self:say("leads", level, "%s does not lead any more: %s", self.options.identity, why)
+end
+
+---Nothing needs the Lease any more.
+function Teller:left()
+    self:say("leads", "info", "%s has ended, and releases the Lease", self.options.identity)
+end
+
+local FAILED = { read = "the Lease was not read", create = "the Lease was not created",
+    update = "the Lease was not renewed" }
+
+---Logs what an answer has shown: an obstacle, or which process leads.
+---@param election kubelua.Election
+---@param order kubelua.Election.Order
+---@param problem string? nil: the order was carried out
+---@param code string?
+function Teller:answered(election, order, problem, code)
+    if code == "conflict" or code == "already_exists" or code == "closed"
+        or order.what ~= "create" and code == "not_found" then
+        return -- the next answer tells more
+    elseif code == "forbidden" then
+        self:say("problem", "warn", "%s: %s; this needs the verbs get, create and update on leases "
+            .. "of the group coordination.k8s.io in the namespace %s", FAILED[order.what],
+            problem, self.options.namespace)
+    elseif code == "not_found" then
+        self:say("problem", "warn", "the namespace %s of the Lease does not exist",
+            self.options.namespace)
+    elseif problem then
+        self:say("problem", "warn", "%s: %s", FAILED[order.what], problem)
+    elseif election:is_double() then
+        self:say("problem", "warn", "another process, or an earlier one, holds the Lease with "
+            .. "the identity of this process, %s; this process waits until that Lease expires. "
+            .. "Each process needs an identity of its own",
+            self.options.identity)
+    elseif election.leading then
+        self.said.problem = order.what == "read" and self.said.problem or nil
+    elseif election.holder ~= "" and election.holder ~= self.options.identity then
+        self:say("holder", "info", "%s leads; %s stands by", election.holder, self.options.identity)
+    end
+end
 
 ---@class kubelua.Candidate
 ---@field options kubelua.LeaderOptions
@@ -103,6 +179,35 @@ function Candidate:watch_time()
     end)
 end
 
+local PATH = "/apis/coordination.k8s.io/v1/namespaces/"
+local METHODS = { read = "GET", create = "POST", update = "PUT", release = "PUT" }
+
+-- Carries out an order, any but "wait": the Lease, decoded; or nil, message, code. `what` is for
+-- messages.
+local function ask_server(client, options, order, what)
+    local path = PATH .. options.namespace .. "/leases"
+    if order.what == "create" then
+        order.lease.apiVersion, order.lease.kind = "coordination.k8s.io/v1", "Lease"
+        order.lease.metadata = { name = options.name, namespace = options.namespace }
+    else
+        path = path .. "/" .. options.name
+    end
+    local reply, message, code = requests.send(client, {
+        method = METHODS[order.what], path = path, body = order.lease, timeout = order.timeout,
+    }, what)
+    if not reply then
+        return nil, message, code
+    elseif reply.status >= 400 then
+        message, code = core.status_error(reply.status, reply.body)
+        return nil, message, code
+    end
+    local found = core.decode(reply.body)
+    if type(found) ~= "table" or found.kind ~= "Lease" then
+        return nil, "the answer is no Lease, but " .. reply.body:sub(1, 60), "unknown"
+    end
+    return found
+end
+
 -- A client that is not closed.
 local function find_open_client(self)
     for _, member in ipairs(self.members) do
@@ -119,8 +224,8 @@ local function send_order(self, order)
         return nil, "its client is closed", "closed"
     end
     self.asks = order.what
-    local answer, message, code = lease.ask(client, self.options, order, self.teller.what)
-    tasks.end_if_cancelled() -- the server may still carry it out: see release.lua
+    local answer, message, code = ask_server(client, self.options, order, self.teller.what)
+    tasks.end_if_cancelled() -- the server may still carry it out: see member.lua
     self.asks = nil
     self.election:answer(order, self:now(), answer, message, code)
     return answer, message, code
@@ -189,7 +294,7 @@ function Candidate:end_run()
     self.election:give_up("the run has ended")
     self:look()
     self.is_ending = false
-    release.run(self, send_order)
+    members.release(self, send_order)
 end
 
 ---A member no longer needs the Lease; the last member releases it.
@@ -213,7 +318,7 @@ function Candidate:leave(member)
     end
     self.task:cancel()
     self.task = start_task(self, function()
-        local ok, problem = pcall(release.run, self, send_order)
+        local ok, problem = pcall(members.release, self, send_order)
         self.notes.left()
         if not ok then
             error(problem, 0)

@@ -9,8 +9,100 @@
 --   3. Every write names the resourceVersion that it replaces: of two, one gets a conflict.
 --   4. A write without an answer is neither success nor failure: its record is remembered, and the
 --      next read decides. A record of this identity that was not sent here is another process's.
---   5. Each renewal is a new record, even if the wall clock stands still: see record.lua.
-local records = require "kubelua.leader.record"
+--   5. Each renewal is a new record, even if the wall clock stands still: see tell_apart.
+local timestamp = require("kubelua.core").timestamp
+
+-- The record of a Lease (coordination.k8s.io/v1, decoded) is its holder and times. Any value in its
+-- fields is accepted.
+local MOST_TRANSITIONS = 2147483647
+
+local function read_spec(lease)
+    return type(lease.spec) == "table" and lease.spec or {}
+end
+
+local function copy_table(value)
+    local result = {}
+    for key, field in pairs(value) do
+        result[key] = field
+    end
+    return result
+end
+
+---A text that differs between two renewals. Metadata does not count: an annotation renews nothing.
+---@param lease table
+---@return string
+local function record_text(lease)
+    local spec = read_spec(lease)
+    return table.concat({ tostring(spec.holderIdentity), tostring(spec.leaseDurationSeconds),
+        tostring(spec.acquireTime), tostring(spec.renewTime), tostring(spec.leaseTransitions) },
+        "\n")
+end
+
+---@param lease table
+---@return string holder "": none
+local function holder_of(lease)
+    local holder = read_spec(lease).holderIdentity
+    return type(holder) == "string" and holder or ""
+end
+
+---@param lease table
+---@return string?
+local function version_of(lease)
+    local metadata = lease.metadata
+    return type(metadata) == "table" and metadata.resourceVersion or nil
+end
+
+---For how many seconds the record is valid.
+---@param lease table
+---@param otherwise number if the record does not say it
+---@return number
+local function duration_of(lease, otherwise)
+    local seconds = tonumber(read_spec(lease).leaseDurationSeconds)
+    return seconds and seconds > 0 and seconds or otherwise
+end
+
+---How often the Lease has changed hands; one more if it does now.
+---@param lease table
+---@param changes boolean
+---@return integer
+local function count_transitions(lease, changes)
+    local count = tonumber(read_spec(lease).leaseTransitions) or 0
+    count = count > 0 and count <= MOST_TRANSITIONS and math.floor(count) or 0
+    if changes then
+        count = count < MOST_TRANSITIONS and count + 1 or 0
+    end
+    return count
+end
+
+---A time for renewTime. Others notice a renewal only if it differs from the last one, so while the
+---wall clock stands still, each renewal gets one microsecond more.
+---@param times { last: number?, stood: integer? } kept between the calls
+---@param unix number by the wall clock
+---@return number
+local function tell_apart(times, unix)
+    times.stood = unix == times.last and times.stood + 1 or 0
+    times.last = unix
+    return unix + times.stood / 1e6
+end
+
+---The Lease with a new record. Other fields are kept.
+---@param lease table? nil: it does not exist yet
+---@param record { identity: string, lease: number, renewed_at: number, acquired_at: number?,
+---changes: boolean } the times are Unix times; without acquired_at that field stays
+---@return table
+local function write_record(lease, record)
+    local result = copy_table(lease or {})
+    result.spec = copy_table(read_spec(result))
+    local spec = result.spec
+    spec.holderIdentity = record.identity
+    spec.leaseDurationSeconds = math.ceil(record.lease)
+    spec.renewTime = timestamp(record.renewed_at, 6)
+    spec.leaseTransitions = lease and count_transitions(lease, record.changes) or 0
+    if record.acquired_at then
+        spec.acquireTime = timestamp(record.acquired_at, 6)
+    end
+    return result
+end
 
 ---@class kubelua.Election
 ---@field identity string
@@ -99,17 +191,17 @@ end
 
 -- Takes in the Lease as it was read, or as a write has left it.
 local function take_in_lease(self, now, lease)
-    local record = records.text(lease)
+    local record = record_text(lease)
     if not self.object or record ~= self.record then
         self.seen_at = now
     end
-    local version = records.version(lease)
+    local version = version_of(lease)
     if version ~= self.version then
         -- A write that named an older version cannot succeed any more.
         self.sent = { [record] = self.sent[record] }
         self.version = version
     end
-    self.object, self.record, self.holder = lease, record, records.holder(lease)
+    self.object, self.record, self.holder = lease, record, holder_of(lease)
     self.is_stale = false
     if self.leading and not is_mine(self) then
         lose_lease(self, self.holder == "" and "another process has released the Lease"
@@ -122,8 +214,8 @@ end
 -- The Lease as this process writes it.
 local function build_lease(self, unix)
     local goes_on = is_mine(self)
-    unix = records.tell_apart(self.times, unix)
-    return records.written(self.object, {
+    unix = tell_apart(self.times, unix)
+    return write_record(self.object, {
         identity = self.identity, lease = self.lease, renewed_at = unix, changes = not goes_on,
         -- Its last digits are random: processes of the same identity can tell their records apart.
         acquired_at = not (goes_on and self.leading) and unix + self.random() / 1000 or nil,
@@ -142,7 +234,7 @@ local function order_write(self, now, what, lease)
             self.sent[record] = nil
         end
     end
-    local record = records.text(lease)
+    local record = record_text(lease)
     self.sent[record] = now
     return { what = what, lease = lease, record = record, sent_at = now, epoch = self.epoch,
         timeout = request_timeout(self, now) }
@@ -171,7 +263,7 @@ function Election:next(now, unix)
     elseif is_mine(self) or self.holder == "" then
         return order_write(self, now, "update", build_lease(self, unix))
     end
-    local ends_at = self.seen_at + records.duration(self.object, self.lease)
+    local ends_at = self.seen_at + duration_of(self.object, self.lease)
     if now >= ends_at then
         return order_write(self, now, "update", build_lease(self, unix))
     end
@@ -216,8 +308,8 @@ function Election:answer(order, now, lease, message, code)
         handle_failure(self, now, order, message, code)
         return
     elseif order.record then
-        local is_own = records.holder(lease) == self.identity
-        self.sent[records.text(lease)] = is_own and order.sent_at or nil
+        local is_own = holder_of(lease) == self.identity
+        self.sent[record_text(lease)] = is_own and order.sent_at or nil
     elseif not self.leading then
         self.problem, self.code = nil, nil
     end
@@ -242,7 +334,7 @@ function Election:release(unix)
     if not is_mine(self) then
         return nil
     end
-    local lease = records.written(self.object, { identity = "", lease = 1, renewed_at = unix,
+    local lease = write_record(self.object, { identity = "", lease = 1, renewed_at = unix,
         changes = false })
     return { what = "release", lease = lease, timeout = self.renew / 2 }
 end
