@@ -1,8 +1,7 @@
 -- Asks a server which groups and versions it serves (the roots of discovery), and for the kinds of
 -- one of them. Newer servers answer the roots in the aggregated form, with all kinds; older ones
--- need a request for each group and version, which survey.lua sends.
+-- need a request for each group and version, which kinds.lua sends.
 local answers = require "kubelua.verbs.answers"
-local lists = require "kubelua.verbs.resource_lists"
 
 local discovery = {}
 
@@ -21,6 +20,114 @@ local MOST_BYTES, MOST_VERSIONS = 32 * 1024 * 1024, 5000
 ---@field version string
 ---@field kinds kubelua.Kind[]? nil: they must be asked for
 ---@field is_stale boolean? its API server does not answer now
+
+---Iterates over a list in a server's answer. A missing or wrong list is empty.
+---@param value any
+---@param name string
+local function each_in(value, name)
+    local list = type(value) == "table" and value[name]
+    return ipairs(type(list) == "table" and list or {})
+end
+
+---A string in a server's answer; "" if it is missing.
+---@param value any
+---@param name string
+---@return string
+local function text_of(value, name)
+    local member = type(value) == "table" and value[name]
+    return type(member) == "string" and member or ""
+end
+
+---The strings of a list; or of one field of each table in a list.
+---@param value any
+---@param name string
+---@param member string?
+---@return string[]
+local function texts_of(value, name, member)
+    local list = {}
+    for _, item in each_in(value, name) do
+        local word = member and text_of(item, member) or item
+        if type(word) == "string" and word ~= "" then
+            list[#list + 1] = word
+        end
+    end
+    return list
+end
+
+local function make_set(list)
+    local set = {}
+    for _, name in ipairs(list) do
+        set[name] = true
+    end
+    return set
+end
+
+-- Adds a kind to a list of kinds, unless a name is missing. `below`: its subresources.
+local function add_kind(found, kind, resource, below)
+    if kind.kind == "" or kind.plural == "" or kind.version == "" then
+        return
+    end
+    kind.subresources, kind.has_status = below, below.status or false
+    kind.api_version = kind.group == "" and kind.version or kind.group .. "/" .. kind.version
+    kind.names = { [kind.plural:lower()] = true, [kind.kind:lower()] = true,
+        [kind.singular:lower()] = true }
+    kind.short_names = {}
+    for _, name in ipairs(texts_of(resource, "shortNames")) do
+        kind.short_names[name:lower()] = true
+    end
+    for _, verb in ipairs(texts_of(resource, "verbs")) do
+        kind.can_watch = kind.can_watch or verb == "watch"
+    end
+    found[#found + 1] = kind
+end
+
+---The kinds of a version of a group in the aggregated form. The second result is true if they are
+---stale: the last answer of their API server, or nothing.
+---@param group string
+---@param served any
+---@return kubelua.Kind[], boolean
+local function read_aggregated(group, served)
+    local found, version = {}, text_of(served, "version")
+    local is_stale = text_of(served, "freshness") == "Stale"
+    for _, resource in each_in(served, "resources") do
+        add_kind(found, {
+            group = group, version = version, is_stale = is_stale,
+            kind = type(resource) == "table" and text_of(resource.responseKind, "kind") or "",
+            plural = text_of(resource, "resource"),
+            singular = text_of(resource, "singularResource"),
+            namespaced = text_of(resource, "scope") == "Namespaced",
+        }, resource, make_set(texts_of(resource, "subresources", "subresource")))
+    end
+    return found, is_stale
+end
+
+---The kinds of a group and version in the old form, where subresources are among the resources.
+---@param group string
+---@param version string
+---@param list any
+---@return kubelua.Kind[]
+local function read_version(group, version, list)
+    local found, below = {}, {}
+    for _, name in ipairs(texts_of(list, "resources", "name")) do
+        local plural, subresource = name:match("^(.-)/(.+)$")
+        if plural then
+            below[plural] = below[plural] or {}
+            below[plural][subresource] = true
+        end
+    end
+    for _, resource in each_in(list, "resources") do
+        local plural = text_of(resource, "name")
+        if not plural:find("/", 1, true) then
+            add_kind(found, {
+                group = group, version = version, plural = plural,
+                kind = text_of(resource, "kind"),
+                singular = text_of(resource, "singularName"),
+                namespaced = type(resource) == "table" and resource.namespaced == true,
+            }, resource, below[plural] or {})
+        end
+    end
+    return found
+end
 
 local function get_json(send, path, accept, timeout)
     local reply, message, code = send { method = "GET", path = path, timeout = timeout,
@@ -50,15 +157,15 @@ function discovery.version(send, group, version, timeout)
     if not list then
         return nil, message, code, status
     end
-    return lists.of_version(group, version, list)
+    return read_version(group, version, list)
 end
 
 local function add_aggregated(served, answer, rest)
-    for i, group in lists.each(answer, "items") do
-        local name = type(group) == "table" and lists.text(group.metadata, "name") or ""
-        for _, each in lists.each(group, "versions") do
-            local kinds, is_stale = lists.of_aggregated(name, each)
-            served[#served + 1] = { group = name, version = lists.text(each, "version"),
+    for i, group in each_in(answer, "items") do
+        local name = type(group) == "table" and text_of(group.metadata, "name") or ""
+        for _, each in each_in(group, "versions") do
+            local kinds, is_stale = read_aggregated(name, each)
+            served[#served + 1] = { group = name, version = text_of(each, "version"),
                 kinds = kinds, is_stale = is_stale }
         end
         if i % 500 == 0 then
@@ -80,10 +187,10 @@ local function add_group(served, name, versions, preferred)
 end
 
 local function add_old_groups(served, answer)
-    for _, group in lists.each(answer, "groups") do
+    for _, group in each_in(answer, "groups") do
         local preferred = type(group) == "table"
-            and lists.text(group.preferredVersion, "version") or ""
-        add_group(served, lists.text(group, "name"), lists.texts(group, "versions", "version"),
+            and text_of(group.preferredVersion, "version") or ""
+        add_group(served, text_of(group, "name"), texts_of(group, "versions", "version"),
             preferred)
         if #served > MOST_VERSIONS then
             return nil, ("discovery: the server has more than %d groups and versions")
@@ -106,7 +213,7 @@ local function add_root(served, send, root, rest)
         add_aggregated(served, answer, rest)
         return true
     elseif answer.kind == "APIVersions" then
-        add_group(served, "", lists.texts(answer, "versions"), "v1")
+        add_group(served, "", texts_of(answer, "versions"), "v1")
         return true
     elseif answer.kind == "APIGroupList" then
         return add_old_groups(served, answer)

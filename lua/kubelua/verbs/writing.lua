@@ -3,7 +3,6 @@ local answers = require "kubelua.verbs.answers"
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
 local misuse = require "kubelua.misuse"
-local names = require "kubelua.verbs.names"
 local options = require "kubelua.options"
 local ports = require "kubelua.verbs.ports"
 local targets = require "kubelua.verbs.targets"
@@ -89,6 +88,23 @@ local function post_object(port, document, target, given)
     end)
 end
 
+-- The letters of generated names are those that Kubernetes uses: without vowels, so without words
+-- (k8s.io/apimachinery, util/rand).
+local LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+local LENGTH, LONGEST = 5, 63
+
+---Makes a name with this beginning, as a server does for generateName. KubeLua makes it, so that a
+---create without an answer can be looked up by its name.
+---@param beginning string "shop-"
+---@return string
+local function generate_name(beginning)
+    local suffix = core.random(LENGTH):gsub("%x%x", function(digits)
+        local at = tonumber(digits, 16) % #LETTERS + 1
+        return LETTERS:sub(at, at)
+    end)
+    return beginning:sub(1, LONGEST - LENGTH) .. suffix
+end
+
 local TRIES = 8 -- attempts with generated names, as in kube-apiserver
 
 local function send_create(port, prepared, given)
@@ -99,7 +115,7 @@ local function send_create(port, prepared, given)
     document = documents.copy(document)
     local created, message, code, retry_after
     for _ = 1, TRIES do
-        target.name = names.generate(document.metadata.generateName)
+        target.name = generate_name(document.metadata.generateName)
         document.metadata.name = target.name
         created, message, code, retry_after = post_object(port, document, target, given)
         if created or code ~= "already_exists" then

@@ -1,7 +1,7 @@
 -- cluster:requests and cluster:asked: the requests that a simulated cluster has received, for
 -- tests.
 local core = require "kubelua.core"
-local matching = require "kubelua.verbs.matching"
+local conditions = require "kubelua.verbs.conditions"
 local options = require "kubelua.options"
 local simcore = require "kubelua.simcore"
 
@@ -60,7 +60,7 @@ local function matches_filter(request, filter)
             if not tostring(request.user_agent):find(value, 1, true) then
                 return false
             end
-        elseif not matching.covers(request[name], value) then
+        elseif not conditions.covers(request[name], value) then
             return false
         end
     end
