@@ -3,7 +3,7 @@
 local cache_of = require "kubelua.controller.cache_of"
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
-local hopeless = require "kubelua.hopeless"
+local loop = require "kubelua.loop"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.controller.options"
@@ -165,7 +165,7 @@ function controllers.new(given)
     local options, list = options_of.read(given)
     local state, message, code = start_state(options, list, where)
     if not state then
-        hopeless.add(where, "controller " .. options.name, message)
+        loop.add_hopeless(where, "controller " .. options.name, message)
         return nil, message, code
     end
     controllers.started[state] = true

@@ -4,7 +4,7 @@
 -- docs/CONTROLLERS.md says what Kubernetes cannot fence.
 local Candidate = require "kubelua.leader.candidate"
 local core = require "kubelua.core"
-local ending = require "kubelua.ending"
+local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
 local tasks = require "kubelua.tasks"
@@ -82,7 +82,7 @@ local candidates = setmetatable({}, { __mode = "k" }) -- all candidates, a set
 local leaving = {} -- candidates that are releasing their Lease, a set: it keeps their tasks
 
 -- The end of a run releases the Leases, so that other processes need not wait until they expire.
-ending.on_end(function()
+loop.on_end(function()
     local ends = {}
     for candidate in pairs(candidates) do
         ends[#ends + 1] = tasks.task("the end of a leader", candidate.end_run, candidate)

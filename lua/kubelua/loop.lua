@@ -1,8 +1,10 @@
--- kubelua.step and kubelua.run: they decide when rounds of the loop run. scheduler.lua says what a
--- round does; waiting.lua has the calls that wait.
+-- kubelua.step and kubelua.run: they decide when rounds of the loop run, and how a run ends.
+-- scheduler.lua says what a round does; waiting.lua has the calls that wait.
+--
+-- A run ends after a signal or kubelua.stop(). After a signal, the runs of controllers have some
+-- time first. Then the tasks that wait are cancelled, and at last functions run that the process
+-- needs before it ends, such as the release of a lease.
 local core = require "kubelua.core"
-local ending = require "kubelua.ending"
-local hopeless = require "kubelua.hopeless"
 local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
@@ -10,9 +12,179 @@ local options = require "kubelua.options"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local tasks = require "kubelua.tasks"
+local trace = require "kubelua.trace"
 local waiting = require "kubelua.waiting"
 
-local loop = {}
+local loop = {
+    -- Seconds that the end of a run may take: a signal ends the process within one second. Specs
+    -- change it.
+    LONGEST_END = 0.8,
+    is_ending = false, -- no run of a controller may begin
+}
+
+-- Of the LONGEST_END seconds, cancelled tasks have this many to end.
+local TO_CANCEL = 0.3
+
+local hooks = {} -- functions, in the order in which they were added
+
+---Registers a function. It runs as a task at the end of each run, after the other tasks were
+---cancelled. It may wait and send requests. Cancelling and all such functions have 0.8 s together,
+---and the programs of cancelled tasks their own grace.
+---@param f fun()
+---@return fun() remove unregisters it
+function loop.on_end(f)
+    local hook = { f = f }
+    hooks[#hooks + 1] = hook
+    return function()
+        for i, each in ipairs(hooks) do
+            if each == hook then
+                table.remove(hooks, i)
+                return
+            end
+        end
+    end
+end
+
+-- Runs rounds until `is_done(task)` for each task, or the deadline.
+local function run_until(deadline, list, is_done)
+    local function is_over()
+        for _, task in ipairs(list) do
+            if not is_done(task) then
+                return false
+            end
+        end
+        return true
+    end
+    while not is_over() and core.now() < deadline do
+        scheduler.round(deadline, is_over)
+    end
+end
+
+-- Cancels the call that a task waits in. A task that serves then goes on in the next run.
+local function end_call(task)
+    local is_idle = task.is_resting or (task.serves and not task.has_begun)
+    if not is_idle and not task.outlasts and not task.is_cancelled then
+        task.is_ended = true
+        task:cancel()
+    end
+end
+
+local function has_ended(task)
+    return task.is_over or task.is_resting or not task.is_cancelled
+end
+
+-- The time until which the last of the programs may take to end; 0: none is running.
+local function programs_end_by(list)
+    local latest = 0
+    for _, task in ipairs(list) do
+        if task.ends_by and not has_ended(task) then
+            latest = math.max(latest, task.ends_by)
+        end
+    end
+    return latest
+end
+
+local function cancel_tasks(list, deadline)
+    for _, task in ipairs(list) do
+        end_call(task)
+    end
+    repeat
+        run_until(deadline, list, has_ended)
+        deadline = programs_end_by(list)
+    until core.now() >= deadline
+end
+
+local function call_hook(f)
+    local ok, problem = trace.call(f)
+    if not ok and problem ~= trace.CANCELED then
+        log("error", "at the end of the run: %s", problem)
+    end
+end
+
+local function run_hooks(deadline)
+    local list = {}
+    for i, hook in ipairs(hooks) do
+        local task = tasks.task(running.name("at the end", hook.f), call_hook, hook.f)
+        task.at_end = true
+        list[i] = task
+    end
+    run_until(deadline, list, function(task)
+        return task.is_over
+    end)
+end
+
+local function is_at_end(task)
+    return task.at_end
+end
+
+local function is_not_at_end(task)
+    return not task.at_end
+end
+
+local function is_outlasting(task)
+    return task.outlasts
+end
+
+local function run_end()
+    local now = core.now()
+    cancel_tasks(running.select(is_not_at_end), now + TO_CANCEL)
+    scheduler.begin_hooks()
+    run_hooks(math.max(now, core.now() - TO_CANCEL) + loop.LONGEST_END)
+    cancel_tasks(running.select(is_at_end), core.now() + TO_CANCEL / 10)
+end
+
+local function is_run(task)
+    return task.is_run
+end
+
+-- Lets the runs of controllers go on, for so many seconds, while no new one begins. is_hurried():
+-- they have no more time.
+local function drain_runs(seconds, is_hurried)
+    loop.is_ending = true
+    local deadline = core.now() + seconds
+    local function is_over()
+        return is_hurried() or #running.select(is_run) == 0
+    end
+    while not is_over() and core.now() < deadline do
+        scheduler.round(deadline, is_over)
+    end
+end
+
+-- Cancels the tasks that wait, and runs the functions of on_end. Takes about 0.8 s at most, and the
+-- time that programs need.
+local function finish_run()
+    loop.is_ending = true
+    scheduler.begin_end()
+    local ok, problem = pcall(run_end)
+    scheduler.finish_end()
+    loop.is_ending = false
+    for _, task in ipairs(running.select(is_outlasting)) do
+        tasks.wake(task) -- a controller may begin runs again
+    end
+    if not ok then
+        error(problem, 0)
+    end
+end
+
+-- The controllers that can never work, because their configuration or an option is wrong for good.
+-- kubelua.run and the command end with a failure because of them; nothing else would tell.
+local never_work = {} -- texts: "controller foo can never work: ..."
+
+---Logs at once that a controller can never work, and remembers it.
+---@param where string the line of the script: "foo.lua:5: ", or ""
+---@param what string "controller foo"
+---@param message string
+function loop.add_hopeless(where, what, message)
+    local text = what .. " can never work: " .. message
+    never_work[#never_work + 1] = text
+    log("error", "%s", where .. text)
+end
+
+---Says which controllers can never work; nil: all can.
+---@return string?
+function loop.tell_hopeless()
+    return never_work[1] and table.concat(never_work, "; ")
+end
 
 local poller = tasks.poller
 local is_finished = false -- true once the tasks that waited have been ended
@@ -46,12 +218,12 @@ local function end_run(signal, grace)
     is_finished = true
     if signal and grace > 0 and not waiting.stopping and running.tell_grace(signal, grace) then
         poller:catch_again()
-        ending.drain(grace, is_hurried)
+        drain_runs(grace, is_hurried)
     end
     if signal then
         running.tell(signal)
     end
-    ending.finish()
+    finish_run()
 end
 
 -- Runs rounds until `is_over()` is true, or the deadline. Returns the signal that ended it, if one
@@ -115,7 +287,7 @@ function loop.run(given)
     local deadline = math.min(till, waiting.ends_at)
     local is_told, problem = deadline < math.huge, nil
     local signal = run_rounds(deadline, function()
-        problem = not seconds and scheduler.is_idle() and hopeless.tell() or nil
+        problem = not seconds and scheduler.is_idle() and loop.tell_hopeless() or nil
         if problem then
             return true
         end

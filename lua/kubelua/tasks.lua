@@ -7,16 +7,56 @@ local nginx = require "kubelua.nginx"
 local running = require "kubelua.running"
 local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
-local turns = require "kubelua.turns"
+
+-- A queue of tasks that wait for their turn: a linked list through the field next_turn. Adding a
+-- task allocates nothing, so waking a task never fails when memory is short. A task is in one such
+-- queue at a time.
+local Turns = {}
+Turns.__index = Turns
+
+local function new_turns()
+    return setmetatable({ first = false, last = false }, Turns)
+end
+
+---@return boolean
+function Turns:is_empty()
+    return not self.first
+end
+
+---@param task kubelua.Task it has a field next_turn
+function Turns:add(task)
+    if self.last then
+        self.last.next_turn = task
+    else
+        self.first = task
+    end
+    self.last = task
+end
+
+---Calls `f` with each task that is in the queue now, after taking it out. If `f` raises, the other
+---tasks stay in the queue.
+---@param f fun(task: kubelua.Task)
+function Turns:take(f)
+    local last = self.last
+    local task = self.first
+    while task do
+        self.first = task.next_turn
+        self.last = self.first and self.last
+        task.next_turn = false
+        f(task)
+        task = task ~= last and self.first
+    end
+end
 
 local poller = assert(core.poller(running.limit, running.own))
-local ready = turns.new() -- tasks that the next round resumes
+local ready = new_turns() -- tasks that the next round resumes
 local current -- the task that runs; nil outside of tasks
 
 ---@class kubelua.Tasks
 local tasks = {
     poller = poller,
     ready = ready,
+    new_turns = new_turns,
     running = false, -- true inside a round
     failures = 0, -- errors of spawned functions
     -- The clock outside of tasks; scheduler.lua sets the machine's. A task has its own, which the
@@ -47,7 +87,7 @@ local tasks = {
 ---@field outlasts boolean? the end of a run does not cancel it: it runs no code of the script
 ---@field is_run boolean? a run of a controller: a signal gives it time to end
 ---@field ends_by number? it is cancelled, and its program has until then to end
----@field at_end boolean? it runs at the end of a run, after the others: see ending.lua
+---@field at_end boolean? it runs at the end of a run, after the others: see loop.lua
 ---@field refusals integer how many calls have raised in it because it is cancelled
 ---@field activity userdata its name for the watchdog
 ---@field registration userdata? the registration whose events it handles

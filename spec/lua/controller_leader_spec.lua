@@ -1,12 +1,12 @@
 -- Controllers with a leader: which one reconciles, and what happens when a lease is gained and
 -- lost.
 local requests = require "kubelua.requests"
-local ending = require "kubelua.ending"
+local loop = require "kubelua.loop"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local world = require "controller_world"
 
-local LONGEST, FINISH = ending.LONGEST, requests.FINISH
+local LONGEST, FINISH = loop.LONGEST_END, requests.FINISH
 
 local w
 
@@ -15,7 +15,7 @@ before_each(function()
 end)
 
 after_each(function()
-    ending.LONGEST, requests.FINISH = LONGEST, FINISH
+    loop.LONGEST_END, requests.FINISH = LONGEST, FINISH
     w.cluster:heal()
     w:close()
 end)
@@ -170,8 +170,8 @@ describe("the end of a run", function()
         until_state(one, "running")
         assert.same({ "began" }, w:noted())
         eventually(function() return w.cluster:faults()[1].hits == 1 end, "it was sent")
-        ending.LONGEST = 60
-        local remove = ending.on_end(function()
+        loop.LONGEST_END = 60
+        local remove = loop.on_end(function()
             local ok, why = pcall(during, one)
             problem = not ok and why or nil
         end)

@@ -2,7 +2,7 @@
 -- before it ends. The time that runs of controllers have after a signal: no new run begins,
 -- present ones go on, and the Lease is renewed until the last one has ended.
 local kubelua = require "kubelua"
-local ending = require "kubelua.ending"
+local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
 local process_of = require("processes").output_of
@@ -77,7 +77,7 @@ describe("the end of a run", function()
         end }
         assert(maps:wait_synced(10))
         local before
-        local remove = ending.on_end(function()
+        local remove = loop.on_end(function()
             before = #names
             assert(cluster:create { apiVersion = "v1", kind = "ConfigMap",
                 metadata = { name = "late" } })
@@ -103,14 +103,14 @@ describe("the end of a run", function()
             pcall(kubelua.sleep, 3600)
             order[#order + 1] = "ended"
         end)
-        local remove = ending.on_end(function()
+        local remove = loop.on_end(function()
             kubelua.sleep(0.001)
             order[#order + 1] = kubelua.spawn(function()
                 kubelua.sleep(0.001)
                 return "spawned"
             end):wait()
         end)
-        local remove_too = ending.on_end(function() order[#order + 1] = "quick" end)
+        local remove_too = loop.on_end(function() order[#order + 1] = "quick" end)
         stop_soon()
         kubelua.run(10)
         assert.same({ "ended", "quick", "spawned" }, order)
@@ -123,7 +123,7 @@ describe("the end of a run", function()
 
     it("waits less than a second for the functions of on_end", function()
         local raised
-        local remove = ending.on_end(function()
+        local remove = loop.on_end(function()
             raised = select(2, pcall(kubelua.sleep, 3600))
         end)
         stop_soon()

@@ -3,9 +3,8 @@ local applies = require "kubelua.controller.applies"
 local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
 local dropped = require "kubelua.controller.dropped"
-local ending = require "kubelua.ending"
+local loop = require "kubelua.loop"
 local fights = require "kubelua.controller.fights"
-local hopeless = require "kubelua.hopeless"
 local idle = require "kubelua.controller.idle"
 local leader = require "kubelua.leader"
 local log = require "kubelua.log"
@@ -177,7 +176,7 @@ end
 ---True if runs may begin.
 ---@return boolean
 function State:may_run()
-    if not self.is_listed or self.is_stopped or ending.is_begun then
+    if not self.is_listed or self.is_stopped or loop.is_ending then
         return false
     end
     return not self.options.leader or (self.leader ~= nil and self.leader.is_leader())
@@ -330,7 +329,7 @@ function State:start()
     tasks.leave_scope(self.task)
     source.await_all(self)
     if self.options.leader then
-        self.forget_end = ending.on_end(function() leave_election(self) end)
+        self.forget_end = loop.on_end(function() leave_election(self) end)
     end
     return true
 end
@@ -356,7 +355,7 @@ end
 ---Ends a controller that can never work.
 ---@param message string
 function State:fail(message)
-    hopeless.add(self.where, self.what, message)
+    loop.add_hopeless(self.where, self.what, message)
     self:stop()
 end
 

@@ -1,5 +1,5 @@
 -- Decides which events are written, and when: equal events become one series, and the events of an
--- object are limited. It only computes with times; recorder.lua writes. The numbers are client-go's
+-- object are limited. It only computes with times; events.lua writes. The numbers are client-go's
 -- (tools/record/events_cache.go), except that a long series is written less and less often.
 local WINDOW = 600 -- seconds after which an equal event begins a new series
 local BURST, REFILL = 25, 300 -- events of an object at once; seconds until one more is allowed

@@ -2,7 +2,6 @@
 local clients = require "kubelua.client"
 local complain = require "kubelua.cli.complaint"
 local core = require "kubelua.core"
-local hopeless = require "kubelua.hopeless"
 local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
 local outcome = require "kubelua.cli.outcome"
@@ -152,8 +151,8 @@ return function(options, allow_all)
     end
     if not ok and message ~= waiting.ENDED then
         return fail_run(message, options.script)
-    elseif hopeless.tell() then
-        return fail_run(hopeless.tell(), options.script)
+    elseif loop.tell_hopeless() then
+        return fail_run(loop.tell_hopeless(), options.script)
     end
     return exit_status(signal, is_idle, options.duration)
 end
