@@ -2,9 +2,7 @@
 -- docs/LUA.md describes them.
 require "kubelua.interpreter"
 local clients = require "kubelua.client"
-local changed = require "kubelua.controller.changed"
 local controllers = require "kubelua.controller"
-local copy = require "kubelua.copy"
 local core = require "kubelua.core"
 local exec = require "kubelua.exec"
 local http = require "kubelua.http"
@@ -18,6 +16,7 @@ local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local script_tasks = require "kubelua.task"
 local trace = require "kubelua.trace"
+local triggers = require "kubelua.controller.triggers"
 local values = require "kubelua.values"
 
 ---@class kubelua.Object a read-only Kubernetes object; a field is looked up when it is read
@@ -59,7 +58,7 @@ local kubelua = {
     backlog = 10000,
     connect = clients.connect,
     controller = controllers.new,
-    changed = changed,
+    changed = triggers.changed,
     run = loop.run,
     step = loop.step,
     stop = loop.stop,
@@ -73,7 +72,7 @@ local kubelua = {
     pairs = make_iterator("kubelua.pairs", core.pairs, pairs),
     ipairs = make_iterator("kubelua.ipairs", core.ipairs, ipairs),
     get = core.get,
-    table = copy,
+    table = values.table,
     decode = values.decode,
     json = values.json,
     base64 = values.base64,

@@ -3,7 +3,7 @@
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
-local run_tag = require "kubelua.run_tag"
+local scopes = require "kubelua.scope"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
 local tasks = require "kubelua.tasks"
@@ -172,10 +172,10 @@ function Flight.begin(client, call, name)
     if task and task.is_cancelled then
         return nil, tostring(trace.CANCELED), "canceled"
     end
-    local tag = run_tag.value(client, task and task.scope)
+    local tag = task and task.scope and task.scope:run_tag(client)
     if tag then
         local headers = call.headers
-        headers[#headers + 1], headers[#headers + 2] = run_tag.HEADER, tag
+        headers[#headers + 1], headers[#headers + 2] = scopes.RUN_HEADER, tag
     end
     local self = setmetatable({ id = sources.new_id(), name = name, client = client,
         may_finish = call.may_finish, task = task }, Flight)

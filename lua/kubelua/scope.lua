@@ -1,7 +1,6 @@
 -- A scope: tasks that do one piece of work together, such as one run of a controller. They are
 -- cancelled together, and each write of theirs is checked and recorded. A task inherits the scope
 -- of the task that makes it.
-
 local core = require "kubelua.core"
 
 ---Verbs call `before_write` and `wrote`, if set, around each write of a task in the scope.
@@ -12,7 +11,7 @@ local core = require "kubelua.core"
 ---is not sent; it may lower write.timeout
 ---@field wrote fun(write: table)? called after the answer, or after the failure
 ---@field run kubelua.RunTag? the run of a controller
----@field run_numbers table? used by run_tag.lua
+---@field run_numbers table? used by run_tag
 ---@field failed fun(failure: kubelua.Failure)? called after each failure of a call of the script
 ---@field failures table? used by failures.lua
 ---@field line string? the line of the script that has read a method of a run, until a call has
@@ -64,6 +63,43 @@ function scope.join(task, joined)
         joined.tasks[task] = true
         task.is_cancelled = task.is_cancelled or joined.is_cancelled
     end
+end
+
+-- This many runs are remembered; the cluster remembers 1,000 requests.
+local MOST = 2000
+
+-- Tells a simulated cluster in this process which run of a controller sends a request, for
+-- cluster:requests. The request has a number in this header, which no other server gets; this file
+-- keeps what the number means.
+scope.RUN_HEADER = "Kubelua-Run"
+
+---Identifies a run of a controller.
+---@class kubelua.RunTag
+---@field controller string
+---@field key string
+---@field attempt integer
+
+---The value of the header for a request of a client; nil: the request has no header.
+---@param client kubelua.Client
+---@return string?
+function Scope:run_tag(client)
+    local run = self.run
+    local cluster = run and core.state(client, "kubelua.client").sim
+    if not cluster then
+        return nil
+    end
+    local state = package.loaded["kubelua.simcore"].state(cluster)
+    local runs = state.runs or { count = 0, by_number = {} }
+    state.runs = runs
+    self.run_numbers = self.run_numbers or setmetatable({}, { __mode = "k" })
+    local number = self.run_numbers[cluster]
+    if not number then
+        number = runs.count + 1
+        runs.count, runs.by_number[number] = number, run
+        runs.by_number[number - MOST] = nil
+        self.run_numbers[cluster] = number
+    end
+    return tostring(number)
 end
 
 ---Cancels its tasks, and every task that they will make.

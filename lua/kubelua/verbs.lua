@@ -4,7 +4,6 @@
 local deleting = require "kubelua.verbs.deleting"
 local kinds = require "kubelua.kinds"
 local logs = require "kubelua.verbs.logs"
-local patching = require "kubelua.verbs.patching"
 local ports = require "kubelua.verbs.ports"
 local reading = require "kubelua.verbs.reading"
 local waiting = require "kubelua.verbs.waiting"
@@ -74,7 +73,7 @@ end
 ---@overload fun(self, resource: string, key: string, patch: any, o: kubelua.PatchOptions?): any
 ---@overload fun(self, object: table, patch: any, options: kubelua.PatchOptions?): any
 function Client:patch(resource, ...)
-    return patching.patch(ports.of(self), resource, ...)
+    return writing.patch(ports.of(self), resource, ...)
 end
 
 ---Sets the number of replicas: scale("deployments", "web/shop", 3), scale(shop, 3).
@@ -84,7 +83,7 @@ end
 ---@overload fun(self, resource: string, key: string, replicas: integer): any
 ---@overload fun(self, object: table, replicas: integer, options: kubelua.ScaleOptions?): any
 function Client:scale(resource, ...)
-    return patching.scale(ports.of(self), resource, ...)
+    return writing.scale(ports.of(self), resource, ...)
 end
 
 ---Deletes an object. Returns true; or the object, if a finalizer or grace period keeps it for now.

@@ -29,8 +29,8 @@ static int64_t read_idle_timeout_ms(lua_State *L, int index)
     return never ? -1 : option_ms(L, index, "idle_timeout", 0);
 }
 
-/* Fills `options` from the table at `index`, which kubelua/informer/options.lua
- * has checked. They borrow from the table and from what this pushes: up to four
+/* Fills `options` from the table at `index`, which kubelua/informer.lua has
+ * checked. They borrow from the table and from what this pushes: up to four
  * values. Raises where a type is wrong. */
 static void push_informer_options(lua_State *L, int index,
                                   kl_informer_options *options)

@@ -447,7 +447,7 @@ static void bind_many(lua_State *L)
 
     /* module, methods */
     lua_pushvalue(L, -1);
-    lua_setfield(L, -3, "object_methods"); /* lua/kubelua/copy.lua adds one */
+    lua_setfield(L, -3, "object_methods"); /* lua/kubelua/values.lua adds one */
     lua_insert(L, -2);
     luaL_setfuncs(L, functions, 0);
     lua_pushnil(L);

@@ -75,7 +75,7 @@ describe("docs/LUA.md", function()
             "([%w_]+) = \"")) do
             expect("`" .. name .. "`")
         end
-        for _, name in ipairs(names_between("lua/kubelua/informer/options.lua", "TYPES = {", "}",
+        for _, name in ipairs(names_between("lua/kubelua/informer.lua", "OPTIONS = {", "}",
             "([%w_]+) = \"")) do
             expect("`" .. name .. "`")
         end

@@ -41,15 +41,15 @@ describe("the types for editors", function()
     for class, where in pairs {
         ["kubelua.Request"] = "lua/kubelua/requests.lua",
         ["kubelua.ConnectOptions"] = "lua/kubelua/client.lua",
-        ["kubelua.InformerScope"] = "lua/kubelua/informer/options.lua",
+        ["kubelua.InformerScope"] = "lua/kubelua/informer.lua",
         ["kubelua.HandlerOptions"] = "lua/kubelua/registration.lua",
         ["kubelua.GetOptions"] = "lua/kubelua/verbs/reading.lua",
         ["kubelua.ListOptions"] = "lua/kubelua/verbs/reading.lua",
         ["kubelua.CreateOptions"] = "lua/kubelua/verbs/writing.lua",
         ["kubelua.UpdateOptions"] = "lua/kubelua/verbs/writing.lua",
         ["kubelua.ApplyOptions"] = "lua/kubelua/verbs/writing.lua",
-        ["kubelua.PatchOptions"] = "lua/kubelua/verbs/patching.lua",
-        ["kubelua.ScaleOptions"] = "lua/kubelua/verbs/patching.lua",
+        ["kubelua.PatchOptions"] = "lua/kubelua/verbs/writing.lua",
+        ["kubelua.ScaleOptions"] = "lua/kubelua/verbs/writing.lua",
         ["kubelua.DeleteOptions"] = "lua/kubelua/verbs/deleting.lua",
         ["kubelua.DeleteAllOptions"] = "lua/kubelua/verbs/deleting.lua",
         ["kubelua.LogOptions"] = "lua/kubelua/verbs/logs.lua",
@@ -104,7 +104,8 @@ describe("the types for editors", function()
     it("have every field of status()", function()
         local names = options_after("lua/src/informer.c", nil, "int informer_status", "\n}\n",
             '"([%w_]+)"')
-        assert.same(names, (class_of("lua/kubelua/informer/status.lua", "kubelua.Status")))
+        assert.same(names, (class_of("lua/kubelua/informer/several_namespaces.lua",
+            "kubelua.Status")))
     end)
 
     for type, where in pairs {

@@ -1,6 +1,6 @@
 -- Checks the options of kubelua.controller, and sets their defaults.
 local core = require "kubelua.core"
-local informer_options = require "kubelua.informer.options"
+local informers = require "kubelua.informer"
 local leader = require "kubelua.leader"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
@@ -118,7 +118,7 @@ end
 -- Raises if no server can serve a source. For a custom resource, its informer is opened later, when
 -- its kind is known: a mistake must not wait for that.
 local function check_request(call, given)
-    local request = informer_options.read(given)
+    local request = informers.read_options(given)
     if type(request.namespace) == "table" then
         request.namespace = nil -- its names were checked
     end

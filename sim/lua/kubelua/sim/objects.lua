@@ -6,7 +6,6 @@ local deleting = require "kubelua.verbs.deleting"
 local documents = require "kubelua.verbs.documents"
 local kinds = require "kubelua.kinds"
 local log = require "kubelua.log"
-local patching = require "kubelua.verbs.patching"
 local reading = require "kubelua.verbs.reading"
 local requests = require "kubelua.requests"
 local simcore = require "kubelua.simcore"
@@ -93,9 +92,9 @@ local function merge_object(self, target, document)
         rest.status = nil
     end
     local key = (target.namespace and target.namespace .. "/" or "") .. target.name
-    local object, message, code = patching.patch(port_of(self), target.asked, key, rest)
+    local object, message, code = writing.patch(port_of(self), target.asked, key, rest)
     if object and status then
-        return patching.patch(port_of(self), target.asked, key, { status = status },
+        return writing.patch(port_of(self), target.asked, key, { status = status },
             { subresource = "status" })
     end
     return object, message, code
@@ -160,7 +159,7 @@ end
 
 for name, verb in pairs {
     get = reading.get, list = reading.list, create = writing.create, update = writing.update,
-    patch = patching.patch, scale = patching.scale, delete_all = deleting.delete_all,
+    patch = writing.patch, scale = writing.scale, delete_all = deleting.delete_all,
     evict = deleting.evict,
 } do
     objects[name] = function(self, ...)

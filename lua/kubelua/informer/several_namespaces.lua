@@ -7,13 +7,12 @@
 -- server orders the changes of two namespaces. So a reading is a snapshot of each namespace, but
 -- not of all at one moment.
 local core = require "kubelua.core"
-local tasks = require "kubelua.tasks"
-local waiting = require "kubelua.waiting"
-local misuse = require "kubelua.misuse"
 local informer_parts = require "kubelua.informer.parts"
+local misuse = require "kubelua.misuse"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
-local status_over = require "kubelua.informer.status"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
 
 local PARTS = informer_parts.KEY
 
@@ -65,6 +64,84 @@ local function usable_parts(self)
         return nil, message, code
     end
     return parts
+end
+
+---An object of the server that cannot be read.
+---@class kubelua.UnreadableObject
+---@field key string "namespace/name"
+---@field why string
+---@field cached boolean the cache has its former state
+
+---All of them that there are now: an array of the first 100 by key.
+---@class kubelua.UnreadableObjects
+---@field count integer how many there are
+---@field [integer] kubelua.UnreadableObject
+
+---What informer:status returns; times are in seconds.
+---@class kubelua.Status
+---@field state "resolving"|"listing"|"streaming"|"watching"|"backoff"|"stopped"
+---@field has_synced boolean
+---@field age? number since the last message of the server; nil: there was none
+---@field retry_in number
+---@field lists integer
+---@field lists_held integer of these, lists that the cache holds
+---@field watches integer
+---@field events integer
+---@field failures integer
+---@field objects integer
+---@field queued integer changes that were read and are not in the cache yet
+---@field unreadable kubelua.UnreadableObjects
+---@field error? string the failure that has not been overcome yet
+---@field code? string
+---@field plugin? string the exec credential plugin that runs now
+---@field plugin_running? number
+
+---The same for several namespaces.
+---@class kubelua.StatusOfSeveral: kubelua.Status
+---@field namespaces table<string, kubelua.Status> the status of each
+
+-- In the order of progress: the least advanced state comes first.
+local STATES = { stopped = 1, backoff = 2, resolving = 3, listing = 4, streaming = 5, watching = 6 }
+
+local SUMS = { "lists", "lists_held", "watches", "events", "failures", "objects", "queued" }
+
+local function add_status(all, namespace, status)
+    if not all.state or STATES[status.state] < STATES[all.state] then
+        all.state = status.state
+    end
+    for _, name in ipairs(SUMS) do
+        all[name] = (all[name] or 0) + status[name]
+    end
+    all.has_synced = all.has_synced and status.has_synced
+    for _, each in ipairs(status.unreadable) do
+        all.unreadable[#all.unreadable + 1] = each
+    end
+    all.unreadable.count = all.unreadable.count + status.unreadable.count
+    if status.age and (not all.age or status.age > all.age) then
+        all.age = status.age
+    end
+    if status.retry_in > 0 and (all.retry_in == 0 or status.retry_in < all.retry_in) then
+        all.retry_in = status.retry_in
+    end
+    if status.error and not all.error then
+        all.error, all.code = "namespace " .. namespace .. ": " .. status.error, status.code
+    end
+    if status.plugin and not all.plugin then
+        all.plugin, all.plugin_running = status.plugin, status.plugin_running
+    end
+end
+
+---The least advanced state, the sums, the first error; and the status of each namespace.
+---@param parts kubelua.NamespacePart[]
+---@return kubelua.StatusOfSeveral
+local function add_up_status(parts)
+    local all = { has_synced = true, retry_in = 0, namespaces = {}, unreadable = { count = 0 } }
+    for _, part in ipairs(parts) do
+        local status = part.informer:status()
+        all.namespaces[part.namespace] = status
+        add_status(all, part.namespace, status)
+    end
+    return all
 end
 
 -- Joins the arrays that a method returns for each part. Keys begin with the namespace, and the
@@ -224,7 +301,7 @@ end
 
 ---@return kubelua.StatusOfSeveral
 function Several:status()
-    return status_over(check_parts(self))
+    return add_up_status(check_parts(self))
 end
 
 function Several:stop()
