@@ -29,8 +29,8 @@ spec:
 
 local NAMES = { "pods", "po", "Pod", "pod", "v1/Pod", "v1/pods", "svc", "services", "ev", "events",
     "events.events.k8s.io", "deploy", "deployments.apps", "deployments.v1.apps", "deploy.apps",
-    "apps/v1/Deployment", "apps/deployments", "apps/v1/deployments", "hpa", "autoscaling/v1/hpa",
-    "horizontalpodautoscalers.v1.autoscaling", "nodes", "no", "foos", "foo", "Foo", "fo",
+    "apps/v1/Deployment", "apps/deployments", "apps/v1/deployments", "hpa", "autoscaling/v2/hpa",
+    "horizontalpodautoscalers.v2.autoscaling", "nodes", "no", "foos", "foo", "Foo", "fo",
     "foos.example.com", "foos.example", "foos.v1beta1.example.com", "example.com/v1/Foo",
     "example.com/v1beta1/Foo", "example.com/foos", "services.example.org", "Service.example.org",
     "example.org/v1/Service", "crd", "netpol", "leases.coordination.k8s.io", "pods.v1",

@@ -1,15 +1,14 @@
 /*
- * convert.h - for built-in kinds that are served in several versions or groups:
- * converts the tree of an object from the stored version to another one and
- * back, as kube-apiserver does.
+ * convert.h - for built-in kinds that are served in several groups: converts
+ * the tree of an object from the stored version to another one and back, as
+ * kube-apiserver does.
  */
 #ifndef KL_SCHEMA_CONVERT_H
 #define KL_SCHEMA_CONVERT_H
 
 #include "sim/core/json/edit.h"
 
-/* Converts a normalized object; apiVersion stays. Fields that the other version
- * lacks are kept in annotations. False: out of memory. */
+/* Converts a normalized object; apiVersion stays. False: out of memory. */
 typedef bool (*kl__convert_fn)(kl__edit *edit, kl__node *object);
 
 typedef struct kl__conversion {
@@ -28,14 +27,5 @@ typedef struct kl__conversion {
  * `version` that is NULL matches any. */
 const kl__conversion *kl__convert_find(const char *group, const char *kind,
                                        const char *version);
-
-/* Event of v1: to events.k8s.io/v1 and back. */
-bool kl__event_to_group(kl__edit *edit, kl__node *object);
-bool kl__event_to_core(kl__edit *edit, kl__node *object);
-const char *kl__event_label(const char *name);
-
-/* HorizontalPodAutoscaler of autoscaling/v2: to v1 and back. */
-bool kl__autoscaler_to_v1(kl__edit *edit, kl__node *object);
-bool kl__autoscaler_to_v2(kl__edit *edit, kl__node *object);
 
 #endif

@@ -199,8 +199,6 @@ static void write_metrics(const kl__sim_row *row)
 {
     const kl_value *specs = kl__sim_at(row->root, "spec.metrics");
     const kl_value *statuses = kl__sim_at(row->root, "status.currentMetrics");
-    const kl_value *share =
-        kl__sim_at(row->root, "spec.targetCPUUtilizationPercentage");
     size_t count = kl_value_size(specs);
     char text[METRIC_SIZE];
     kl__buf all = {0};
@@ -211,9 +209,6 @@ static void write_metrics(const kl__sim_row *row)
     }
     if (count > MAX_METRICS) {
         kl__buf_printf(&all, " + %zu more...", count - MAX_METRICS);
-    } else if (count == 0 && share != NULL) { /* autoscaling/v1 */
-        kl__buf_printf(&all, "cpu: <unknown>/%lld%%",
-                       (long long)kl_value_integer(share));
     } else if (count == 0) {
         kl__buf_puts(&all, "<none>");
     }

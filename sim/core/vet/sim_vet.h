@@ -130,20 +130,18 @@ kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
     kl__vet_claim, kl__vet_ingress, kl__vet_lease, kl__vet_slice, kl__vet_event,
     kl__vet_role_binding, kl__vet_cluster_role_binding, kl__vet_role,
     kl__vet_cluster_role, kl__vet_budget, kl__vet_autoscaler,
-    kl__vet_priority_class, kl__vet_quota, kl__vet_limit_range,
-    kl__vet_network_policy, kl__vet_ingress_class, kl__vet_volume,
-    kl__vet_storage_class, kl__vet_csi_driver, kl__vet_csi_node,
+    kl__vet_priority_class, kl__vet_network_policy, kl__vet_ingress_class,
+    kl__vet_volume, kl__vet_storage_class, kl__vet_csi_driver, kl__vet_csi_node,
     kl__vet_attachment, kl__vet_attributes, kl__vet_capacity, kl__vet_endpoints,
     kl__vet_group_event;
 
 kl__vet_kind kl__vet_runtime_class;
 
 /* The checks of a write of status. */
-kl__vet_kind kl__vet_quota_status, kl__vet_deployment_status,
-    kl__vet_replica_set_status, kl__vet_controller_status,
-    kl__vet_stateful_set_status, kl__vet_daemon_set_status,
-    kl__vet_budget_status, kl__vet_autoscaler_status, kl__vet_namespace_status,
-    kl__vet_service_status;
+kl__vet_kind kl__vet_deployment_status, kl__vet_replica_set_status,
+    kl__vet_controller_status, kl__vet_stateful_set_status,
+    kl__vet_daemon_set_status, kl__vet_budget_status, kl__vet_autoscaler_status,
+    kl__vet_namespace_status, kl__vet_service_status;
 
 /* kl__vet_object validates an object of a kind; kl__vet_status only its status.
  * Both add errors. A kind without a row in the table has no checks. */

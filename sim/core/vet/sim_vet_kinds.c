@@ -23,8 +23,6 @@ static const vetted kinds[] = {
     {"podtemplates", "", kl__vet_pod_template, NULL},
     {"namespaces", "", NULL, kl__vet_namespace_status},
     {"replicationcontrollers", "", NULL, kl__vet_controller_status},
-    {"resourcequotas", "", kl__vet_quota, kl__vet_quota_status},
-    {"limitranges", "", kl__vet_limit_range, NULL},
     {"deployments", "apps", kl__vet_deployment, kl__vet_deployment_status},
     {"replicasets", "apps", kl__vet_replica_set, kl__vet_replica_set_status},
     {"daemonsets", "apps", kl__vet_daemon_set, kl__vet_daemon_set_status},

@@ -69,8 +69,8 @@ expect "a name for a name" 0 'created' create service externalname en \
     --external-name=a.example.com
 expect "services of all types" 0 'ExternalName' get svc -o wide
 expect "explained recursively" 0 'ephemeralContainers' explain pod --recursive
-expect "explained by version" 0 'VERSION: +v1' explain hpa \
-    --api-version=autoscaling/v1
+expect "explained by version" 0 'VERSION: +v2' explain hpa \
+    --api-version=autoscaling/v2
 expect "a kind explained that is not there" 1 "doesn't have a resource" \
     explain nothing
 expect "waited for creation" 0 'condition met' wait --for=create pod/one \

@@ -24,8 +24,9 @@ Left out, as no script, controller or use of kubectl needs it:
   accept JSON too. A client that accepts protobuf alone gets 406. OpenAPI v2 is served as protobuf
   too, for older kubectl and Helm.
 - Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.
-- ResourceQuotas and LimitRanges: they are kept as they are written, and neither count, refuse nor
-  set anything.
+- ResourceQuotas and LimitRanges: they are kept as they are written, without validation, and neither
+  count, refuse nor set anything.
+- autoscaling/v1: a HorizontalPodAutoscaler is served in v2 only.
 - escalation: a user that may write roles and bindings may grant rights that the user lacks.
 - TokenReview, SubjectAccessReview, LocalSubjectAccessReview: 405. Reviews of the user that asks are
   answered, as `kubectl auth` needs them.

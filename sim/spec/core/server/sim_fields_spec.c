@@ -15,9 +15,6 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 #define PODS "/api/v1/namespaces/default/pods"
-#define SCALERS(version)                                \
-    "/apis/autoscaling/" version "/namespaces/default/" \
-    "horizontalpodautoscalers"
 #define POD(name, more)                                                 \
     "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"containers\":[{" \
     "\"name\":\"c\",\"image\":\"i\"}]" more "}}"
@@ -68,53 +65,6 @@ static void a_new_object_gets_its_defaults(void **state)
     expect_text(*state, PODS "/p", "spec.containers[1].resources", "{}");
 }
 
-static void an_autoscaler_is_the_same_in_both_versions(void **state)
-{
-    sim_expect(*state, "POST", SCALERS("v1"),
-               "{\"metadata\":{\"name\":\"h\"},\"spec\":{\"maxReplicas\":3,"
-               "\"targetCPUUtilizationPercentage\":50,\"scaleTargetRef\":{"
-               "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
-               "\"d\"}}}",
-               201);
-    expect_text(*state, SCALERS("v2") "/h", "apiVersion", "autoscaling/v2");
-    expect_text(*state, SCALERS("v2") "/h",
-                "spec.metrics[1].resource.target.averageUtilization", "50");
-    expect_text(*state, SCALERS("v1") "/h", "apiVersion", "autoscaling/v1");
-    expect_text(*state, SCALERS("v1") "/h",
-                "spec.targetCPUUtilizationPercentage", "50");
-    sim_expect(*state, "PATCH", SCALERS("v1") "/h",
-               "{\"spec\":{\"targetCPUUtilizationPercentage\":60}}", 200);
-    expect_text(*state, SCALERS("v2") "/h",
-                "spec.metrics[1].resource.target.averageUtilization", "60");
-    expect_text(*state, SCALERS("v1"),
-                "items[1].spec.targetCPUUtilizationPercentage", "60");
-}
-
-/* v1 knows one metric; the others wait in annotations. */
-static void fields_that_the_older_version_lacks_are_kept(void **state)
-{
-    sim_expect(*state, "POST", SCALERS("v2"),
-               "{\"metadata\":{\"name\":\"h\"},\"spec\":{\"maxReplicas\":3,"
-               "\"behavior\":{\"scaleUp\":{\"stabilizationWindowSeconds\":3}},"
-               "\"metrics\":[{\"type\":\"Pods\",\"pods\":{\"metric\":{\"name\":"
-               "\"m\"},\"target\":{\"type\":\"AverageValue\",\"averageValue\":"
-               "\"1\"}}}],\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\","
-               "\"kind\":\"Deployment\",\"name\":\"d\"}}}",
-               201);
-    expect_text(
-        *state, SCALERS("v1") "/h",
-        "metadata.annotations[\"autoscaling.alpha.kubernetes.io/metrics\"]",
-        "[{\"type\":\"Pods\",\"pods\":{\"metricName\":\"m\","
-        "\"targetAverageValue\":\"1\"}}]");
-    sim_expect(*state, "PATCH", SCALERS("v1") "/h",
-               "{\"spec\":{\"maxReplicas\":4}}", 200);
-    expect_text(*state, SCALERS("v2") "/h", "spec.maxReplicas", "4");
-    expect_text(*state, SCALERS("v2") "/h",
-                "spec.metrics[1].pods.target.averageValue", "1");
-    expect_text(*state, SCALERS("v2") "/h",
-                "spec.behavior.scaleUp.stabilizationWindowSeconds", "3");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,12 +75,6 @@ int main(void)
             sim_tear_down),
         cmocka_unit_test_setup_teardown(a_new_object_gets_its_defaults,
                                         sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_autoscaler_is_the_same_in_both_versions, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            fields_that_the_older_version_lacks_are_kept, sim_set_up,
-            sim_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,11 @@
 -- The managers of fields after applies and updates by several clients: lists of maps with several
--- keys, sets, atomic fields, nested removal, versions, reset.
+-- keys, sets, atomic fields, nested removal, reset.
 local objects = require "objects"
 
 local APPLY = "application/apply-patch+yaml"
 local MAPS = "/api/v1/namespaces/{ns}/configmaps"
 local APPS = "/apis/apps/v1/namespaces/{ns}/deployments"
 local SERVICES = "/api/v1/namespaces/{ns}/services"
-local HPA = "/namespaces/{ns}/horizontalpodautoscalers/h?fieldManager="
 
 local function apply(sentence, target, body)
     return { sentence, "PATCH " .. target, body, type = APPLY }
@@ -41,12 +40,6 @@ end
 
 local function service(ports, more)
     return objects.of("v1", "Service", "s", { spec = { ports = ports, selector = more } })
-end
-
-local function scaler(version, spec)
-    spec.scaleTargetRef = { apiVersion = "apps/v1", kind = "Deployment", name = "web" }
-    spec.maxReplicas = 5
-    return objects.of("autoscaling/" .. version, "HorizontalPodAutoscaler", "h", { spec = spec })
 end
 
 local WEB = APPS .. "/web?fieldManager="
@@ -144,25 +137,4 @@ return {
             },
         },
     },
-
-    -- Two versions of one kind.
-    apply("by version 2", "/apis/autoscaling/v2" .. HPA .. "a", scaler("v2", { minReplicas = 2 })),
-    apply("the same by version 1", "/apis/autoscaling/v1" .. HPA .. "b", scaler("v1", {
-        minReplicas = 2,
-    })),
-    apply("more by version 1", "/apis/autoscaling/v1" .. HPA .. "a", scaler("v1", {
-        minReplicas = 2, targetCPUUtilizationPercentage = 70,
-    })),
-    apply("back in version 2", "/apis/autoscaling/v2" .. HPA .. "a", scaler("v2", {
-        minReplicas = 3,
-    })),
-    apply("by force in version 2", "/apis/autoscaling/v2" .. HPA .. "a&force=true", scaler("v2", {
-        minReplicas = 3,
-    })),
-    {
-        "an update in version 1", "PATCH /apis/autoscaling/v1" .. HPA .. "up",
-        { spec = { maxReplicas = 6 } },
-    },
-    { "in version 1", "GET /apis/autoscaling/v1/namespaces/{ns}/horizontalpodautoscalers/h" },
-    { "in version 2", "GET /apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers/h" },
 }

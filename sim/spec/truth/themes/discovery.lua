@@ -56,7 +56,7 @@ local requests = {
 
 for _, group in ipairs {
     "apps/v1", "batch/v1", "networking.k8s.io/v1", "discovery.k8s.io/v1", "coordination.k8s.io/v1",
-    "rbac.authorization.k8s.io/v1", "policy/v1", "autoscaling/v1", "autoscaling/v2",
+    "rbac.authorization.k8s.io/v1", "policy/v1", "autoscaling/v2",
     "storage.k8s.io/v1", "events.k8s.io/v1", "apiextensions.k8s.io/v1",
     "authentication.k8s.io/v1", "authorization.k8s.io/v1", "apiregistration.k8s.io/v1",
     "admissionregistration.k8s.io/v1", "scheduling.k8s.io/v1", "node.k8s.io/v1",

@@ -97,15 +97,6 @@ return kind_requests {
         }),
     },
     {
-        "autoscaling/v1", "horizontalpodautoscalers",
-        of("autoscaling/v1", "HorizontalPodAutoscaler", "b", {
-            spec = {
-                maxReplicas = 3, targetCPUUtilizationPercentage = 50,
-                scaleTargetRef = { apiVersion = "apps/v1", kind = "Deployment", name = "web" },
-            },
-        }),
-    },
-    {
         "storage.k8s.io/v1", "storageclasses",
         of("storage.k8s.io/v1", "StorageClass", "{ns}-2", { provisioner = "example.com/p" }),
         cluster = true,

@@ -190,9 +190,6 @@ post("event: of another namespace", CORE .. "events", of("v1", "Event", "e", {
 }))
 post("namespace: a name that is none", "/api/v1/namespaces", of("v1", "Namespace", "a.b"))
 post("node: a name that is none", "/api/v1/nodes", of("v1", "Node", "A"))
-post("quota: what nobody counts", CORE .. "resourcequotas", of("v1", "ResourceQuota", "q", {
-    spec = { hard = { ["a b"] = "1" } },
-}))
 post(
     "class of priority: one of the system", "/apis/scheduling.k8s.io/v1/priorityclasses",
     of("scheduling.k8s.io/v1", "PriorityClass", "system-x-{run}", { value = 2000000000 })
