@@ -149,7 +149,7 @@ int64_t server_shown_version(const server *self, int64_t version);
 /* Draws the version of a cache that lags behind, no lower than `least`. */
 int64_t server_draw_lag(const server *self, int64_t least);
 
-/* server_ask.c. */
+/* server_answer.c: what a request asks for. */
 void server_ask(asked *out, const char *target);
 bool server_selects(const asked *what, const server_change *object);
 
