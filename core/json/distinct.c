@@ -106,7 +106,9 @@ static void skip_string(checker *self)
     self->at = at + 1;
 }
 
-bool kl__is_distinct(const char *text, const char *end)
+/* True: no object of a valid text, which is as cursor.h wants it, has a name
+ * twice. False: one may have. */
+static bool has_no_name_twice(const char *text, const char *end)
 {
     checker self;
 
@@ -455,7 +457,7 @@ kl_code kl_cursor_distinct(const char *text, const char *end, char **copy,
     bool is_whole = true;
 
     *copy = NULL;
-    if (kl__is_distinct(text, end)) {
+    if (has_no_name_twice(text, end)) {
         return KL_OK;
     }
     kl__names_init(&self.names);

@@ -27,10 +27,6 @@ bool kl__replaced_in_text(kl__replaced *replaced, const char *value,
 bool kl__replaced_in_tree(kl__replaced *replaced, const kl_value *value);
 void kl__replaced_deinit(kl__replaced *replaced);
 
-/* True: no object of a valid text, which is as cursor.h wants it, has a name
- * twice. False: one may have. */
-bool kl__is_distinct(const char *text, const char *end);
-
 /* For a walk: true if member number `i` does not count. Call it for each. */
 static inline bool kl__replaced_has(kl__replaced *replaced, size_t i)
 {
