@@ -176,6 +176,7 @@ static handler *make(world *in, user_informer *informer, const op *what)
     made->number = (int)in->handler_count;
     made->informer = informer;
     made->feed = informer->feed;
+    made->unseen_from = made->feed->fuzzy_until == 0 ? made->feed->floor : 0;
     made->known = calloc(keys, sizeof(*made->known));
     made->newest = calloc(keys, sizeof(*made->newest));
     made->resynced = calloc(keys, sizeof(*made->resynced));

@@ -382,26 +382,70 @@ void witness_see(handler *self, const told *event)
     }
 }
 
-/* Counts deletes. An object that was added and deleted may have left the
- * backlog unseen, so that fewer events are seen than had filled the backlog. */
+static bool was_shown_version(const handler *self, int64_t version)
+{
+    for (size_t i = self->seen_count; i > 0; i--) {
+        if (self->seen[i - 1] == version) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if the change took an object out of the scope, by a delete or by a
+ * label, and the handler was shown no state of that stay in the scope. */
+static bool has_left_unseen(const handler *self, const server_change *changes,
+                            size_t at)
+{
+    const scope *where = history_scope(self->feed->scope);
+    bool was_there = false;
+
+    if (changes[at].type != SERVER_DELETED &&
+        history_in_scope(where, &changes[at])) {
+        return false;
+    }
+    for (size_t i = at; i > 0; i--) {
+        const server_change *each = &changes[i - 1];
+
+        if (each->kind != where->kind ||
+            strcmp(each->key, changes[at].key) != 0) {
+            continue;
+        }
+        if (each->type == SERVER_DELETED || !history_in_scope(where, each)) {
+            return was_there;
+        }
+        if (was_shown_version(self, each->version)) {
+            return false;
+        }
+        was_there = true;
+    }
+    return was_there;
+}
+
+/* Counts objects that came and left unseen. If both events wait, they leave a
+ * full backlog again, so that fewer events are seen than had filled it. The
+ * server's history says so, not the watch: the delete may be found by a list,
+ * or have a text that cannot be read. */
 static size_t count_unseen(const handler *self)
 {
-    size_t unseen = 0;
+    size_t count, unseen = 0;
+    const server_change *changes = server_history(self->world->server, &count);
 
-    for (size_t i = self->due_from; i < self->feed->due_count; i++) {
-        unseen += self->feed->due[i].type == SERVER_DELETED ? 1 : 0;
+    for (size_t i = self->unseen_from; i < count; i++) {
+        unseen += has_left_unseen(self, changes, i) ? 1 : 0;
     }
     return unseen;
 }
 
 /* The backlog is empty. If events were merged since it was last empty, as many
  * events as its bound must have waited, and all of them have been seen by now,
- * except those that a closed client has dropped. */
+ * except those that left unseen, and those that a closed client has dropped. */
 static void check_stretch(handler *self)
 {
     schedule_check(!self->has_merged || self->world->has_restored ||
                        self->world->feeds.lists_apart ||
                        self->world->is_client_closed ||
+                       self->stretch >= self->backlog ||
                        self->stretch + count_unseen(self) >= self->backlog,
                    "merged: handler %d merged, though not more than %zu events "
                    "of its backlog of %zu had waited",

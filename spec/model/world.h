@@ -69,6 +69,9 @@ typedef struct handler {
     size_t seen_capacity;
     /* events that its feed carried before this index are not due */
     size_t due_from;
+    /* changes of the server's history that the cache held when the handler
+     * joined: an object that left by one of them was never due */
+    size_t unseen_from;
     int gone; /* key + 1 if the last event was a missed delete of it; else 0 */
     bool has_synced;
     size_t errors;
