@@ -275,8 +275,8 @@ void handlers_add(world *self, const op *what)
 }
 
 /* From here on no other fiber uses the registration. False: another fiber is
- * removing it already. */
-static bool begin_leave(handler *self)
+ * removing it already. `is_removed`: the caller removes this handler alone. */
+static bool begin_leave(handler *self, bool is_removed)
 {
     world *in = self->world;
 
@@ -284,6 +284,7 @@ static bool begin_leave(handler *self)
         return false;
     }
     self->state = HANDLER_LEAVING;
+    self->is_removed = is_removed;
     self->is_held = false;
     for (int i = 0; i < HISTORY_HANDLERS; i++) {
         if (in->handlers[i] == self) {
@@ -327,7 +328,7 @@ static void remove_handler(handler *self, bool inside)
     if (self->state != HANDLER_LIVE || !users_enter(self->world, informer)) {
         return; /* the fiber that closes the informer frees its registrations */
     }
-    if (begin_leave(self)) {
+    if (begin_leave(self, true)) {
         await_alone(self);
         kl_registration_remove(self->registration);
         if (!informer->is_closing) {
@@ -352,7 +353,7 @@ void handlers_begin_close(world *self, const user_informer *informer)
     for (size_t i = 0; i < self->handler_count; i++) {
         handler *each = self->all_handlers[i];
 
-        if (each->informer == informer && begin_leave(each)) {
+        if (each->informer == informer && begin_leave(each, false)) {
             await_alone(each);
         }
     }
@@ -393,15 +394,16 @@ void handlers_arm(world *self, const op *what)
 }
 
 /* Removes the handler within its own callback: handler.h allows that also while
- * its informer is being closed. */
+ * its informer is being closed, but not beside another fiber that removes it.
+ */
 static void remove_self(handler *self)
 {
     WORLD_WAIT(self->world, self->state != HANDLER_JOINING);
     if (self->state == HANDLER_LIVE) {
         remove_handler(self, !is_pulled(self->kind));
     } else if (!is_pulled(self->kind) && self->state == HANDLER_LEAVING &&
-               self->registration != NULL && self->informer->is_closing &&
-               !self->informer->is_closed) {
+               !self->is_removed && self->registration != NULL &&
+               self->informer->is_closing && !self->informer->is_closed) {
         kl_registration_remove(self->registration);
     }
 }

@@ -58,6 +58,7 @@ typedef struct handler {
     int inside;           /* callbacks that run */
     bool is_ended_inside; /* a callback ended it: one more may begin */
     bool is_dropped;      /* drop_context was called */
+    bool is_removed;      /* a fiber has begun to remove it alone */
 
     /* What the handler was told. */
     kl_object **known;     /* by key; a reference each */
