@@ -131,8 +131,7 @@ kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
     kl__vet_role_binding, kl__vet_cluster_role_binding, kl__vet_role,
     kl__vet_cluster_role, kl__vet_budget, kl__vet_autoscaler,
     kl__vet_priority_class, kl__vet_network_policy, kl__vet_ingress_class,
-    kl__vet_volume, kl__vet_storage_class, kl__vet_csi_driver, kl__vet_csi_node,
-    kl__vet_attachment, kl__vet_attributes, kl__vet_capacity, kl__vet_endpoints,
+    kl__vet_volume, kl__vet_storage_class, kl__vet_endpoints,
     kl__vet_group_event;
 
 kl__vet_kind kl__vet_runtime_class;

@@ -46,12 +46,7 @@ static const vetted kinds[] = {
     {"networkpolicies", "networking.k8s.io", kl__vet_network_policy, NULL},
     {"ingressclasses", "networking.k8s.io", kl__vet_ingress_class, NULL},
     {"persistentvolumes", "", kl__vet_volume, NULL},
-    {"storageclasses", "storage.k8s.io", kl__vet_storage_class, NULL},
-    {"csidrivers", "storage.k8s.io", kl__vet_csi_driver, NULL},
-    {"csinodes", "storage.k8s.io", kl__vet_csi_node, NULL},
-    {"volumeattachments", "storage.k8s.io", kl__vet_attachment, NULL},
-    {"volumeattributesclasses", "storage.k8s.io", kl__vet_attributes, NULL},
-    {"csistoragecapacities", "storage.k8s.io", kl__vet_capacity, NULL}};
+    {"storageclasses", "storage.k8s.io", kl__vet_storage_class, NULL}};
 
 static const vetted *find_vetted(const char *group, const char *plural)
 {

@@ -1,13 +1,12 @@
 /*
- * sim_vet_storage.c - see sim_vet.h: validates claims, volumes, storage classes
- * and drivers.
+ * sim_vet_storage.c - see sim_vet.h: validates claims, volumes, and classes of
+ * storage.
  */
 #include "sim/core/vet/sim_vet.h"
 
 #include "sim/core/schema/quantity.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -342,135 +341,4 @@ void kl__vet_storage_class(kl__vet *vet, const kl__node *object)
     kl__vet_enum(vet, object, "reclaimPolicy", policies);
     kl__vet_enum(vet, object, "volumeBindingMode", modes);
     kl__vet_each(vet, object, "allowedTopologies", check_topology);
-}
-
-void kl__vet_attributes(kl__vet *vet, const kl__node *object)
-{
-    check_provider(vet, object, "driverName");
-    check_parameters(vet, object);
-    if (kl__node_size(kl__node_get(object, "parameters")) == 0) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, "parameters", NULL,
-                      "must contain at least one key/value pair");
-    }
-}
-
-/* --- Drivers. ------------------------------------------------------------- */
-
-static void check_tokens(kl__vet *vet, const kl__node *spec)
-{
-    const kl__node *list = kl__node_get(spec, "tokenRequests"), *request;
-    size_t outer = kl__vet_into(vet, "tokenRequests"), index = 0;
-    kl__node_iter iter = {0};
-    kl__map seen = {0};
-
-    while ((request = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        const kl__node *time = kl__node_get(request, "expirationSeconds");
-        size_t mark = kl__vet_at(vet, index++), before = vet->errors->count;
-
-        kl__vet_unique(vet, &seen, "audience",
-                       kl__vet_text(request, "audience"));
-        if (vet->errors->count == before && time != NULL &&
-            kl__node_integer(time) < 600) {
-            kl__vet_value(vet, KL__FIELD_INVALID, "expirationSeconds", time,
-                          "may not specify a duration less than 10 minutes");
-        }
-        kl__vet_back(vet, mark);
-    }
-    kl__map_deinit(&seen);
-    kl__vet_back(vet, outer);
-}
-
-void kl__vet_csi_driver(kl__vet *vet, const kl__node *object)
-{
-    static const char *const policies[] = {"File", "None",
-                                           "ReadWriteOnceWithFSType", NULL};
-    static const char *const modes[] = {"Persistent", "Ephemeral", NULL};
-    const kl__node *spec = kl__node_get(object, "spec"), *mode;
-    const kl__node *list = kl__node_get(spec, "volumeLifecycleModes");
-    kl__node_iter iter = {0};
-    size_t mark = kl__vet_into(vet, "spec");
-
-    kl__vet_enum(vet, spec, "fsGroupPolicy", policies);
-    check_tokens(vet, spec);
-    while ((mode = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        const char *text = kl__node_string(mode, NULL);
-
-        kl__vet_unsupported(vet, "volumeLifecycleModes",
-                            text != NULL ? text : "", modes);
-    }
-    kl__vet_back(vet, mark);
-}
-
-static void check_keys(kl__vet *vet, const kl__node *driver)
-{
-    const kl__node *list = kl__node_get(driver, "topologyKeys"), *key;
-    kl__node_iter iter = {0};
-    kl__map seen = {0};
-
-    while ((key = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        const char *text = kl__node_string(key, NULL);
-
-        text = text != NULL ? text : "";
-        if (*text == '\0') {
-            kl__vet_fault(vet, KL__FIELD_REQUIRED, NULL, NULL, "");
-        }
-        kl__vet_unique(vet, &seen, NULL, text);
-        kl__vet_qualified(vet, NULL, text);
-    }
-    kl__map_deinit(&seen);
-}
-
-void kl__vet_csi_node(kl__vet *vet, const kl__node *object)
-{
-    const kl__node *list =
-        kl__node_get(kl__node_get(object, "spec"), "drivers");
-    const kl__node *driver;
-    size_t outer = kl__vet_into(vet, "spec"), index = 0;
-    kl__node_iter iter = {0};
-    kl__map seen = {0};
-
-    kl__vet_into(vet, "drivers");
-    while ((driver = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        size_t mark = kl__vet_at(vet, index++);
-
-        check_driver(vet, driver, "name");
-        kl__vet_required(vet, driver, "nodeID");
-        kl__vet_unique(vet, &seen, "name", kl__vet_text(driver, "name"));
-        check_keys(vet, driver);
-        kl__vet_back(vet, mark);
-    }
-    kl__map_deinit(&seen);
-    kl__vet_back(vet, outer);
-}
-
-void kl__vet_attachment(kl__vet *vet, const kl__node *object)
-{
-    const kl__node *spec = kl__node_get(object, "spec");
-    const kl__node *source = kl__node_get(spec, "source");
-    bool is_inline = kl__node_get(source, "inlineVolumeSpec") != NULL;
-    bool is_named = kl__node_get(source, "persistentVolumeName") != NULL;
-    size_t mark = kl__vet_into(vet, "spec");
-
-    check_driver(vet, spec, "attacher");
-    if (is_inline == is_named) {
-        kl__vet_fault(vet, is_named ? KL__FIELD_FORBIDDEN : KL__FIELD_REQUIRED,
-                      "source", NULL,
-                      "must specify exactly one of inlineVolumeSpec and "
-                      "persistentVolumeName");
-    }
-    kl__vet_dns(vet, "nodeName", kl__vet_text(spec, "nodeName"));
-    kl__vet_back(vet, mark);
-}
-
-void kl__vet_capacity(kl__vet *vet, const kl__node *object)
-{
-    const char *capacity = kl__node_text(object, "capacity");
-
-    kl__vet_selector(vet, object, "nodeTopology");
-    kl__vet_dns(vet, "storageClassName",
-                kl__vet_text(object, "storageClassName"));
-    if (capacity != NULL && kl__quantity_compare(capacity, "0") < 0) {
-        kl__vet_fault(vet, KL__FIELD_INVALID, "capacity", capacity,
-                      "must be greater than or equal to 0");
-    }
 }

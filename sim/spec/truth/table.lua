@@ -26,6 +26,8 @@ Left out, as no script, controller or use of kubectl needs it:
 - Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.
 - ResourceQuotas and LimitRanges: they are kept as they are written, without validation, and neither
   count, refuse nor set anything.
+- validation of CSIDrivers, CSINodes, CSIStorageCapacities, VolumeAttachments and
+  VolumeAttributesClasses, which drivers of storage write.
 - autoscaling/v1: a HorizontalPodAutoscaler is served in v2 only.
 - escalation: a user that may write roles and bindings may grant rights that the user lacks.
 - TokenReview, SubjectAccessReview, LocalSubjectAccessReview: 405. Reviews of the user that asks are

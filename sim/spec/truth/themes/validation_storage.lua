@@ -92,14 +92,11 @@ volume("an affinity that is none", {
     },
 })
 
-local function storage(sentence, plural, kind, body)
-    post(plural .. ": " .. sentence, "/apis/storage.k8s.io/v1/" .. plural .. "?dryRun=All",
-        of("storage.k8s.io/v1", kind, "{run}-s", body))
+local function class(sentence, body)
+    post("storageclasses: " .. sentence, "/apis/storage.k8s.io/v1/storageclasses?dryRun=All",
+        of("storage.k8s.io/v1", "StorageClass", "{run}-s", body))
 end
 
-local function class(sentence, body)
-    storage(sentence, "storageclasses", "StorageClass", body)
-end
 class("nothing", {})
 class("as it should be", { provisioner = "example.com/disk" })
 class("a provisioner that is none", { provisioner = "a b" })
@@ -112,32 +109,5 @@ class("topologies", {
         { matchLabelExpressions = { { key = "a b", values = { "c" } }, { key = "d" } } },
     },
 })
-storage("nothing", "csidrivers", "CSIDriver", { spec = {} })
-storage("a policy that is none", "csidrivers", "CSIDriver", { spec = { fsGroupPolicy = "X" } })
-storage("a life that is none", "csidrivers", "CSIDriver", {
-    spec = { volumeLifecycleModes = { "X" } },
-})
-storage("tokens twice", "csidrivers", "CSIDriver", {
-    spec = { tokenRequests = { { audience = "a" }, { audience = "a", expirationSeconds = 1 } } },
-})
-storage("drivers", "csinodes", "CSINode", {
-    spec = {
-        drivers = {
-            { name = "a", nodeID = "x", topologyKeys = { "a", "a", "b c" } },
-            { name = "a", nodeID = "" }, { name = "", nodeID = "y" },
-        },
-    },
-})
-storage("nothing", "volumeattachments", "VolumeAttachment", { spec = { source = {} } })
-storage("a driver that is none", "volumeattachments", "VolumeAttachment", {
-    spec = { attacher = "a b", nodeName = "A_b", source = { persistentVolumeName = "v" } },
-})
-storage("nothing", "volumeattributesclasses", "VolumeAttributesClass", { driverName = "" })
-storage("no parameters", "volumeattributesclasses", "VolumeAttributesClass", { driverName = "a.b" })
-post("capacity: nothing", "/apis/storage.k8s.io/v1/namespaces/{ns}/csistoragecapacities?dryRun=All",
-    of("storage.k8s.io/v1", "CSIStorageCapacity", "c", { storageClassName = "" }))
-post("capacity: less than none",
-    "/apis/storage.k8s.io/v1/namespaces/{ns}/csistoragecapacities?dryRun=All",
-    of("storage.k8s.io/v1", "CSIStorageCapacity", "c", { storageClassName = "a", capacity = "-1" }))
 
 return requests
