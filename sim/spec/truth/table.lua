@@ -28,6 +28,8 @@ Left out, as no script, controller or use of kubectl needs it:
   count, refuse nor set anything.
 - validation of CSIDrivers, CSINodes, CSIStorageCapacities, VolumeAttachments and
   VolumeAttributesClasses, which drivers of storage write.
+- formats of texts that no custom resource needs: bsonobjectid, creditcard, hexcolor, isbn, isbn10,
+  isbn13, rgbcolor and ssn are not checked.
 - autoscaling/v1: a HorizontalPodAutoscaler is served in v2 only.
 - escalation: a user that may write roles and bindings may grant rights that the user lacks.
 - TokenReview, SubjectAccessReview, LocalSubjectAccessReview: 405. Reviews of the user that asks are
