@@ -181,7 +181,7 @@ function clients.informers(client)
     return core.state(client, TYPE).informers
 end
 
----Sends one request, with any method and any path, and waits for the answer. In a task, only that
+---Sends one request, with any method and any path, and waits for the reply. In a task, only that
 ---task waits; elsewhere, rounds of the loop run meanwhile. A status of 400 or more is a failure:
 ---its fourth result is the reply.
 ---@param given kubelua.Request

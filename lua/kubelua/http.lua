@@ -95,7 +95,7 @@ local function send(url, given, call)
     return reply, message, code
 end
 
--- The answer of a test. It may take time on the test's clock.
+-- The reply of a test. It may take time on the test's clock.
 local function ask_test(cluster, clock, url, call)
     tasks.current("kubelua.http")
     local began = clock:now()
@@ -136,7 +136,7 @@ local function without_credentials(given, headers)
     return without, fewer
 end
 
--- The URL that the answer redirects to; false: it does not, or is not to be followed; nil, message:
+-- The URL that the reply redirects to; false: it does not, or is not to be followed; nil, message:
 -- it leads where no request may go.
 local function next_url(url, method, reply)
     local location = reply.headers.location
@@ -211,9 +211,9 @@ end
 
 ---What kubelua.http returns.
 ---@class kubelua.HttpReply: kubelua.Reply
----@field url string where the answer has come from, after redirects
+---@field url string where the reply has come from, after redirects
 
----Sends a request to any server, and waits for the whole answer in its own task. Redirects of GET
+---Sends a request to any server, and waits for the whole reply in its own task. Redirects of GET
 ---and HEAD are followed. A status of 400 or more is a failure: its fourth result is the reply.
 ---@param text string the URL
 ---@param given kubelua.HttpOptions?

@@ -23,7 +23,7 @@ local kinds = {}
 ---What a port knows about its server's kinds.
 ---@class kubelua.Kinds
 ---@field builtin table<string, kubelua.Kind> by the name that was asked for
----@field all kubelua.Catalogue? nil before the first answer of discovery
+---@field all kubelua.Catalogue? nil before the first reply of discovery
 ---@field roots kubelua.Roots? the last question for the groups; nil: it does not count any more
 ---@field queue kubelua.Slot[] versions that have to be asked for their kinds, the next one last
 ---@field workers integer how many tasks ask for them
@@ -183,7 +183,7 @@ local function abandon_survey(known, roots)
     end
 end
 
--- Seconds: discovery is not asked again while its answer is younger than this.
+-- Seconds: discovery is not asked again while its reply is younger than this.
 local YOUNG = 1
 
 local function known_to(port)
@@ -249,7 +249,7 @@ local function wait_for_slots(port, known, name, anew)
     return true
 end
 
--- True if the last answer is so young that the server is not asked again (see YOUNG, port.young).
+-- True if the last reply is so young that the server is not asked again (see YOUNG, port.young).
 local function is_young(port, known, name, anew)
     local roots = known.roots
     if not roots or not roots.is_over then
@@ -340,7 +340,7 @@ function kinds.again(port, name)
     return find_or_refuse(port, known_to(port), name, true)
 end
 
----Makes the next unknown name ask the server, even if its last answer is recent: a custom resource
+---Makes the next unknown name ask the server, even if its last reply is recent: a custom resource
 ---definition was written.
 ---@param port kubelua.Port
 function kinds.doubt(port)

@@ -1,5 +1,5 @@
 -- Leader election by a Lease: of all processes that name the same Lease, one at a time leads.
--- leader/election.lua has the rules: when to ask, and what an answer means. leader/candidate.lua
+-- leader/election.lua has the rules: when to ask, and what a reply means. leader/candidate.lua
 -- sends the requests, for all controllers of this process that name the same Lease.
 -- docs/CONTROLLERS.md says what Kubernetes cannot fence.
 local Candidate = require "kubelua.leader.candidate"

@@ -134,7 +134,7 @@ Flight.__index = Flight
 -- Seconds: cancelling a request may take this long at most.
 local CANCEL = 0.2
 
--- The set of requests that wait for an answer. Streams whose head has arrived are not in it.
+-- The set of requests that wait for a reply. Streams whose head has arrived are not in it.
 local pending = {}
 
 -- The set of requests that were not freed.
@@ -151,13 +151,13 @@ function requests.end_all(client)
     end
 end
 
----True while a request waits for an answer that may come at any moment.
+---True while a request waits for a reply that may come at any moment.
 ---@return boolean
 function requests.are_pending()
     return next(pending) ~= nil
 end
 
----Forgets the requests that wait: they will get no answer.
+---Forgets the requests that wait: they will get no reply.
 function requests.forget_pending()
     pending = {}
 end
@@ -242,7 +242,7 @@ function Flight:wait(is_over)
     end
 end
 
----Waits for the answer; if it is a stream, for its head only.
+---Waits for the reply; if it is a stream, for its head only.
 ---@return kubelua.Reply?, string?, string?
 function Flight:reply()
     pending[self] = true
@@ -278,7 +278,7 @@ end
 local Stream = {}
 Stream.__index = Stream
 
----@param flight kubelua.Flight the head of its answer has arrived
+---@param flight kubelua.Flight the head of its reply has arrived
 ---@return kubelua.Stream
 function Stream.new(flight)
     sources.add(flight.id, flight.wake, true)
@@ -337,7 +337,7 @@ function Stream:close()
     end
 end
 
----Sends a request, and waits for the whole answer. Any status is an answer. In a cancelled task it
+---Sends a request, and waits for the whole reply. Any status is a reply. In a cancelled task it
 ---returns at once: "canceled" if the request was not sent, "unknown" for a write that was sent. The
 ---caller then calls tasks.end_if_cancelled(), which raises.
 ---@param client kubelua.Client
@@ -356,7 +356,7 @@ function requests.send(client, call, name)
     return reply, message, code
 end
 
----Sends a request, and waits for the head of its answer. A status of 400 or more is a failure: its
+---Sends a request, and waits for the head of its reply. A status of 400 or more is a failure: its
 ---fourth result is the reply.
 ---@param client kubelua.Client
 ---@param call kubelua.Request its timeout is that of the head

@@ -9,7 +9,7 @@ local core = require "kubelua.core"
 ---@field is_cancelled boolean
 ---@field before_write (fun(write: table): true?, string?, string?)? nil, message, code: the write
 ---is not sent; it may lower write.timeout
----@field wrote fun(write: table)? called after the answer, or after the failure
+---@field wrote fun(write: table)? called after the reply, or after the failure
 ---@field run kubelua.RunTag? the run of a controller
 ---@field run_numbers table? used by run_tag
 ---@field failed fun(failure: kubelua.Failure)? called after each failure of a call of the script

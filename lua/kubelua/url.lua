@@ -41,7 +41,7 @@ local function remove_dots(path)
     return "/" .. table.concat(parts, "/") .. (ends_in_folder and "/" or "")
 end
 
----The URL that a Location means in the answer of `from`; or nil and what is wrong with it.
+---The URL that a Location means in the reply of `from`; or nil and what is wrong with it.
 ---@param from kubelua.Url
 ---@param location string
 ---@return kubelua.Url?, string?

@@ -15,7 +15,7 @@ local AGE = 600
 ---@class kubelua.controller.Applies
 ---@field state kubelua.controller.State
 ---@field renew_at number
----@field recent table<string, string> by UID: the answer's version, and a hash of what was sent
+---@field recent table<string, string> by UID: the reply's version, and a hash of what was sent
 ---@field older table<string, string> the same, of the AGE seconds before
 ---@field lists integer how many lists the caches of `owns` have taken
 local Applies = {}
@@ -69,7 +69,7 @@ end
 
 ---Identifies a document and the options of client:apply: equal ones have the same digest. The
 ---second result is the object in a cache of `owns`, if this was applied to it, and it still has the
----version of that answer.
+---version of that reply.
 ---@param object kubelua.Object? as some cache has it
 ---@param kind kubelua.Kind of the document
 ---@param document table
@@ -86,9 +86,9 @@ function Applies:find(object, kind, document, options)
     return digest
 end
 
----Records an answered apply, which was looked for with `find` before it was sent. The answer of a
+---Records an answered apply, which was looked for with `find` before it was sent. The reply of a
 ---server that lies may lack a UID or a version.
----@param object kubelua.Object the answer
+---@param object kubelua.Object the reply
 ---@param digest string
 function Applies:note(object, digest)
     if object.uid and object.resource_version then

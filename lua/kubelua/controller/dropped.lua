@@ -20,7 +20,7 @@ local function is_counted(failure)
         and not (DELETES[verb] and failure.code == "not_found")
 end
 
--- A run that comes again after so many seconds has judged the answer of a budget.
+-- A run that comes again after so many seconds has judged the reply of a budget.
 local function is_told(result, failure)
     return result.result == "after" and failure.call:find(":evict", 1, true) ~= nil
         and failure.code == "too_many_requests"

@@ -71,12 +71,12 @@ local function set_finalizer(state, object, is_wanted)
         if not finalizers or (is_wanted and finalizer.is_terminating(object)) then
             return object -- nothing can be added to a terminating object
         end
-        local answer
-        answer, message, code, retry_after = verbs.methods.patch(state.client, object,
+        local reply
+        reply, message, code, retry_after = verbs.methods.patch(state.client, object,
             { metadata = { resourceVersion = object.resource_version, finalizers = finalizers } },
             { manager = state.name })
-        if answer or code == "not_found" then
-            return answer
+        if reply or code == "not_found" then
+            return reply
         elseif code ~= "conflict" then
             break
         end

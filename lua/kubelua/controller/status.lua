@@ -39,7 +39,7 @@ local function pick_later(a, b)
     return b and (not order or order < 0) and b or a
 end
 
--- The newest known state: of the given object, the caches, and the answers to writes. An object
+-- The newest known state: of the given object, the caches, and the replies to writes. An object
 -- whose status `drop` or `keep` may have removed does not count: compared with it, a condition of
 -- another writer would seem not to be there, and the patch would remove it.
 local function find_newest(run, meant, kind)
@@ -54,9 +54,9 @@ local function find_newest(run, meant, kind)
         if cached and (not uid or cached.uid == uid) then
             best = pick_later(best, cached)
         end
-        local answer = run.state.writes:answer(source, key, uid or (cached and cached.uid))
-        if answer and status_of(answer) then
-            best = pick_later(best, answer)
+        local reply = run.state.writes:reply(source, key, uid or (cached and cached.uid))
+        if reply and status_of(reply) then
+            best = pick_later(best, reply)
         end
     end
     return best
@@ -215,16 +215,16 @@ local function is_known(run, uid, old, wanted)
     return before ~= nil and before.wanted == core.hash(wanted) and before.got == core.hash(old)
 end
 
-local function remember_answer(run, answer, wanted)
-    local got = run.key and status_of(answer)
+local function remember_reply(run, reply, wanted)
+    local got = run.key and status_of(reply)
     if not got then
         return
     elseif find_changes(got, wanted) then
         local kept = run.state:keep(run.key, run.object)
         kept.statuses = kept.statuses or {}
-        kept.statuses[answer.uid] = { wanted = core.hash(wanted), got = core.hash(got) }
+        kept.statuses[reply.uid] = { wanted = core.hash(wanted), got = core.hash(got) }
     elseif run.state.memos[run.key] and run.state.memos[run.key].statuses then
-        run.state.memos[run.key].statuses[answer.uid] = nil
+        run.state.memos[run.key].statuses[reply.uid] = nil
     end
 end
 
@@ -236,14 +236,14 @@ local function try_write(run, kind, meant, known, fields, given)
     if not patch or is_known(run, known.uid, old, wanted) then
         return known
     end
-    local answer, message, code, retry_after = verbs.methods.patch(run.state.client, known,
+    local reply, message, code, retry_after = verbs.methods.patch(run.state.client, known,
         { metadata = { resourceVersion = known.resource_version }, status = patch },
         { subresource = kind.has_status and "status" or nil, dry_run = given.dry_run,
             manager = given.manager or run.state.name, timeout = given.timeout })
-    if answer and not given.dry_run then
-        remember_answer(run, answer, wanted)
+    if reply and not given.dry_run then
+        remember_reply(run, reply, wanted)
     end
-    return answer, message, code, retry_after
+    return reply, message, code, retry_after
 end
 
 local function refuse_other(meant, uid)
@@ -268,7 +268,7 @@ function status.write(run, ...)
     if not kind then
         return nil, message, code
     end
-    local known, answer, retry_after = find_newest(run, meant, kind), nil, nil
+    local known, reply, retry_after = find_newest(run, meant, kind), nil, nil
     for _ = 1, TRIES do
         if not known then
             known, message, code, retry_after = target.live(run, kind, meant)
@@ -278,13 +278,13 @@ function status.write(run, ...)
                 return refuse_other(meant, known.uid)
             end
         end
-        answer, message, code, retry_after = try_write(run, kind, meant, known, fields, given)
+        reply, message, code, retry_after = try_write(run, kind, meant, known, fields, given)
         if code ~= "conflict" then
             break
         end
         known = nil -- another writer came first: read the object again
     end
-    return answer, message, code, retry_after
+    return reply, message, code, retry_after
 end
 
 return status

@@ -34,7 +34,7 @@ end
 
 -- Looks a key up in the caches: the object; false: it does not exist; nil: the caches cannot know.
 local function find_cached(run, call, kind, namespace, name)
-    local key, answer = make_key(kind, namespace, name), nil
+    local key, found = make_key(kind, namespace, name), nil
     for _, source in ipairs(cache_of.sources(run.state, kind, namespace)) do
         local ok, message, code = run.state.writes:wait(call, source, { key = key })
         if not ok then
@@ -44,10 +44,10 @@ local function find_cached(run, call, kind, namespace, name)
         if object then
             return object
         elseif cache_of.takes_all(source) and source.informer:has_synced() then
-            answer = false
+            found = false
         end
     end
-    return answer
+    return found
 end
 
 ---The object of a document, if it exists: from a cache that has all objects of its kind and

@@ -176,7 +176,7 @@ local function find_or_add(self, source, key, uid)
     return objects[uid]
 end
 
--- Remembers an answered write for one cache. If the answer to a delete has no UID, the UID of the
+-- Remembers an answered write for one cache. If the reply to a delete has no UID, the UID of the
 -- cached object is taken instead.
 local function remember_write(self, key, source, write)
     local object = write.object
@@ -317,16 +317,16 @@ function Writes:wait(what, source, filter)
     return await_writes(self, what, list)
 end
 
----The object in the answer to its last write, while that write is remembered.
+---The object in the reply to its last write, while that write is remembered.
 ---@param source kubelua.controller.Source
 ---@param key string
 ---@param uid string?
 ---@return kubelua.Object?
-function Writes:answer(source, key, uid)
+function Writes:reply(source, key, uid)
     local of_source = self.of_source[source]
     local objects = of_source and of_source.objects[key]
     local one = uid and objects and objects[uid]
-    return one and one.answer
+    return one and one.reply
 end
 
 ---Before a run of the key: waits until the caches hold what its runs have written. A write with an

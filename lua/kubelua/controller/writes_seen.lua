@@ -15,16 +15,16 @@ local waiting = require "kubelua.waiting"
 ---@field namespace string?
 ---@field informer kubelua.Informer? see writes_seen.informer
 ---@field uid string
----@field owner string? UID of its controller, by the answer to the write
+---@field owner string? UID of its controller, by the reply to the write
 ---@field former_owner string? the same, by the object that the cache had before
 ---@field version string? the version that the cache must reach
----@field answer kubelua.Object? the object in the server's answer
+---@field reply kubelua.Object? the object in the server's reply
 ---@field is_selected boolean? the selectors of the source select the written object
----@field ends "gone"|"terminating"|"let_go"|nil the answer to a delete; let_go: an update removed
+---@field ends "gone"|"terminating"|"let_go"|nil the reply to a delete; let_go: an update removed
 ---the last finalizer of an object that is being deleted
 ---@field is_guess boolean? the UID is that of the cached object, not one that the server named
----@field base string? the version of the cache when the answer came
----@field list integer? if versions are not numbers: the number of the first list after the answer
+---@field base string? the version of the cache when the reply came
+---@field list integer? if versions are not numbers: the number of the first list after the reply
 ---@field keys table<string, true> the keys whose runs wrote it
 local writes_seen = {}
 
@@ -101,10 +101,10 @@ function writes_seen.note(self, write)
     end
     local former = writes_seen.cached(self)
     self.former_owner = former and writes_seen.controller_of(former)
-    self.answer = object.kind == write.kind.kind and object or nil
+    self.reply = object.kind == write.kind.kind and object or nil
     local order = self.version and core.compare_versions(object.resource_version, self.version)
     if order and order < 0 then
-        return -- the answer to a later write came first
+        return -- the reply to a later write came first
     end
     self.ends = self.ends or (is_let_go(object) and "let_go") or nil
     self.version, self.owner = object.resource_version, writes_seen.controller_of(object)

@@ -58,7 +58,7 @@ end
 local FAILED = { read = "the Lease was not read", create = "the Lease was not created",
     update = "the Lease was not renewed" }
 
----Logs what an answer has shown: an obstacle, or which process leads.
+---Logs what a reply has shown: an obstacle, or which process leads.
 ---@param election kubelua.Election
 ---@param order kubelua.Election.Order
 ---@param problem string? nil: the order was carried out
@@ -66,7 +66,7 @@ local FAILED = { read = "the Lease was not read", create = "the Lease was not cr
 function Teller:answered(election, order, problem, code)
     if code == "conflict" or code == "already_exists" or code == "closed"
         or order.what ~= "create" and code == "not_found" then
-        return -- the next answer tells more
+        return -- the next reply tells more
     elseif code == "forbidden" then
         self:say("problem", "warn", "%s: %s; this needs the verbs get, create and update on leases "
             .. "of the group coordination.k8s.io in the namespace %s", FAILED[order.what],
@@ -169,7 +169,7 @@ function Candidate:look()
     return self.election.leading
 end
 
----Ends the leadership when its time is over, even while the task waits for an answer.
+---Ends the leadership when its time is over, even while the task waits for a reply.
 function Candidate:watch_time()
     local ends_at = to_timer_clock(self, self.election.renewed_at + self.options.renew)
     self.timer = self.clock:at(ends_at, function()
@@ -217,18 +217,18 @@ local function find_open_client(self)
     end
 end
 
--- Sends the request of an order, and tells the election the answer.
+-- Sends the request of an order, and tells the election the reply.
 local function send_order(self, order)
     local client = find_open_client(self)
     if not client then
         return nil, "its client is closed", "closed"
     end
     self.asks = order.what
-    local answer, message, code = ask_server(client, self.options, order, self.teller.what)
+    local lease, message, code = ask_server(client, self.options, order, self.teller.what)
     tasks.end_if_cancelled() -- the server may still carry it out: see member.lua
     self.asks = nil
-    self.election:answer(order, self:now(), answer, message, code)
-    return answer, message, code
+    self.election:answer(order, self:now(), lease, message, code)
+    return lease, message, code
 end
 
 local function sleep_till(self, at)

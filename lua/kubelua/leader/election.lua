@@ -1,5 +1,5 @@
--- The election for a Lease as a state machine: what to do next, and what an answer means. It sends
--- nothing: times and answers come in, orders go out; candidate.lua carries them out.
+-- The election for a Lease as a state machine: what to do next, and what a reply means. It sends
+-- nothing: times and replies come in, orders go out; candidate.lua carries them out.
 --
 -- Why it is safe (all times are of this machine's own clock, so clocks need not agree):
 --   1. The lease of another holder is over once this process has seen its record unchanged for
@@ -7,7 +7,7 @@
 --   2. This process leads from when its last successful renewal was sent, for `renew` seconds. Its
 --      writes end before `lease` seconds have passed: no other process can hold the lease sooner.
 --   3. Every write names the resourceVersion that it replaces: of two, one gets a conflict.
---   4. A write without an answer is neither success nor failure: its record is remembered, and the
+--   4. A write without a reply is neither success nor failure: its record is remembered, and the
 --      next read decides. A record of this identity that was not sent here is another process's.
 --   5. Each renewal is a new record, even if the wall clock stands still: see tell_apart.
 local timestamp = require("kubelua.core").timestamp
@@ -130,9 +130,9 @@ Election.__index = Election
 local FORGET = 10
 local FIRST_PAUSE = 0.1 -- seconds after the second conflict in a row; doubles up to `retry`
 
--- Answers after which the Lease must be read at once.
+-- Replies after which the Lease must be read at once.
 local LOOK_AGAIN = { conflict = true, already_exists = true, not_found = true, unknown = true }
--- Answers that show that a write has not happened, and never will.
+-- Replies that show that a write has not happened, and never will.
 local REFUSED = { forbidden = true, unauthorized = true, invalid = true, bad_request = true,
     not_found = true }
 
@@ -175,7 +175,7 @@ function Election:is_double()
     return self.holder == self.identity and not is_mine(self)
 end
 
----Ends the leadership. Answers to earlier requests are ignored.
+---Ends the leadership. Replies to earlier requests are ignored.
 ---@param why string
 function Election:give_up(why)
     lose_lease(self, why)
@@ -289,7 +289,7 @@ local function handle_failure(self, now, order, message, code)
     end
 end
 
----Takes in the answer to an order: the Lease as the server has it, or nil, a message and a code.
+---Takes in the reply to an order: the Lease as the server has it, or nil, a message and a code.
 ---@param order kubelua.Election.Order
 ---@param now number
 ---@param lease table?

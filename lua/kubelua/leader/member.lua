@@ -28,7 +28,7 @@ local WRITE_TIMEOUT = 30 -- seconds, of a write without a timeout
 ---@field release fun()
 ---@field status fun(): kubelua.LeaderStatus
 
--- Answers after which a write may still be carried out: of a proxy that lost the server, and of a
+-- Replies after which a write may still be carried out: of a proxy that lost the server, and of a
 -- server or proxy that gave up waiting.
 local UNSURE = { [502] = true, [504] = true }
 

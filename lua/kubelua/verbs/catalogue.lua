@@ -1,6 +1,6 @@
 -- The catalogue of the kinds that a server serves, in its order of preference. It finds a kind by a
 -- name as people type it, with kubectl's rules. survey.lua fills it, one group and version at a
--- time: what is known of a version is kept until its next answer has come.
+-- time: what is known of a version is kept until its next reply has come.
 local core = require "kubelua.core"
 local options = require "kubelua.options"
 
@@ -8,8 +8,8 @@ local options = require "kubelua.options"
 ---@class kubelua.Slot
 ---@field group string
 ---@field version string
----@field kinds kubelua.Kind[] of its last answer
----@field state "new"|"asked"|"answered"|"silent"|"failed" silent: it gave no answer, or an error
+---@field kinds kubelua.Kind[] of its last reply
+---@field state "new"|"asked"|"answered"|"silent"|"failed" silent: it gave no reply, or an error
 ---@field is_doubtful boolean? it was silent when it was last asked
 ---@field sent_at number? a time of core.now, while it is asked
 ---@field message string? why it failed
@@ -82,13 +82,13 @@ function Catalogue:replace(served)
     return unasked
 end
 
----Notes the answer to a question, or why there is none.
+---Notes the reply to a question, or why there is none.
 ---@param slot kubelua.Slot
 ---@param state "answered"|"silent"|"failed"
 ---@param kinds kubelua.Kind[]? nil: what was known is kept
 function Catalogue:settle(slot, state, kinds)
     if slot.state ~= "asked" then
-        return -- an answer in the aggregated form came first
+        return -- a reply in the aggregated form came first
     end
     slot.state, slot.sent_at, slot.kinds = state, nil, kinds or slot.kinds
     if self:slot(slot.group, slot.version) == slot then
@@ -220,7 +220,7 @@ local function may_have(slot, wanted)
     return wanted.prefix and group:sub(1, #wanted.group) == wanted.group or false
 end
 
--- True if the answer of a slot may change what a name means, now that `found` is known.
+-- True if the reply of a slot may change what a name means, now that `found` is known.
 local function may_change(self, place, slot, readings, found)
     for _, wanted in ipairs(readings) do
         local may, is_named = may_have(slot, wanted)
@@ -249,7 +249,7 @@ end
 ---The slot that must be waited for before a name's meaning is certain; nil: none. The second result
 ---is the time of core.now at which it is not waited for any more, if there is one.
 ---@param name string
----@param anew boolean? what earlier answers said does not count
+---@param anew boolean? what earlier replies said does not count
 ---@return kubelua.Slot?, number?
 function Catalogue:awaited(name, anew)
     if self.open == 0 then
@@ -273,7 +273,7 @@ function Catalogue:awaited(name, anew)
     return nil
 end
 
----The kind that a name means, if no answer can change that any more.
+---The kind that a name means, if no reply can change that any more.
 ---@param name string
 ---@param builtin kubelua.Kind|false the built-in kind of that name; it counts while its group has
 ---not answered
@@ -287,7 +287,7 @@ function Catalogue:find_certain(name, builtin)
     return found and not self:awaited(name) and found or nil
 end
 
--- The versions whose API server gave no answer, for a message.
+-- The versions whose API server gave no reply, for a message.
 local function list_silent(self)
     local silent = {}
     for _, slot in ipairs(self.slots) do

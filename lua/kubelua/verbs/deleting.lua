@@ -1,5 +1,5 @@
 -- The verbs that delete objects: delete, delete_all, evict.
-local answers = require "kubelua.verbs.answers"
+local replies = require "kubelua.verbs.replies"
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
@@ -57,7 +57,7 @@ function deleting.delete(port, resource, ...)
     return ports.write(port, { verb = "delete", dry_run = given.dry_run, uid = given.uid }, {
         method = "DELETE", what = "delete", timeout = given.timeout, body = core.encode(body),
     }, target, function(reply)
-        return answers.object(reply, what)
+        return replies.object(reply, what)
     end)
 end
 
@@ -79,7 +79,7 @@ local function delete_collection(port, target, given, body)
         method = "DELETE", what = "delete_all", timeout = given.timeout, body = body,
         query = { labelSelector = given.labels, fieldSelector = given.fields },
     }, target, function(reply)
-        return answers.list(reply, "delete_all " .. target.kind.plural, target.kind)
+        return replies.list(reply, "delete_all " .. target.kind.plural, target.kind)
     end)
 end
 
@@ -153,7 +153,7 @@ end
 
 local EVICT = { grace = "number", uid = "string", dry_run = "boolean", timeout = "number" }
 
----Sent once only: a 429 (a PodDisruptionBudget does not allow it now) is the answer, and not
+---Sent once only: a 429 (a PodDisruptionBudget does not allow it now) is the reply, and not
 ---retried.
 ---@param port kubelua.Port
 ---@param pod string|table
@@ -181,7 +181,7 @@ function deleting.evict(port, pod, given)
             metadata = { name = target.name, namespace = target.namespace },
         }),
     }, target, function(reply)
-        local object, problem, refusal, retry_after = answers.object(reply, what)
+        local object, problem, refusal, retry_after = replies.object(reply, what)
         return object and true or nil, problem, refusal, retry_after
     end)
 end

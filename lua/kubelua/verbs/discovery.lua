@@ -1,7 +1,7 @@
 -- Asks a server which groups and versions it serves (the roots of discovery), and for the kinds of
 -- one of them. Newer servers answer the roots in the aggregated form, with all kinds; older ones
 -- need a request for each group and version, which kinds.lua sends.
-local answers = require "kubelua.verbs.answers"
+local replies = require "kubelua.verbs.replies"
 
 local discovery = {}
 
@@ -10,7 +10,7 @@ local AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
     .. "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,"
     .. "application/json"
 
--- Bytes of an answer, and versions of groups in the old form: reading more would block the loop for
+-- Bytes of a reply, and versions of groups in the old form: reading more would block the loop for
 -- seconds, or be thousands of requests.
 local MOST_BYTES, MOST_VERSIONS = 32 * 1024 * 1024, 5000
 
@@ -21,7 +21,7 @@ local MOST_BYTES, MOST_VERSIONS = 32 * 1024 * 1024, 5000
 ---@field kinds kubelua.Kind[]? nil: they must be asked for
 ---@field is_stale boolean? its API server does not answer now
 
----Iterates over a list in a server's answer. A missing or wrong list is empty.
+---Iterates over a list in a server's reply. A missing or wrong list is empty.
 ---@param value any
 ---@param name string
 local function each_in(value, name)
@@ -29,7 +29,7 @@ local function each_in(value, name)
     return ipairs(type(list) == "table" and list or {})
 end
 
----A string in a server's answer; "" if it is missing.
+---A string in a server's reply; "" if it is missing.
 ---@param value any
 ---@param name string
 ---@return string
@@ -82,7 +82,7 @@ local function add_kind(found, kind, resource, below)
 end
 
 ---The kinds of a version of a group in the aggregated form. The second result is true if they are
----stale: the last answer of their API server, or nothing.
+---stale: the last reply of their API server, or nothing.
 ---@param group string
 ---@param served any
 ---@return kubelua.Kind[], boolean
@@ -139,7 +139,7 @@ local function get_json(send, path, accept, timeout)
             MOST_BYTES / 1024 / 1024), "too_large"
     end
     local answer
-    answer, message, code = answers.json(reply, path)
+    answer, message, code = replies.json(reply, path)
     return answer, message, code, reply.status
 end
 
@@ -200,7 +200,7 @@ local function add_old_groups(served, answer)
     return true
 end
 
--- Reads one of the two roots: "/api" has the core group, "/apis" the others. The kind of the answer
+-- Reads one of the two roots: "/api" has the core group, "/apis" the others. The kind of the reply
 -- tells its form.
 local function add_root(served, send, root, rest)
     local answer, message, code, status = get_json(send, root, AGGREGATED)
@@ -224,7 +224,7 @@ end
 
 ---Asks a server for its groups and versions, in its order of preference.
 ---@param send fun(call: table): table?, string?, string?
----@param rest fun() called now and then while a long answer is read: lets others have their turn
+---@param rest fun() called now and then while a long reply is read: lets others have their turn
 ---@return kubelua.ServedVersion[]?, string?, string?
 function discovery.roots(send, rest)
     local served = {}

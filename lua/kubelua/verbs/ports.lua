@@ -1,6 +1,6 @@
 -- A port sends the requests of verbs: of a client over its transport, of a simulated cluster by a
 -- call. This file has what all requests of verbs have in common.
-local answers = require "kubelua.verbs.answers"
+local replies = require "kubelua.verbs.replies"
 local core = require "kubelua.core"
 local failures = require "kubelua.failures"
 local kinds = require "kubelua.kinds"
@@ -95,7 +95,7 @@ local function send_call(port, call, target)
     end
     call.path = kinds.path(kind, target.namespace, target.name, call.subresource)
     local reply, message, code, retry_after = port.send(call)
-    if not reply or reply.status ~= 404 or not answers.is_unserved(reply) then
+    if not reply or reply.status ~= 404 or not replies.is_unserved(reply) then
         return reply, message, code, retry_after
     end
     local found
@@ -129,7 +129,7 @@ end
 ---@field namespace string?
 ---@field name string?
 ---@field uid string? if it is known
----@field object kubelua.Object? the object in the answer
+---@field object kubelua.Object? the object in the reply
 ---@field status integer? the HTTP status
 ---@field code string? nil: it was done; "unknown": it may have been done
 ---@field dry_run boolean
@@ -204,12 +204,12 @@ end
 
 -- The object in a reply. Unless it is of a subresource, it must have the kind of the target.
 local function read_object(reply, call, target)
-    return answers.object(reply, call.what .. " " .. targets.tell(target),
+    return replies.object(reply, call.what .. " " .. targets.tell(target),
         not call.subresource and target.kind.kind or nil)
 end
 
--- An answer that does not come from an API server does not show if the write was done.
-local function judge_answer(reply, object, message, code, retry_after)
+-- A reply that does not come from an API server does not show if the write was done.
+local function judge_reply(reply, object, message, code, retry_after)
     if not object and code == "parse" and reply.status < 400 then
         code = "unknown"
     end
@@ -252,7 +252,7 @@ function ports.write(port, write, call, target, read)
     write.kind = target.kind
     local object
     if reply then
-        object, message, code, retry_after = judge_answer(reply,
+        object, message, code, retry_after = judge_reply(reply,
             (read or read_object)(reply, call, target))
         message = not object and message and explain_refusal(message, call.body) or message
     end

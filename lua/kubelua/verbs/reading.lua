@@ -1,5 +1,5 @@
 -- The verbs that read: get and list.
-local answers = require "kubelua.verbs.answers"
+local replies = require "kubelua.verbs.replies"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local ports = require "kubelua.verbs.ports"
@@ -33,7 +33,7 @@ local function read_object(port, target, given)
         return nil, message, code, retry_after
     end
     local object
-    object, message, code, retry_after = answers.object(reply, "get " .. targets.tell(target),
+    object, message, code, retry_after = replies.object(reply, "get " .. targets.tell(target),
         not given.subresource and target.kind.kind or nil, given.managed_fields)
     if object and target.uid and object.uid ~= target.uid then
         return nil, targets.tell(target) .. " is another object by now: its UID is " .. object.uid
@@ -75,7 +75,7 @@ local function read_page(port, target, given, query)
     if not reply then
         return nil, message, code, retry_after
     end
-    return answers.list(reply, "list " .. target.kind.plural, target.kind)
+    return replies.list(reply, "list " .. target.kind.plural, target.kind)
 end
 
 local function append(list, more)

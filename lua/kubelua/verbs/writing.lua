@@ -1,5 +1,5 @@
 -- The verbs that write: create, update and apply of a whole object, patch and scale of a part.
-local answers = require "kubelua.verbs.answers"
+local replies = require "kubelua.verbs.replies"
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
 local misuse = require "kubelua.misuse"
@@ -77,14 +77,14 @@ local function post_object(port, document, target, given)
     local what = "create " .. targets.tell(target)
     local expected = target.kind.kind
     if expected == "Binding" then
-        expected = nil -- the pod is bound to a node; the answer is no object
+        expected = nil -- the pod is bound to a node; the reply is no object
     end
     return ports.write(port, { verb = "create", dry_run = given.dry_run, name = target.name }, {
         method = "POST", what = "create", timeout = given.timeout,
         query = { fieldManager = given.manager, dryRun = dry_run_parameter(given) },
         body = core.encode(document),
     }, collection, function(reply)
-        return answers.object(reply, what, expected)
+        return replies.object(reply, what, expected)
     end)
 end
 
@@ -94,7 +94,7 @@ local LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 local LENGTH, LONGEST = 5, 63
 
 ---Makes a name with this beginning, as a server does for generateName. KubeLua makes it, so that a
----create without an answer can be looked up by its name.
+---create without a reply can be looked up by its name.
 ---@param beginning string "shop-"
 ---@return string
 local function generate_name(beginning)
@@ -267,7 +267,7 @@ end
 -- code becomes "conflict".
 local function explain_invalid(port, target, message)
     local reply = ports.read(port, { what = "patch" }, target)
-    local now = reply and answers.object(reply, "patch", target.kind.kind)
+    local now = reply and replies.object(reply, "patch", target.kind.kind)
     if now and now.uid ~= target.uid then
         return nil, targets.tell(target) .. " is another object by now: its UID is " .. now.uid
             .. ", not " .. target.uid, "conflict"

@@ -1,6 +1,6 @@
 -- The verbs of a simulated cluster, for the administrator: the verbs of clients, but their requests
 -- bypass faults and tokens, and are not recorded.
-local answers = require "kubelua.verbs.answers"
+local replies = require "kubelua.verbs.replies"
 local core = require "kubelua.core"
 local deleting = require "kubelua.verbs.deleting"
 local documents = require "kubelua.verbs.documents"
@@ -112,7 +112,7 @@ local function apply_one(self, document)
     reply, message, code = port_of(self).send { method = "GET",
         path = kinds.path(target.kind, target.namespace, target.name) }
     if reply then
-        present, message, code = answers.object(reply, "apply", target.kind.kind)
+        present, message, code = replies.object(reply, "apply", target.kind.kind)
     end
     if not present and code ~= "not_found" then
         return nil, message, code

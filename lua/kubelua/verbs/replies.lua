@@ -1,8 +1,8 @@
--- Reads the answer of a server: JSON, an object, a list; or a refusal with a message and a code.
+-- Reads the reply of a server: JSON, an object, a list; or a refusal with a message and a code.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 
-local answers = {}
+local replies = {}
 
 local function excerpt(text)
     local line = text:match("^%s*([^\r\n]*)"):gsub("%c", " ")
@@ -22,7 +22,7 @@ end
 ---server names them.
 ---@param reply kubelua.Reply its status is 400 or more
 ---@return nil, string, string, number?
-function answers.refusal(reply)
+function replies.refusal(reply)
     local message, code, retry_after = core.status_error(reply.status, reply.body)
     if status_of(reply) then
         message = message:gsub("^HTTP %d+: ", "")
@@ -33,7 +33,7 @@ end
 ---True if the server does not serve the path at all: its 404 does not name a missing object.
 ---@param reply kubelua.Reply its status is 404
 ---@return boolean
-function answers.is_unserved(reply)
+function replies.is_unserved(reply)
     local status = status_of(reply)
     local details = status and status.details
     return not (type(details) == "table" and (details.name or details.kind))
@@ -56,7 +56,7 @@ end
 
 local function check_success(reply, what)
     if reply.status >= 400 then
-        return answers.refusal(reply)
+        return replies.refusal(reply)
     elseif reply.status < 200 or reply.status >= 300 or not reply.body:find("^%s*[{%[]") then
         return refuse_strange(reply, what)
     end
@@ -67,7 +67,7 @@ end
 ---@param reply kubelua.Reply
 ---@param what string for the message
 ---@return table?, string?, string?, number?
-function answers.json(reply, what)
+function replies.json(reply, what)
     local ok, message, code, retry_after = check_success(reply, what)
     if not ok then
         return nil, message, code, retry_after
@@ -85,7 +85,7 @@ end
 ---@param kind string? the kind that it must have
 ---@param keeps_managed_fields boolean? else metadata.managedFields is left out
 ---@return kubelua.Object|true|nil, string?, string?, number?
-function answers.object(reply, what, kind, keeps_managed_fields)
+function replies.object(reply, what, kind, keeps_managed_fields)
     local ok, message, code, retry_after = check_success(reply, what)
     if not ok then
         return nil, message, code, retry_after
@@ -110,7 +110,7 @@ end
 ---@param what string for the message
 ---@param kind kubelua.Kind
 ---@return kubelua.Object[]?, string?, kubelua.UnreadableObject[]|string|nil, number?
-function answers.list(reply, what, kind)
+function replies.list(reply, what, kind)
     local ok, message, code, retry_after = check_success(reply, what)
     if not ok then
         return nil, message, code, retry_after
@@ -125,4 +125,4 @@ function answers.list(reply, what, kind)
     return objects, problem, rest
 end
 
-return answers
+return replies
