@@ -54,7 +54,7 @@ end
 local kubelua = {
     _VERSION = core.version,
     null = core.null,
-    -- Of handlers that set none: how many events may wait before changes are merged.
+    -- Of handlers that set none: how many events may wait before changes are coalesced.
     backlog = 10000,
     connect = clients.connect,
     controller = controllers.new,

@@ -20,7 +20,7 @@ local TYPE = "kubelua.registration"
 
 local EVENTS = { "add", "update", "delete", "synced", "error" }
 
--- A stream delivers at most this many events before the next stream has its turn.
+-- A stream delivers at most this many events before the next stream is asked.
 local BATCH = 256
 
 -- Seconds until an event is tried again that could not be delivered because memory was short.
@@ -243,8 +243,8 @@ end
 ---@field synced? fun() called once, after add has returned for every initial object
 ---@field error? fun(message: string, code: string) why the watch broke; it recovers by itself
 ---@field resync? number seconds between replays from the cache; default: the informer's
----@field coalesce? boolean false: no changes are merged; a slow handler then holds the watch back
----@field backlog? integer how many events may wait before changes are merged
+---@field coalesce? boolean false: it gets every change; a slow handler then holds the watch back
+---@field backlog? integer how many events may wait before changes are coalesced
 ---@field name? string used in messages; default: the resource
 
 local TYPES = {

@@ -2,7 +2,7 @@
 -- has events; the function registered here under that id pulls them.
 local sources = {}
 
--- A round looks at this many sources at most; then timers have their turn.
+-- A round looks at this many sources at most; then timers are looked at.
 local TURNS = 64
 
 local pulls = {} -- id -> function that pulls its events

@@ -55,7 +55,7 @@ end
 -- others.
 local function handle_event(state, self, event)
     local old, new = event.old, event.new
-    if old and new and not event.is_merged and not check_when(state, self, old, new) then
+    if old and new and not event.is_coalesced and not check_when(state, self, old, new) then
         return
     end
     local is_resync = old and new and old.resource_version == new.resource_version
@@ -87,12 +87,12 @@ local function tell_refusal(state, self, event, problem)
 end
 
 -- Handles an event. If that raises, the event is kept and tried again. Later events of its object
--- are merged into it: one event from the oldest state to the newest.
+-- are coalesced into it: one event from the oldest state to the newest.
 local function deliver_event(state, self, event)
     local key = (event.new or event.old).key
     local earlier = self.refused[key]
     if earlier then
-        event = { old = earlier.old or event.old, new = event.new, is_merged = true,
+        event = { old = earlier.old or event.old, new = event.new, is_coalesced = true,
             is_initial = event.is_initial }
         self.refused[key] = event
     end

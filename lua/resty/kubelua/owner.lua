@@ -38,9 +38,9 @@ local casts = {} ---@type table<resty.kubelua.Map, resty.kubelua.Cast>
 local is_supervised = false
 local is_dispatching = false -- true once a dispatcher was started, while scripts run
 local heard = 0 -- when the last round began
--- Counts dispatchers. A dispatcher that counts as dead may run again: then it sees that the number
--- has changed, and ends.
-local turn = 0
+-- The number of the latest dispatcher. A dispatcher that counts as dead may run again: then it sees
+-- that the number has changed, and ends.
+local latest = 0
 
 -- True in the worker that may write to the map.
 local function is_owner(map)
@@ -161,7 +161,7 @@ end
 
 local function run_rounds(mine)
     for _ = 1, ROUNDS do
-        if turn ~= mine or not may_run() then
+        if latest ~= mine or not may_run() then
             return
         end
         heard = ngx.now()
@@ -172,7 +172,7 @@ local function run_rounds(mine)
 end
 
 local function dispatch(premature, mine)
-    if premature or turn ~= mine then
+    if premature or latest ~= mine then
         return
     end
     local ok, problem = xpcall(run_rounds, debug.traceback, mine)
@@ -180,15 +180,15 @@ local function dispatch(premature, mine)
         metrics.failures = metrics.failures + 1
         log("error", "kube.owner: the dispatcher failed, and goes on: %s", tostring(problem))
     end
-    if turn == mine and may_run() then
+    if latest == mine and may_run() then
         ngx.timer.at(ok and 0 or WATCHED, dispatch, mine) -- if this fails, `supervise` notices
     end
 end
 
 local function start_dispatcher()
-    turn = turn + 1
+    latest = latest + 1
     heard = ngx.now()
-    local ok, message = ngx.timer.at(0, dispatch, turn)
+    local ok, message = ngx.timer.at(0, dispatch, latest)
     if ok then
         metrics.dispatchers = metrics.dispatchers + 1
     else

@@ -42,7 +42,7 @@ local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "s
 ---@field hosts string[] of the endpoints in the round robin
 ---@field ports integer[]
 ---@field count integer how many of them there are; 0: the core picks
----@field turn number
+---@field place number in the round robin
 ---@field checks integer how many more option tables are checked
 ---@field list resty.kubelua.Endpoint[]? what `endpoints` gave
 ---@field listed integer? the version of the entry then
@@ -73,12 +73,12 @@ local excluded = ffi.new("uint64_t[?]", excludes) -- for `wanted`; it grows
 function services.new(map, name)
     local key = map:key("services", name)
     return key and setmetatable({ name = name, map = map, key = key, bucket = key.bucket,
-        hosts = {}, ports = {}, count = 0, turn = 0, checks = CHECKS }, Service)
+        hosts = {}, ports = {}, count = 0, place = 0, checks = CHECKS }, Service)
 end
 
 -- The first place in the round robin: it differs between workers, even if they inherited this
 -- service from the master.
-local function first_turn(name)
+local function first_place(name)
     local text = name .. ffi.C.getpid()
     return tonumber(library.kl_shared_hash(text, #text)) % 65536
 end
@@ -111,7 +111,7 @@ end
 
 local function refresh_turns(self, version)
     if not self.version then
-        self.turn = first_turn(self.name)
+        self.place = first_place(self.name)
     end
     self.version = version
     self.count = read_turns(self)
@@ -197,9 +197,9 @@ function Service:pick(options)
     if options or count == 0 or self.map.has_place then
         return pick_in_map(self, options)
     end
-    local turn = self.turn + 1
-    self.turn = turn
-    local at = turn % count + 1
+    local place = self.place + 1
+    self.place = place
+    local at = place % count + 1
     return self.hosts[at], self.ports[at], version
 end
 

@@ -46,7 +46,7 @@ function Recorder:attach(informer, options)
         return self.seen[key]
     end
     local registration, message, code = informer:on {
-        coalesce = false, -- no changes are merged; the informer waits for the disk
+        coalesce = false, -- every change; the informer waits for the disk
         add = function(object, initial)
             self:event("ADDED", object, initial and ',"initial":true')
         end,
