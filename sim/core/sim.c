@@ -9,10 +9,14 @@
 #include "base/str.h"
 #include "sim/core/schema/schema.h"
 #include "sim/core/access/sim_access.h"
+#include "sim/core/admit/sim_admit.h"
+#include "sim/core/custom/sim_crd.h"
+#include "sim/core/custom/sim_custom.h"
 #include "sim/core/http/sim_keeper.h"
 #include "sim/core/http/sim_listen.h"
 #include "sim/core/life/sim_settle.h"
 #include "sim/core/life/sim_snapshot.h"
+#include "sim/core/sim_call.h"
 #include "sim/core/sim_faults.h"
 #include "sim/core/store/sim_chores.h"
 #include "sim/core/store/sim_compact.h"
@@ -66,6 +70,24 @@ static void free_sim(kl_sim *sim)
     kl__live_add(KL_LIVE_SIM, -1);
 }
 
+static const kl__sim_hooks hooks = {
+    .admit = kl__sim_admit,
+    .admit_valid = kl__sim_admit_valid,
+    .custom_shape = kl__sim_custom_shape,
+    .custom_convert = kl__sim_custom_convert,
+    .custom_before = kl__sim_custom_before,
+    .custom_validate = kl__sim_custom_validate,
+    .crd_complete = kl__sim_crd_complete,
+    .crd_validate = kl__sim_crd_validate,
+    .crd_apply = kl__sim_crd_apply,
+    .crd_withdraw = kl__sim_crd_withdraw,
+    .crd_guard = kl__sim_crd_guard,
+    .namespace_minds = kl__sim_namespace_minds,
+    .roles_settle = kl__sim_roles_settle,
+    .request_token = kl__sim_request_token,
+    .request_once = kl__sim_request_once,
+};
+
 /* A zeroed cluster with its locks and lists; NULL when out of memory. */
 static kl_sim *alloc_sim(const kl_sim_options *options)
 {
@@ -77,6 +99,7 @@ static kl_sim *alloc_sim(const kl_sim_options *options)
     kl__live_add(KL_LIVE_SIM, 1);
     kl__schema_hold();
     atomic_init(&sim->refs, 1);
+    sim->hooks = &hooks;
     sim->made_in = kl__process_here();
     sim->bookmark_ms =
         options->bookmark_ms > 0 ? options->bookmark_ms : DEFAULT_BOOKMARK_MS;

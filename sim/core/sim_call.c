@@ -3,7 +3,7 @@
  * transport, credentials or faults. sim_load.c loads manifests by such
  * requests.
  */
-#include "sim/core/life/sim_load.h"
+#include "sim/core/sim_call.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

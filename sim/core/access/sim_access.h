@@ -32,4 +32,13 @@ kl_code kl__sim_token_user(kl_sim *sim, const char *token, kl__sim_user *user,
  * if the request's path is that of a review. KL_ENOMEM. */
 kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err);
 
+/* --- Called through kl__sim_hooks. KL_ENOMEM. ------------------------------
+ */
+
+/* sim_aggregation.c: updates ClusterRoles that get their rules from others. */
+kl_code kl__sim_roles_settle(kl_sim *sim, kl_error *err);
+/* sim_token_request.c: POST of the token of a service account. */
+kl_code kl__sim_request_token(kl__sim_answer *answer,
+                              kl__sim_resource *resource, kl_error *err);
+
 #endif

@@ -4,7 +4,7 @@
  */
 #include "sim/core/access/sim_rbac.h"
 #include "sim/core/access/sim_rbac_table.h"
-#include "sim/core/life/sim_load.h"
+#include "sim/core/store/sim_core.h"
 #include "sim/core/life/sim_settle.h"
 
 #include "kubelua/sim.h"

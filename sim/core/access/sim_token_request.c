@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "sim/core/access/sim_access.h"
 #include "sim/core/access/sim_credentials.h"
 #include "sim/core/answer/sim_status.h"
 #include "sim/core/write/sim_pipeline.h"

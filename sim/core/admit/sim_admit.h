@@ -40,4 +40,11 @@ kl_code kl__sim_admit_runtime(kl__sim_write *write, kl_error *err);
  * allow it. */
 kl_code kl__sim_admit_resize(kl__sim_write *write, kl_error *err);
 
+/* --- Stages of a write, called through kl__sim_hooks. KL_ENOMEM. */
+
+/* sim_admit.c: admission: sets fields and refuses objects. */
+kl_code kl__sim_admit(kl__sim_write *write, kl_error *err);
+/* sim_admit.c: admission that comes after validation. */
+kl_code kl__sim_admit_valid(kl__sim_write *write, kl_error *err);
+
 #endif

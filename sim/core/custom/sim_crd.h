@@ -27,4 +27,11 @@ bool kl__sim_crd_condition(kl_sim *sim, kl__edit *edit,
 /* True if a condition has that status. */
 bool kl__sim_crd_is(const kl__node *root, const char *type, const char *status);
 
+/* --- Steps of a write, called through kl__sim_hooks. */
+
+/* sim_crd.c: sets a definition's defaults and status. KL_ENOMEM. */
+kl_code kl__sim_crd_complete(kl__sim_write *write, kl_error *err);
+/* sim_crd.c: checks a definition; adds errors to the write. KL_ENOMEM. */
+kl_code kl__sim_crd_validate(kl__sim_write *write, kl_error *err);
+
 #endif

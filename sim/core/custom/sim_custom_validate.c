@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "sim/core/schema/custom.h"
 #include "sim/core/answer/sim_warnings.h"
+#include "sim/core/custom/sim_custom.h"
 #include "sim/core/custom/sim_scale_paths.h"
 
 #include <stdio.h>

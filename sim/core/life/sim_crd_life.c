@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "sim/core/custom/sim_custom.h"
+#include "sim/core/life/sim_settle.h"
 #include "sim/core/write/sim_deletion.h"
 
 #include <string.h>

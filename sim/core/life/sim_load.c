@@ -3,7 +3,7 @@
  * definitions and namespaces go first, and each object is created or replaced
  * by a request.
  */
-#include "sim/core/life/sim_load.h"
+#include "sim/core/store/sim_core.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -264,7 +264,7 @@ static kl_code send_request(kl_sim *sim, const kl_call *call,
                             kl_error *err)
 {
     kl_reply reply;
-    kl_code code = kl__sim_request_once(sim, call, true, &reply, err);
+    kl_code code = sim->hooks->request_once(sim, call, true, &reply, err);
     kl_doc *doc;
     const char *message;
 
@@ -302,7 +302,7 @@ static kl_code is_other(kl_sim *sim, const api_place *place,
     if (uid == NULL || *uid == '\0') {
         return KL_OK;
     }
-    code = kl__sim_request_once(sim, &call, true, &reply, err);
+    code = sim->hooks->request_once(sim, &call, true, &reply, err);
     if (code != KL_OK) {
         return code;
     }

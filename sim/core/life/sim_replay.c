@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "json/doc.h"
 #include "sim/core/json/edit.h"
+#include "sim/core/life/sim_settle.h"
 #include "sim/core/store/sim_compose.h"
 #include "sim/core/store/sim_owners.h"
 #include "sim/core/write/sim_versions.h"

@@ -29,10 +29,26 @@ kl_code kl__sim_gc_finalize(kl_sim *sim, kl__sim_resource *resource,
 /* sim_namespace_life.c: fills a new namespace, or empties and removes a deleted
  * one. */
 kl_code kl__sim_namespace_settle(kl_sim *sim, const char *name, kl_error *err);
-/* sim_aggregation.c: updates ClusterRoles that get their rules from others. */
-kl_code kl__sim_roles_settle(kl_sim *sim, kl_error *err);
 /* sim_protection_life.c: removes the finalizer of deleted claims, volumes and
  * classes of volume attributes that are not used any more. */
 kl_code kl__sim_protection_settle(kl_sim *sim, kl_error *err);
+
+/* --- Called through kl__sim_hooks. -----------------------------------------
+ */
+
+/* Called when a definition gets a new state: lets the controller of definitions
+ * run at the next kl__sim_crd_settle. */
+kl_code kl__sim_crd_apply(kl_sim *sim, const kl__sim_state *state,
+                          kl_error *err);
+/* Called when a definition is removed: removes its custom objects, and stops
+ * serving their resource. KL_ENOMEM. */
+kl_code kl__sim_crd_withdraw(kl_sim *sim, const char *name, kl_error *err);
+/* Adds the finalizer that keeps a definition until its custom objects are
+ * gone, to the tree of a definition that is being deleted. KL_ENOMEM. */
+kl_code kl__sim_crd_guard(kl_sim *sim, kl__edit *edit, kl_error *err);
+/* sim_namespace_life.c: true if the controller of namespaces must act when the
+ * object of this state is removed. */
+bool kl__sim_namespace_minds(kl_sim *sim, const kl__sim_kind *kind,
+                             const kl__sim_state *state);
 
 #endif

@@ -98,7 +98,7 @@ static kl_code note_loss(kl_sim *sim, const kl__sim_resource *resource,
     if (code != KL_OK || length == 0) {
         return code;
     }
-    return kl__sim_namespace_minds(sim, resource->kind, state)
+    return sim->hooks->namespace_minds(sim, resource->kind, state)
                ? kl__sim_chore_add(sim, KL__SIM_NAMESPACE, NULL, state->key,
                                    length, err)
                : KL_OK;

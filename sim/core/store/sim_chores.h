@@ -42,9 +42,4 @@ kl_code kl__sim_chores_of(kl_sim *sim, kl__sim_resource *resource,
 void kl__sim_chore_free(kl__sim_chore *chore);
 void kl__sim_chores_deinit(kl_sim *sim);
 
-/* sim_namespace_life.c: true if the controller of namespaces must act when the
- * object of this state is removed. */
-bool kl__sim_namespace_minds(kl_sim *sim, const kl__sim_kind *kind,
-                             const kl__sim_state *state);
-
 #endif

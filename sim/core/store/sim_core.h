@@ -12,6 +12,7 @@
 #include "kubelua/sim.h"
 #include "sim/core/request/sim_user.h"
 #include "sim/core/store/sim_clock.h"
+#include "sim/core/store/sim_hooks.h"
 #include "sim/core/store/sim_store.h"
 
 #include <stdatomic.h>
@@ -62,6 +63,7 @@ typedef struct kl__sim_port {
 struct kl_sim {
     atomic_int refs; /* acquire-release: the last unref frees */
     kl__forks made_in;
+    const kl__sim_hooks *hooks; /* static */
     /* Options, immutable. */
     int64_t bookmark_ms;
     size_t history;

@@ -343,7 +343,7 @@ kl_code kl__sim_below(kl__sim_answer *answer, kl__sim_resource *resource,
         return kl__sim_evict(answer, resource, err);
     }
     if (strcmp(name, "token") == 0) {
-        return kl__sim_request_token(answer, resource, err);
+        return answer->sim->hooks->request_token(answer, resource, err);
     }
     if (*row->of_group == '\0' &&
         strcmp(row->of_kind, resource->kind->kind) == 0 &&

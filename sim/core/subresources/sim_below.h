@@ -21,13 +21,11 @@ void kl__sim_below_route(kl__sim_ask *ask);
 /* GET, PUT and PATCH of scale. */
 kl_code kl__sim_scale(kl__sim_answer *answer, kl__sim_resource *resource,
                       const kl__sim_version *served, kl_error *err);
-/* POST of binding, eviction and token. */
+/* POST of binding and eviction. */
 kl_code kl__sim_bind(kl__sim_answer *answer, kl__sim_resource *resource,
                      kl_error *err);
 kl_code kl__sim_evict(kl__sim_answer *answer, kl__sim_resource *resource,
                       kl_error *err);
-kl_code kl__sim_request_token(kl__sim_answer *answer,
-                              kl__sim_resource *resource, kl_error *err);
 
 /* Parses the body, which must be an object of that kind or without a kind. The
  * caller owns *edit. If the body is wrong, answers 400, and *edit is NULL.

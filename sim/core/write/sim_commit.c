@@ -28,7 +28,7 @@ kl_code kl__sim_commit(kl_sim *sim, kl__sim_resource *resource,
     /* This only sets a flag, so it does no harm if storing the definition
      * fails. */
     if (code == KL_OK && kl__sim_is_crd(resource->kind)) {
-        code = kl__sim_crd_apply(sim, state, err);
+        code = sim->hooks->crd_apply(sim, state, err);
     }
     if (code == KL_OK) {
         code = kl__sim_resource_put(resource, kl__sim_state_ref(state), err);
@@ -53,7 +53,7 @@ kl_code kl__sim_remove(kl_sim *sim, kl__sim_resource *resource, const char *key,
     kl_code code = kl__sim_chores_of(sim, resource, NULL, state, err);
 
     if (code == KL_OK && kl__sim_is_crd(resource->kind)) {
-        code = kl__sim_crd_withdraw(sim, state->name, err);
+        code = sim->hooks->crd_withdraw(sim, state->name, err);
     }
     if (code == KL_OK) {
         code = kl__sim_resource_remove(resource, state->key, sim->version + 1,

@@ -284,7 +284,7 @@ static bool end_definition(object_end *end)
     char now[KL__SIM_TIME_SIZE];
 
     kl__sim_clock_time(&end->sim->clock, now);
-    return kl__sim_crd_guard(end->sim, end->edit, NULL) == KL_OK &&
+    return end->sim->hooks->crd_guard(end->sim, end->edit, NULL) == KL_OK &&
            (kl__node_get(end->metadata, "deletionTimestamp") != NULL ||
             kl__sim_put_text(end->edit, end->metadata, "deletionTimestamp",
                              now));

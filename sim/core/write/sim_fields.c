@@ -98,7 +98,8 @@ static kl_code check_fields(kl__sim_write *write, const kl__schema *schema,
     return code;
 }
 
-/* Does nothing for custom objects: kl__sim_custom_shape decodes these. */
+/* Does nothing for custom objects: custom_shape of kl__sim_hooks decodes these.
+ */
 kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err)
 {
     kl_code code = KL_OK;

@@ -109,9 +109,6 @@ bool kl__sim_write_is_status(const kl__sim_write *write);
 /* sim_decode.c: makes a tree of the body. No stage: create and update call
  * it. */
 kl_code kl__sim_decode(kl__sim_write *write, kl_error *err);
-/* sim_custom.c: removes fields of a custom object that its schema does not
- * have, and sets defaults. */
-kl_code kl__sim_custom_shape(kl__sim_write *write, kl_error *err);
 /* sim_fields.c: decodes an object of a built-in kind as Go does: checks types,
  * finds unknown and repeated fields, sets defaults. */
 kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err);
@@ -123,17 +120,11 @@ kl_code kl__sim_enter_namespace(kl__sim_write *write, kl_error *err);
 /* sim_track.c: sets `forgets_managers`, before later stages remove the empty
  * managedFields. */
 kl_code kl__sim_note_managers(kl__sim_write *write, kl_error *err);
-/* sim_admit.c: admission: sets fields and refuses objects. */
-kl_code kl__sim_admit(kl__sim_write *write, kl_error *err);
 /* sim_prepare.c: sets the fields that only the server may set, whatever the
  * request has there. */
 kl_code kl__sim_prepare(kl__sim_write *write, kl_error *err);
 /* sim_validate.c: validates the object; answers 422 with all causes. */
 kl_code kl__sim_validate(kl__sim_write *write, kl_error *err);
-/* sim_admit.c: admission that comes after validation. */
-kl_code kl__sim_admit_valid(kl__sim_write *write, kl_error *err);
-/* sim_custom.c: removes fields that the stored version does not have. */
-kl_code kl__sim_custom_convert(kl__sim_write *write, kl_error *err);
 /* sim_track.c: computes `managed`: the write's manager gets the fields that
  * have changed. */
 kl_code kl__sim_track(kl__sim_write *write, kl_error *err);
@@ -154,15 +145,6 @@ kl_code kl__sim_conclude(kl__sim_write *write, kl_error *err);
 void kl__sim_check_kept(kl__sim_write *write);
 /* sim_validate_metadata.c: checks owners and finalizers. */
 void kl__sim_check_metadata(kl__sim_write *write);
-/* sim_custom.c: the old object in the request's version. */
-kl_code kl__sim_custom_before(kl__sim_write *write, kl_error *err);
-/* sim_custom_validate.c: checks a custom object by its schema. */
-kl_code kl__sim_custom_validate(kl__sim_write *write, kl_error *err);
-
-/* sim_crd.c: sets a definition's defaults and status. KL_ENOMEM. */
-kl_code kl__sim_crd_complete(kl__sim_write *write, kl_error *err);
-/* sim_crd.c: checks a definition; adds errors to the write. KL_ENOMEM. */
-kl_code kl__sim_crd_validate(kl__sim_write *write, kl_error *err);
 
 /* --- Helpers for stages. -------------------------------------------------- */
 

@@ -114,7 +114,7 @@ static bool complete_phase(kl__sim_write *write)
 static kl_code complete_metadata(kl__sim_write *write, kl_error *err)
 {
     if (kl__sim_is_crd(write->kind)) {
-        return kl__sim_crd_complete(write, err);
+        return write->answer->sim->hooks->crd_complete(write, err);
     }
     if (kl__sim_is_namespace(write->kind)) {
         return complete_namespace(write) ? KL_OK : kl__sim_no_memory(err);

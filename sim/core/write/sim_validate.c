@@ -73,9 +73,9 @@ kl_code kl__sim_validate(kl__sim_write *write, kl_error *err)
         kl__sim_check_metadata(write);
         kl__sim_validate_kind(write);
     }
-    if (kl__sim_custom_validate(write, err) != KL_OK ||
+    if (write->answer->sim->hooks->custom_validate(write, err) != KL_OK ||
         (kl__sim_is_crd(write->kind) && !kl__sim_write_is_status(write) &&
-         kl__sim_crd_validate(write, err) != KL_OK)) {
+         write->answer->sim->hooks->crd_validate(write, err) != KL_OK)) {
         return KL_ENOMEM;
     }
     return answer_causes(write, err);

@@ -105,16 +105,6 @@ kl_code kl__sim_namespace_add(kl_sim *sim, const char *name, kl_error *err);
 
 /* --- Definitions of custom resources. ------------------------------------- */
 
-/* Called when a definition gets a new state: lets the controller of definitions
- * run at the next kl__sim_crd_settle. */
-kl_code kl__sim_crd_apply(kl_sim *sim, const kl__sim_state *state,
-                          kl_error *err);
-/* Called when a definition is removed: removes its custom objects, and stops
- * serving their resource. KL_ENOMEM. */
-kl_code kl__sim_crd_withdraw(kl_sim *sim, const char *name, kl_error *err);
-/* Adds the finalizer that keeps a definition until its custom objects are
- * gone, to the tree of a definition that is being deleted. KL_ENOMEM. */
-kl_code kl__sim_crd_guard(kl_sim *sim, kl__edit *edit, kl_error *err);
 /* Runs the controller of definitions for all definitions that have changed.
  * After KL_ENOMEM, the next call does the rest. */
 kl_code kl__sim_crd_settle(kl_sim *sim, kl_error *err);

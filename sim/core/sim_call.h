@@ -1,8 +1,9 @@
 /*
- * sim_load.h - sends the requests of kl_sim_load.
+ * sim_call.h - sends one request, for the calls of kubelua/sim.h; kl_sim_load
+ * does so through kl__sim_hooks.
  */
-#ifndef KL_SIM_LOAD_H
-#define KL_SIM_LOAD_H
+#ifndef KL_SIM_CALL_H
+#define KL_SIM_CALL_H
 
 #include "sim/core/store/sim_core.h"
 

@@ -1,0 +1,48 @@
+/*
+ * sim_hooks.h - what lower folders call of higher ones: a table of functions
+ * that sim.c hands to each cluster (kl_sim.hooks). The header of each function
+ * says more.
+ */
+#ifndef KL_SIM_HOOKS_H
+#define KL_SIM_HOOKS_H
+
+#include "kubelua/sim.h"
+#include "sim/core/json/edit.h"
+#include "sim/core/store/sim_store.h"
+
+struct kl__sim_answer;
+struct kl__sim_write;
+
+/* A step of a write (write/sim_pipeline.h). KL_ENOMEM. */
+typedef kl_code kl__sim_write_hook(struct kl__sim_write *write, kl_error *err);
+
+typedef struct kl__sim_hooks {
+    /* admit/sim_admit.h: admission before validation, and after it. */
+    kl__sim_write_hook *admit;
+    kl__sim_write_hook *admit_valid;
+    /* custom/sim_custom.h: custom objects. Other objects are left alone. */
+    kl__sim_write_hook *custom_shape;
+    kl__sim_write_hook *custom_convert;
+    kl__sim_write_hook *custom_before;
+    kl__sim_write_hook *custom_validate;
+    /* custom/sim_crd.h: the definitions of custom resources. */
+    kl__sim_write_hook *crd_complete;
+    kl__sim_write_hook *crd_validate;
+    /* life/sim_settle.h: what a change of a definition, or a removed object,
+     * leaves for the cluster's controllers. */
+    kl_code (*crd_apply)(kl_sim *sim, const kl__sim_state *state,
+                         kl_error *err);
+    kl_code (*crd_withdraw)(kl_sim *sim, const char *name, kl_error *err);
+    kl_code (*crd_guard)(kl_sim *sim, kl__edit *edit, kl_error *err);
+    bool (*namespace_minds)(kl_sim *sim, const kl__sim_kind *kind,
+                            const kl__sim_state *state);
+    /* access/sim_access.h: aggregated ClusterRoles; tokens of accounts. */
+    kl_code (*roles_settle)(kl_sim *sim, kl_error *err);
+    kl_code (*request_token)(struct kl__sim_answer *answer,
+                             kl__sim_resource *resource, kl_error *err);
+    /* sim_call.h: one request as the administrator. */
+    kl_code (*request_once)(kl_sim *sim, const kl_call *call, bool loading,
+                            kl_reply *reply, kl_error *err);
+} kl__sim_hooks;
+
+#endif
