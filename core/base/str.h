@@ -27,8 +27,7 @@ KL__FOR_SIM bool kl__strjoin(char *to, size_t size, const char *const parts[3]);
 KL__FOR_SIM bool kl__streq(const char *a, const char *b);
 
 /* True if `name` is one of `names`. */
-KL__FOR_SIM bool kl__stramong(const char *const *names, size_t count,
-                              const char *name);
+bool kl__stramong(const char *const *names, size_t count, const char *name);
 
 /* Overwrites a secret with zeros; the compiler cannot optimise this away. */
 KL__FOR_SIM void kl__wipe(void *bytes, size_t length);
