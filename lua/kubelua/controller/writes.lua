@@ -47,7 +47,7 @@ end
 
 ---Records a version that a run of the key has written.
 ---@param key string
----@param object kubelua.Object in the reply
+---@param object kubelua.Object that the server sent back
 function WritesOwn:add(key, object)
     self.versions[key] = self.versions[key] or {}
     table.insert(self.versions[key], object.resource_version)

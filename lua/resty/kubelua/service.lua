@@ -42,7 +42,7 @@ local PICK_TYPES = { hash = "string|number", exclude = "string|table", zone = "s
 ---@field hosts string[] of the endpoints in the round robin
 ---@field ports integer[]
 ---@field count integer how many of them there are; 0: the core picks
----@field place number in the round robin
+---@field place number where the round robin stands
 ---@field checks integer how many more option tables are checked
 ---@field list resty.kubelua.Endpoint[]? what `endpoints` gave
 ---@field listed integer? the version of the entry then
