@@ -122,14 +122,14 @@ endforeach()
 # --- the soak: it mostly waits. The last two check that a leak would be found ---
 
 foreach(what c in-process lua5.4 luajit)
-    kubelua_test(soak.${what} LABELS soak
+    kubelua_test(soak.${what} LABELS soak COST 120
         COMMAND spec/soak/run 50000 ${what})
 endforeach()
-kubelua_test(soak.torn-reads LABELS soak
+kubelua_test(soak.torn-reads LABELS soak COST 120
     ENV KUBELUA_TORN_READS=5000000 COMMAND torn_spec)
-kubelua_test(soak.crowd LABELS soak COMMAND spec/soak/run 3600 crowd 100)
-kubelua_test(soak.finds-a-leak LABELS soak COMMAND spec/soak/check c)
-kubelua_test(soak.finds-who-stays LABELS soak COMMAND spec/soak/check crowd)
+kubelua_test(soak.crowd LABELS soak COST 120 COMMAND spec/soak/run 3600 crowd 100)
+kubelua_test(soak.finds-a-leak LABELS soak COST 120 COMMAND spec/soak/check c)
+kubelua_test(soak.finds-who-stays LABELS soak COST 120 COMMAND spec/soak/check crowd)
 
 # --- Memcheck, on some of the C specs and a short run of Lua ---
 
