@@ -35,11 +35,11 @@ function(kubelua_lua_test name interpreter file)
     if(NOT arg_PLACES)
         set(arg_PLACES ${KUBELUA_LUA_PLACES})
     endif()
-    if(NOT arg_COST)
-        set(arg_COST 0)
+    if(arg_COST)
+        set(arg_COST COST ${arg_COST})
     endif()
     kubelua_test(${interpreter}.${name} LABELS ${arg_LABELS}
-        PLACES ${arg_PLACES} COST ${arg_COST} ENV ${KUBELUA_LUA_ENV} ${arg_ENV}
+        PLACES ${arg_PLACES} ${arg_COST} ENV ${KUBELUA_LUA_ENV} ${arg_ENV}
         COMMAND ${KUBELUA_RUN_${interpreter}} spec/run.lua -o TAP
         ${KUBELUA_LUA_OPTIONS} ${arg_OPTIONS} ${file})
 endfunction()

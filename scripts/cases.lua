@@ -124,10 +124,15 @@ local function last_line(lines)
     return "no reason given"
 end
 
+-- The label says in which of several steps a test ran, unless its own name does: "real.truth_spec".
+local function name_of(name)
+    return name:sub(1, #label) == label and name or label .. name
+end
+
 local passed, failed = 0, 0
 
 local function count_test(name, runs, endings)
-    local full, last = label .. name, #runs
+    local full, last = name_of(name), #runs
     local ending, cases = endings[#endings], count_cases(runs[last])
     if ending == "Skipped" then
         print("skipped " .. full .. ": " .. last_line(runs[last]))
@@ -167,7 +172,7 @@ end
 for name in pairs(endings) do
     if not outputs[name] then
         failed = failed + 1
-        io.stderr:write("FAILED  ", label, name, ": it did not run\n")
+        io.stderr:write("FAILED  ", name_of(name), ": it did not run\n")
     end
 end
 if #names == 0 then

@@ -80,6 +80,11 @@ describe("the count of cases", function()
         })
     end)
 
+    it("does not put the step before a name that has it already", function()
+        assert.equal("skipped s.a_spec: why\npassed 0\nfailed 0\n",
+            count { { "s.a_spec", "***Skipped", "why\n" } })
+    end)
+
     it("has a crash as a failure, also if the test passes when it runs again", function()
         assert.equal("passed 1\nfailed 1\n", count {
             { "a_spec", "***Exception: SegFault", "" }, { "a_spec", "   Passed", "ok 1 - x\n" },

@@ -5,7 +5,7 @@
  * makes (30 million in the long form).
  *
  * The same file built over a reader without its generation check
- * (torn_unchecked_spec, see cmake/tests.cmake) demands that tears are seen.
+ * (torn_unchecked_spec, see cmake/c_tests.cmake) demands that tears are seen.
  */
 #include "kubelua/shared.h"
 #include "shared/writer.h"

@@ -20,12 +20,12 @@ function(kubelua_test name)
     cmake_parse_arguments(arg "" "PLACES;COST" "LABELS;ENV;COMMAND" ${ARGN})
     add_test(NAME ${name} COMMAND ${arg_COMMAND}
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    foreach(default PLACES=1 COST=0)
-        string(REGEX MATCH "^[A-Z]+" key ${default})
-        if(NOT arg_${key})
-            string(REGEX REPLACE "^[A-Z]+=" "" arg_${key} ${default})
-        endif()
-    endforeach()
+    if(NOT arg_PLACES)
+        set(arg_PLACES 1)
+    endif()
+    if(NOT arg_COST)
+        set(arg_COST 0)
+    endif()
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}"
         PROCESSORS ${arg_PLACES} COST ${arg_COST} TIMEOUT 600
         SKIP_RETURN_CODE 77 ENVIRONMENT

@@ -8,7 +8,7 @@ endif()
 # A spec that was renamed, and has its former name in a list.
 foreach(name ${KUBELUA_PATIENT} ${KUBELUA_RETRAINED_CHECKED})
     if(NOT TARGET ${name})
-        message(FATAL_ERROR "cmake/tests.cmake: there is no spec ${name}")
+        message(FATAL_ERROR "cmake/c_tests.cmake: there is no spec ${name}")
     endif()
 endforeach()
 foreach(name ${KUBELUA_RETRAINED})
@@ -94,13 +94,15 @@ endforeach()
 
 # --- annotations, as an editor checks them ---
 
-foreach(part examples=examples library=lua simulator=sim/lua)
-    string(REGEX MATCH "^[a-z]+" name ${part})
-    string(REGEX REPLACE "^[a-z]+=" "" folder ${part})
+function(kubelua_types_test name folder)
     kubelua_test(types.${name} LABELS types
         COMMAND ${PROJECT_BINARY_DIR}/emmylua/bin/emmylua_check --severity warn
         --warnings-as-errors -c spec/types/${name}.lua ${folder})
-endforeach()
+endfunction()
+
+kubelua_types_test(examples examples)
+kubelua_types_test(library lua)
+kubelua_types_test(simulator sim/lua)
 
 # --- the model checker and its mutations: each run is the same ---
 
