@@ -388,8 +388,8 @@ static verdict judge_refusal(const kl_error *err)
     }
 }
 
-/* True if the message of an internal error says that the storage cannot stream
- * lists; each storage has words of its own. */
+/* True if the message of an internal error says that the server's storage
+ * cannot stream lists. Each kind of storage says it in other words. */
 static bool says_unsupported(const char *message)
 {
     static const char *const words[] = {"unsupported", "Unsupported",

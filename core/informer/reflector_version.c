@@ -1,8 +1,9 @@
 /*
- * reflector_version.c - the version to watch from, and whether the server has
- * reached it. After a long silence the server is asked: one that was restored
- * from a backup has not reached the version, so the watch is silent until then,
- * and all changes before are missed. See reflector_machine.h.
+ * reflector_version.c - the version from which the reflector watches, and the
+ * test that the server has reached it. A server that was restored from a backup
+ * has not: the watch stays silent until it has, and all changes before that are
+ * missed. So after a long silence the reflector asks the server for its
+ * version. See reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 

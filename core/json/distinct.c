@@ -1,9 +1,10 @@
 /*
- * distinct.c - see distinct.h. Nearly all texts have no name twice: a fast
- * check tells so of most of them. It computes a number from each name and the
- * number of its object, and keeps these in a table of a fixed size: two equal
- * ones may be one name twice. The other functions find members by their names
- * in a hashed set (names.h). A text is read once, without recursion.
+ * distinct.c - see distinct.h. In nearly all texts, no object has a name twice,
+ * and a fast check shows that for most of them: it computes one number from
+ * each name and its object, and keeps the numbers in a table of a fixed size.
+ * Two equal numbers may come from one name that stands twice. Then the other
+ * functions decide: they find members by their names in a hashed set (names.h).
+ * A text is read once, without recursion.
  */
 #include "json/distinct.h"
 

@@ -91,7 +91,8 @@ local function enqueue_later(self, one)
     end)
 end
 
--- The request for a series: a new Event, or a patch of its count.
+-- Builds the request that writes a series of equal events: it creates the Event, or patches the
+-- count of the Event that was created before.
 local function build_request(one)
     if one.written > 0 then
         return { method = "PATCH", path = one.path .. "/" .. one.name, timeout = TIMEOUT,

@@ -28,9 +28,9 @@ local kinds = {}
 ---@field queue kubelua.Slot[] versions that have to be asked for their kinds, the next one last
 ---@field workers integer how many tasks ask for them
 
--- The course of discovery: asks for the roots, then for all groups and versions at the same time,
--- in tasks of its own. So a verb waits only for the groups that may have its kind, and a group that
--- hangs costs only its own kinds.
+-- Discovery reads /api and /apis (the roots), then all groups and versions at the same time. Tasks
+-- of discovery do that, not the task of the verb that needs a kind. So a verb waits only for the
+-- groups that may have its kind, and a group that hangs delays only verbs of its own kinds.
 --
 -- How many groups and versions are asked at a time, and how many seconds each has.
 local AT_ONCE, SHARE = 16, 5

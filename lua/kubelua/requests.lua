@@ -119,7 +119,7 @@ end
 
 ---A request in flight: from core.request_send to its reply.
 ---@class kubelua.Flight
----@field id integer of its source: the poller returns it when the request has news
+---@field id integer the poller returns this number when the request has news: see sources.lua
 ---@field name string of the call that waits, for messages
 ---@field client kubelua.Client
 ---@field request userdata
@@ -278,7 +278,7 @@ end
 local Stream = {}
 Stream.__index = Stream
 
----@param flight kubelua.Flight the head of its reply has arrived
+---@param flight kubelua.Flight a request whose reply has begun: status and headers are there
 ---@return kubelua.Stream
 function Stream.new(flight)
     sources.add(flight.id, flight.wake, true)
@@ -356,10 +356,10 @@ function requests.send(client, call, name)
     return reply, message, code
 end
 
----Sends a request, and waits for the head of its reply. A status of 400 or more is a failure: its
----fourth result is the reply.
+---Sends a request, and waits for the status and the headers of its reply. If the status is 400 or
+---more, the call fails, and its fourth result is the reply.
 ---@param client kubelua.Client
----@param call kubelua.Request its timeout is that of the head
+---@param call kubelua.Request its timeout ends when the headers have arrived
 ---@param name string? of the call that waits, for messages
 ---@return kubelua.Stream?, string?, string?, kubelua.Reply?
 function requests.stream(client, call, name)

@@ -156,8 +156,9 @@ local function complete_condition(condition, old, generation)
     return condition
 end
 
----Merges conditions (metav1.Condition): one for each type, with the time of its last change. A
----wanted one replaces the old one of its type, or is appended.
+---Merges two lists of conditions (metav1.Condition). The result has one condition of each type: a
+---wanted condition replaces the old condition of its type, or is appended. lastTransitionTime says
+---when the status of the condition changed last.
 ---@param old kubelua.Condition[]?
 ---@param wanted kubelua.Condition[] missing fields are filled in
 ---@param generation integer? of the object that the run has read

@@ -11,12 +11,12 @@ local waiting = require "kubelua.waiting"
 ---A write that a cache must come to hold: the last write of an object, or its deletion.
 ---@class kubelua.controller.WriteSeen
 ---@field source kubelua.controller.Source
----@field key string of the object
+---@field key string the object's key
 ---@field namespace string?
 ---@field informer kubelua.Informer? see writes_seen.informer
 ---@field uid string
----@field owner string? UID of its controller, by the reply to the write
----@field former_owner string? the same, by the object that the cache had before
+---@field owner string? the UID of the controller of the object in the reply to the write
+---@field former_owner string? the UID of the controller of the object that the cache had before
 ---@field version string? the version that the cache must reach
 ---@field reply kubelua.Object? the object in the server's reply
 ---@field is_selected boolean? the selectors of the source select the written object

@@ -8,7 +8,7 @@ local options = require "kubelua.options"
 ---@class kubelua.Slot
 ---@field group string
 ---@field version string
----@field kinds kubelua.Kind[] of its last reply
+---@field kinds kubelua.Kind[] the kinds in the server's last reply about this version
 ---@field state "new"|"asked"|"answered"|"silent"|"failed" silent: it gave no reply, or an error
 ---@field is_doubtful boolean? it was silent when it was last asked
 ---@field sent_at number? a time of core.now, while it is asked
