@@ -1,5 +1,5 @@
 -- Controllers in a separate process: what blocks the loop, signals, and when a script ends.
-local process_of = require("processes").output_of
+local processes = require "processes"
 
 local BEGIN = ([[
     local core, kubelua = require "kubelua.core", require "kubelua"
@@ -19,16 +19,8 @@ local BEGIN = ([[
     end
 ]]):gsub("\n", " ")
 
--- The log of the process, once it has ended without an error.
 local function log_of(text, environment)
-    local path = os.tmpname()
-    local said = process_of(BEGIN .. text, "LOG=" .. path .. " " .. (environment or ""), path)
-    local file = assert(io.open(path))
-    local log = file:read("*a")
-    file:close()
-    os.remove(path)
-    assert.equal("status 0\n", said .. (said == "status 0\n" and "" or log))
-    return log
+    return processes.log_of(BEGIN .. text, environment)
 end
 
 describe("a reconcile that never waits #processes", function()

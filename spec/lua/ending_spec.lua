@@ -5,7 +5,7 @@ local kubelua = require "kubelua"
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local Sim = require "kubelua.sim"
-local process_of = require("processes").output_of
+local processes = require "processes"
 
 local function stop_soon()
     kubelua.spawn(function()
@@ -190,16 +190,8 @@ local BEGIN = ([[
     local LEASE = { name = "grace", lease = 3, renew = 2, retry = 0.1 }
 ]]):gsub("\n", " ")
 
--- The log of the process, once it has ended without an error.
 local function log_of(text)
-    local path = os.tmpname()
-    local said = process_of(BEGIN .. text, "KUBELUA_LOG=info", path)
-    local file = assert(io.open(path))
-    local log = file:read("*a")
-    file:close()
-    os.remove(path)
-    assert.equal("status 0\n", said .. (said == "status 0\n" and "" or log))
-    return log
+    return processes.log_of(BEGIN .. text, "KUBELUA_LOG=info")
 end
 
 describe("SIGTERM #processes", function()

@@ -1,6 +1,6 @@
 -- The log names a handler that blocks the loop, with its traceback, and what a signal interrupts.
 -- Each case runs in a separate process, which reads its own log.
-local process_of = require("processes").output_of
+local processes = require "processes"
 
 -- The first line of every script here. `logged(text)`: true if the log has it. `busy(text)` blocks
 -- the loop until the log has it, at most 30 s.
@@ -32,16 +32,8 @@ local BEGIN = ([[
     end
 ]]):gsub("\n", " ")
 
--- The log of the process, once it has ended without an error.
 local function log_of(text, environment)
-    local path = os.tmpname()
-    local said = process_of(BEGIN .. text, "LOG=" .. path .. " " .. environment, path)
-    local file = assert(io.open(path))
-    local log = file:read("*a")
-    file:close()
-    os.remove(path)
-    assert.equal("status 0\n", said .. (said == "status 0\n" and "" or log))
-    return log
+    return processes.log_of(BEGIN .. text, environment)
 end
 
 local function has(log, pattern)

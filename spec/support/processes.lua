@@ -1,9 +1,20 @@
 -- Other processes that run scripts, with this interpreter and its paths: their output and end; or
 -- they can be stopped, continued and killed.
+local assert = require("busted").assert
+
 local processes = {}
 
 local Process = {}
 Process.__index = Process
+
+local INTERPRETER = rawget(_G, "jit") and "luajit" or "lua5.4"
+
+local function write_script(path, text)
+    local file = assert(io.open(path, "w"))
+    file:write(string.format("package.path, package.cpath = %q, %q\n", package.path,
+        package.cpath), text)
+    file:close()
+end
 
 local function shell(command)
     local pipe = assert(io.popen(command))
@@ -19,17 +30,28 @@ end
 ---@return string
 function processes.output_of(text, environment, errors)
     local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write(string.format("package.path, package.cpath = %q, %q\n", package.path,
-        package.cpath), text)
-    file:close()
-    local lua = rawget(_G, "jit") and "luajit" or "lua5.4"
-    local pipe = io.popen(string.format("%s %s %s 2>%s; echo \"status $?\"", environment or "", lua,
-        path, errors or "&1"))
+    write_script(path, text)
+    local pipe = io.popen(string.format("%s %s %s 2>%s; echo \"status $?\"", environment or "",
+        INTERPRETER, path, errors or "&1"))
     local said = pipe:read("*a")
     pipe:close()
     os.remove(path)
     return said
+end
+
+---The log (standard error) of a script with this text, once it has ended without an error.
+---@param text string
+---@param environment string? "NAME=value NAME=value"; besides it, LOG names the file of the log
+---@return string
+function processes.log_of(text, environment)
+    local path = os.tmpname()
+    local said = processes.output_of(text, "LOG=" .. path .. " " .. (environment or ""), path)
+    local file = assert(io.open(path))
+    local log = file:read("*a")
+    file:close()
+    os.remove(path)
+    assert.equal("status 0\n", said .. (said == "status 0\n" and "" or log))
+    return log
 end
 
 ---Starts a script with this text. Both of its outputs go to a file.
@@ -37,12 +59,8 @@ end
 ---@param environment string? "NAME=value NAME=value"
 function processes.start(text, environment)
     local self = setmetatable({ path = os.tmpname(), log = os.tmpname() }, Process)
-    local file = assert(io.open(self.path, "w"))
-    file:write(string.format("package.path, package.cpath = %q, %q\n", package.path,
-        package.cpath), text)
-    file:close()
-    local lua = rawget(_G, "jit") and "luajit" or "lua5.4"
-    self.pid = shell(string.format("%s %s %s >%s 2>&1 & echo $!", environment or "", lua,
+    write_script(self.path, text)
+    self.pid = shell(string.format("%s %s %s >%s 2>&1 & echo $!", environment or "", INTERPRETER,
         self.path, self.log)):match("%d+")
     return self
 end
