@@ -47,7 +47,12 @@ local function path_of_core()
     return (os.getenv("KUBELUA_BUILD") or "build") .. "/lua/" .. abi .. "/kubelua/core.so"
 end
 
+-- What is alive. LuaJIT's compiled traces keep the objects that are constants in them, and which
+-- loops are compiled depends on how often they had to wait.
 local function objects()
+    if rawget(_G, "jit") then
+        require("jit").flush()
+    end
     collectgarbage()
     collectgarbage()
     return core.live()
