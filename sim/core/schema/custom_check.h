@@ -1,7 +1,8 @@
 /*
- * custom_check.h - the validation of a value by a structural schema. These
- * files share it: custom_validate.c (types and members), custom_scalar.c,
- * custom_elements.c and custom_logic.c.
+ * custom_check.h - the validation of a value by a structural schema.
+ * custom_check.c has the path and the errors of the value; custom_validate.c
+ * (types and members), custom_scalar.c, custom_elements.c and custom_logic.c
+ * check it.
  */
 #ifndef KL_SCHEMA_CUSTOM_CHECK_H
 #define KL_SCHEMA_CUSTOM_CHECK_H
@@ -34,6 +35,8 @@ void kl__check_refuse(kl__check *check, const kl__node *value,
 /* Adds an error that names no field. */
 void kl__check_complain(kl__check *check, const char *format, ...)
     KL_PRINTF(2, 3);
+/* Adds the error that a member of the current value is missing. */
+void kl__check_miss(kl__check *check, const char *member);
 /* The path of the current value. */
 const char *kl__check_name(const kl__check *check);
 

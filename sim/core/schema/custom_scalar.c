@@ -96,6 +96,12 @@ void kl__check_text(kl__check *check, const kl_value *schema,
 
 /* --- Numbers. ------------------------------------------------------------- */
 
+bool kl__number_is_whole(double number)
+{
+    return isfinite(number) && number == floor(number) &&
+           fabs(number) < 9007199254740992.0 * 1024;
+}
+
 /* The type that a schema requires of a number, and its format, if the format is
  * one of that type; else "". */
 typedef struct number_kind {

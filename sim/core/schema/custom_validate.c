@@ -6,95 +6,8 @@
  */
 #include "sim/core/schema/custom_check.h"
 
-#include "base/mem.h"
-
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-const char *kl__check_name(const kl__check *check)
-{
-    return check->name.bytes != NULL ? check->name.bytes : "";
-}
-
-/* The path of the current value, or of a member of it (not NULL), as causes
- * name it. Freed by the caller; NULL: out of memory. */
-static char *field_of(const kl__check *check, const char *member)
-{
-    const char *name = kl__check_name(check);
-    kl__buf field = {0};
-
-    kl__buf_puts(&field, check->prefix);
-    if (*name != '\0') {
-        kl__buf_puts(&field, *check->prefix != '\0' ? "." : "");
-        kl__buf_puts(&field, name);
-    }
-    if (member != NULL) {
-        kl__buf_puts(&field, field.length != 0 ? "." : "");
-        kl__buf_puts(&field, member);
-    }
-    if (field.length == 0) {
-        kl__buf_puts(&field, "<nil>");
-    }
-    if (field.failed) {
-        kl__buf_deinit(&field);
-        return NULL;
-    }
-    return kl__buf_take(&field, NULL);
-}
-
-static void add_check_error(kl__check *check, kl__field_fault fault,
-                            const char *value, const char *text)
-{
-    char *field = field_of(check, NULL);
-
-    if (field == NULL) {
-        check->outcome->errors.failed = true;
-        return;
-    }
-    kl__field_add(&check->outcome->errors, fault, field, value, text);
-    kl__free(field);
-}
-
-void kl__check_add(kl__check *check, kl__field_fault fault, const char *value,
-                   const char *format, ...)
-{
-    char text[4096];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    add_check_error(check, fault, value, text);
-}
-
-void kl__check_refuse(kl__check *check, const kl__node *value,
-                      const char *format, ...)
-{
-    char *shown = kl__field_value(value), text[4096];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    check->outcome->errors.failed |= shown == NULL;
-    add_check_error(check, KL__FIELD_INVALID, shown, text);
-    kl__free(shown);
-}
-
-void kl__check_complain(kl__check *check, const char *format, ...)
-{
-    char text[4096];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    kl__field_add(&check->outcome->errors, KL__FIELD_INVALID,
-                  *check->prefix != '\0' ? check->prefix : "<nil>", "\"\"",
-                  text);
-}
 
 /* --- Types. --------------------------------------------------------------- */
 
@@ -108,12 +21,6 @@ static const char *schema_text(const kl_value *schema, const char *name)
 static bool is_true(const kl_value *schema, const char *name)
 {
     return kl_value_bool(kl_value_get(schema, name));
-}
-
-bool kl__number_is_whole(double number)
-{
-    return isfinite(number) && number == floor(number) &&
-           fabs(number) < 9007199254740992.0 * 1024;
 }
 
 /* The JSON type of a value, and the format that a number has. */
@@ -314,20 +221,11 @@ static void check_required(kl__check *check, const kl_value *schema,
     while ((element = kl_value_next(required, &iter, NULL)) != NULL) {
         size_t length;
         const char *name = kl_value_string(element, &length);
-        char *field;
 
-        if (name == NULL ||
-            kl__lookup_node(&check->lookup, value, name, length) != NULL) {
-            continue;
+        if (name != NULL &&
+            kl__lookup_node(&check->lookup, value, name, length) == NULL) {
+            kl__check_miss(check, name);
         }
-        field = field_of(check, name);
-        if (field == NULL) {
-            check->outcome->errors.failed = true;
-            return;
-        }
-        kl__field_add(&check->outcome->errors, KL__FIELD_REQUIRED, field, NULL,
-                      "");
-        kl__free(field);
     }
 }
 
