@@ -23,7 +23,6 @@ local LARGER = {
     ["sim/core/subresources/sim_below.c"] = 5,
     ["sim/core/http/sim_http.c"] = 9,
     ["sim/core/answer/sim_accept.c"] = 62,
-    ["sim/core/patch/strategic.c"] = 4,
 }
 
 local breaches = 0

@@ -1,8 +1,7 @@
 /*
  * strategic.h - shared by the files of strategic merge patches, in which the
  * schema of a kind says how lists are merged: strategic.c merges objects,
- * strategic_list.c and strategic_order.c lists, strategic_orders.c lists with a
- * $setElementOrder.
+ * strategic_list.c lists, strategic_order.c lists with a $setElementOrder.
  */
 #ifndef KL_PATCH_STRATEGIC_H
 #define KL_PATCH_STRATEGIC_H
@@ -56,15 +55,6 @@ kl_code kl__strategic_slice(const kl__strategic *job,
 /* Removes the values of a list of primitives from another. */
 kl_code kl__strategic_delete(const kl__strategic *job, kl__node *original,
                              kl__node *values);
-/* $setElementOrder: sorts `merged` by `order`; elements that it does not list,
- * by `server` (the list before; may be NULL). */
-kl_code kl__strategic_order(const kl__strategic *job,
-                            const kl__strategic_list *list, kl__node *merged,
-                            kl__node *order, kl__node *server);
-/* Checks that a patch's list has the order of its $setElementOrder. */
-kl_code kl__strategic_check_order(const kl__strategic *job,
-                                  const kl__strategic_list *list,
-                                  kl__node *patch, kl__node *order);
 
 /* The elements of a list, and the first index of each key. */
 typedef struct kl__keyed {
