@@ -84,7 +84,6 @@ static const kl__sim_hooks hooks = {
     .crd_guard = kl__sim_crd_guard,
     .namespace_minds = kl__sim_namespace_minds,
     .roles_settle = kl__sim_roles_settle,
-    .request_token = kl__sim_request_token,
     .request_once = kl__sim_request_once,
 };
 

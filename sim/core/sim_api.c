@@ -36,6 +36,135 @@ static kl_code get_object(kl__sim_answer *answer, kl__sim_resource *resource,
                          : code;
 }
 
+/* --- Subresources. -------------------------------------------------------- */
+
+/* Answers requests that a kubelet would answer (log, exec ...). There is none,
+ * so they are refused; only the log of a pod without a node is empty. */
+static kl_code ask_kubelet(kl__sim_answer *answer, kl__sim_resource *resource,
+                           kl_error *err)
+{
+    kl_code code = KL_OK;
+    kl__sim_state *state = kl__sim_current(answer, resource, &code, err);
+    bool is_pod = strcmp(resource->kind->plural, "pods") == 0;
+    bool is_log = strcmp(answer->ask.route.subresource, "log") == 0;
+    const kl__sim_field *node;
+
+    if (state == NULL) {
+        return code;
+    }
+    if (strcmp(answer->ask.route.subresource, "proxy") == 0 && is_pod) {
+        return kl__sim_refuse(answer, 400, "BadRequest", err,
+                              "address not allowed");
+    }
+    node = is_pod ? kl__sim_kind_field(resource->kind, "spec.nodeName") : NULL;
+    if (node != NULL && *state->fields[node - resource->kind->fields] == '\0') {
+        if (is_log) {
+            answer->status = 204;
+            answer->content_type = "";
+            return KL_OK;
+        }
+        return kl__sim_refuse(answer, 400, "BadRequest", err,
+                              "pod %s does not have a host assigned",
+                              state->name);
+    }
+    return kl__sim_refuse(answer, 500, NULL, err,
+                          "no preferred addresses found; known addresses: []");
+}
+
+/* Answers a subresource that reads or writes the object itself. */
+static kl_code ask_object(kl__sim_answer *answer, kl__sim_resource *resource,
+                          const kl__sim_version *served, kl_error *err)
+{
+    const char *method = answer->ask.method;
+    kl__sim_view view = {resource->kind, answer->ask.route.version, false, 0};
+    kl__sim_state *state;
+    kl_code code = KL_OK;
+
+    if (strcmp(method, "PUT") == 0) {
+        return kl__sim_update(answer, resource, served, err);
+    }
+    if (strcmp(method, "PATCH") == 0) {
+        return kl__sim_patch(answer, resource, served, err);
+    }
+    state = kl__sim_current(answer, resource, &code, err);
+    return state != NULL ? kl__sim_answer_object(answer, 200, &view, state, err)
+                         : code;
+}
+
+/* The row of the table of subresources for a built-in kind, or NULL. */
+static const kl__sim_subresource *find_subresource(const kl__sim_kind *kind,
+                                                   const char *name)
+{
+    const kl__sim_subresource *row = kl__sim_subresources;
+
+    while (row->name != NULL && (kl__sim_kind_is(kind, KL__SIM_CUSTOM) ||
+                                 strcmp(row->group, kind->group) != 0 ||
+                                 strcmp(row->plural, kind->plural) != 0 ||
+                                 strcmp(row->name, name) != 0)) {
+        row++;
+    }
+    return row->name != NULL ? row : NULL;
+}
+
+/* True if the subresource has the verb of the method. */
+static bool takes_method_of(const kl__sim_subresource *row, const char *method)
+{
+    static const char *const verbs[][2] = {{"GET", "get"},
+                                           {"POST", "create"},
+                                           {"PUT", "update"},
+                                           {"PATCH", "patch"},
+                                           {"DELETE", "delete"}};
+
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(method, verbs[i][0]) == 0) {
+            return strstr(row->verbs, verbs[i][1]) != NULL;
+        }
+    }
+    return false;
+}
+
+/* Answers a request for a subresource other than status. KL_ENOMEM. */
+static kl_code dispatch_below(kl__sim_answer *answer,
+                              kl__sim_resource *resource,
+                              const kl__sim_version *served, kl_error *err)
+{
+    const char *name = answer->ask.route.subresource;
+    const kl__sim_subresource *row = find_subresource(resource->kind, name);
+
+    if (served->scale != NULL && strcmp(name, "scale") == 0) {
+        return kl__sim_scale(answer, resource, served, err);
+    }
+    if (row == NULL) {
+        return kl__sim_kind_is(resource->kind, KL__SIM_CUSTOM)
+                   ? kl__sim_refuse_missing(answer, resource->kind,
+                                            answer->ask.route.name, err)
+                   : kl__sim_refuse_path(answer, err);
+    }
+    if (!takes_method_of(row, answer->ask.method)) {
+        return kl__sim_refuse_method(answer, err);
+    }
+    if (strcmp(name, "scale") == 0) {
+        return kl__sim_scale(answer, resource, served, err);
+    }
+    if (strcmp(name, "binding") == 0) {
+        return kl__sim_bind(answer, resource, err);
+    }
+    if (strcmp(name, "eviction") == 0) {
+        return kl__sim_evict(answer, resource, err);
+    }
+    if (strcmp(name, "token") == 0) {
+        return kl__sim_request_token(answer, resource, err);
+    }
+    if (*row->of_group == '\0' &&
+        strcmp(row->of_kind, resource->kind->kind) == 0 &&
+        strcmp(name, "log") != 0) {
+        return ask_object(answer, resource, served, err);
+    }
+    return ask_kubelet(answer, resource, err);
+}
+
+/* --- Objects and collections. --------------------------------------------- */
+
 /* Requests for one object. */
 static kl_code dispatch_one(kl__sim_answer *answer, kl__sim_resource *resource,
                             const kl__sim_version *served, kl_error *err)
@@ -45,7 +174,7 @@ static kl_code dispatch_one(kl__sim_answer *answer, kl__sim_resource *resource,
 
     if (route->subresource != NULL &&
         (strcmp(route->subresource, "status") != 0 || !served->has_status)) {
-        return kl__sim_below(answer, resource, served, err);
+        return dispatch_below(answer, resource, served, err);
     }
     if (strcmp(method, "GET") == 0) {
         return get_object(answer, resource, err);
@@ -173,6 +302,27 @@ static kl_code dispatch_resource(kl__sim_answer *answer, kl_error *err)
                : dispatch_all(answer, resource->home, served, err);
 }
 
+/* If the request is POST .../bindings, changes its route to pods/NAME/binding,
+ * the same operation; the NAME is in the body. */
+static void route_binding(kl__sim_ask *ask)
+{
+    kl__sim_route *route = &ask->route;
+    const char *name;
+
+    if (route->plural == NULL || route->name != NULL || ask->doc == NULL ||
+        *route->group != '\0' || strcmp(route->plural, "bindings") != 0 ||
+        strcmp(ask->method, "POST") != 0) {
+        return;
+    }
+    name =
+        kl__sim_text(kl_value_get(kl_doc_root(ask->doc), "metadata"), "name");
+    if (name != NULL) {
+        route->plural = "pods";
+        route->name = name;
+        route->subresource = "binding";
+    }
+}
+
 kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
 {
     const kl__sim_ask *ask = &answer->ask;
@@ -198,7 +348,7 @@ kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err)
         return kl__sim_discover(answer, err);
     }
     answer->sim->loading = answer->loading;
-    kl__sim_below_route(&answer->ask);
+    route_binding(&answer->ask);
     kl__sim_crd_settle(answer->sim, NULL); /* KL_ENOMEM: it runs again later */
     code = dispatch_resource(answer, err);
     if (code == KL_OK) {

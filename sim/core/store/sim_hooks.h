@@ -10,7 +10,6 @@
 #include "sim/core/json/edit.h"
 #include "sim/core/store/sim_store.h"
 
-struct kl__sim_answer;
 struct kl__sim_write;
 
 /* A step of a write (write/sim_pipeline.h). KL_ENOMEM. */
@@ -36,10 +35,8 @@ typedef struct kl__sim_hooks {
     kl_code (*crd_guard)(kl_sim *sim, kl__edit *edit, kl_error *err);
     bool (*namespace_minds)(kl_sim *sim, const kl__sim_kind *kind,
                             const kl__sim_state *state);
-    /* access/sim_access.h: aggregated ClusterRoles; tokens of accounts. */
+    /* access/sim_access.h: aggregated ClusterRoles. */
     kl_code (*roles_settle)(kl_sim *sim, kl_error *err);
-    kl_code (*request_token)(struct kl__sim_answer *answer,
-                             kl__sim_resource *resource, kl_error *err);
     /* sim_call.h: one request as the administrator. */
     kl_code (*request_once)(kl_sim *sim, const kl_call *call, bool loading,
                             kl_reply *reply, kl_error *err);

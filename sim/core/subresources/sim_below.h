@@ -1,22 +1,14 @@
 /*
  * sim_below.h - subresources of an object: paths below the object's own path,
- * such as scale, eviction and binding. sim_api.c calls kl__sim_below for all of
- * them but status. The cluster's mutex is held. A function that refuses a
- * request answers it and returns KL_OK.
+ * such as scale, eviction and binding. sim_api.c finds the function of each.
+ * The cluster's mutex is held. A function that refuses a request answers it and
+ * returns KL_OK.
  */
 #ifndef KL_SIM_BELOW_H
 #define KL_SIM_BELOW_H
 
 #include "sim/core/json/edit.h"
 #include "sim/core/write/sim_write.h"
-
-/* Answers a request for a subresource other than status. KL_ENOMEM. */
-kl_code kl__sim_below(kl__sim_answer *answer, kl__sim_resource *resource,
-                      const kl__sim_version *served, kl_error *err);
-
-/* If the request is POST .../bindings, changes its route to pods/NAME/binding,
- * the same operation; the NAME is in the body. */
-void kl__sim_below_route(kl__sim_ask *ask);
 
 /* GET, PUT and PATCH of scale. */
 kl_code kl__sim_scale(kl__sim_answer *answer, kl__sim_resource *resource,
