@@ -4,12 +4,37 @@
 #include "sim/core/answer/sim_shape.h"
 
 #include "sim/core/store/sim_compose.h"
+#include "sim/core/store/sim_convert.h"
 #include "sim/core/store/sim_core.h"
 #include "sim/core/table/sim_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The version that the view asks for, if its schema differs. */
+static const kl__sim_version *other_version(const kl__sim_view *view)
+{
+    const kl__sim_version *served = kl__sim_kind_version(
+        view->kind, view->api_version, strlen(view->api_version));
+
+    return served != NULL && served->differs ? served : NULL;
+}
+
+/* Writes a whole object as the view describes it. */
+static void write_whole(const kl__sim_state *state, const kl__sim_view *view,
+                        kl__buf *out)
+{
+    const kl__sim_version *other = other_version(view);
+    kl__sim_state *shown = NULL;
+
+    if (other != NULL) {
+        shown = kl__sim_state_in(state, view->kind, other, NULL);
+    }
+    kl__sim_state_write(shown != NULL ? shown : state, view, out);
+    out->failed |= other != NULL && shown == NULL;
+    kl__sim_state_unref(shown);
+}
 
 /* Writes the start of a list or object, without its closing brace. */
 static void write_kind(const kl__sim_answer *answer, const char *kind,
@@ -95,7 +120,7 @@ static void write_row(const kl__sim_answer *answer, const kl__sim_view *view,
         break;
     case KL__SIM_INCLUDE_OBJECT:
         whole.bare = false;
-        kl__sim_state_write(state, &whole, out);
+        write_whole(state, &whole, out);
         break;
     }
     kl__buf_putc(out, '}');
@@ -132,7 +157,7 @@ void kl__sim_shape_item(const kl__sim_answer *answer,
     switch (answer->form.shape) {
     case KL__SIM_WHOLE:
     case KL__SIM_DISCOVERY: /* has no objects */
-        kl__sim_state_write(state, &answer->view, out);
+        write_whole(state, &answer->view, out);
         break;
     case KL__SIM_PARTIAL:
     case KL__SIM_PARTIAL_LIST:
@@ -152,7 +177,7 @@ void kl__sim_shape_object(const kl__sim_answer *answer,
     case KL__SIM_WHOLE:
     case KL__SIM_DISCOVERY:
     case KL__SIM_PARTIAL_LIST:
-        kl__sim_state_write(state, view, out);
+        write_whole(state, view, out);
         break;
     case KL__SIM_PARTIAL:
         write_partial(answer, state, view->version, out);

@@ -1,36 +1,25 @@
 /*
  * sim_custom.c - custom objects and the schemas of their versions: removes
- * unknown fields and sets defaults when an object is written, and shows it in
- * other versions. An object is stored in one version. No webhook converts
- * objects: another version shows the fields that its own schema has.
+ * unknown fields and sets defaults when an object is written. An object is
+ * stored in one version; store/sim_convert.h shows it in others.
  */
 #include "sim/core/custom/sim_custom.h"
 
 #include "base/mem.h"
 #include "sim/core/schema/custom.h"
 #include "sim/core/store/sim_compose.h"
+#include "sim/core/store/sim_convert.h"
 #include "sim/core/write/sim_found.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Removes fields that a version's schema does not have. */
-static kl_code reduce_object(const kl__sim_version *version, kl__edit *edit,
-                             kl__buf *unknown, kl_error *err)
-{
-    kl__node *root = kl__edit_root(edit);
-    kl_code code = kl__custom_prune(version->schema, root, unknown, err);
-
-    kl__custom_drop_nulls(version->schema, root);
-    return code;
-}
-
 /* Prunes an object to a version's schema and sets its defaults. */
 static kl_code shape_object(const kl__sim_version *version, kl__edit *edit,
                             kl__buf *unknown, kl_error *err)
 {
-    kl_code code = reduce_object(version, edit, unknown, err);
+    kl_code code = kl__sim_custom_reduce(version, edit, unknown, err);
 
     return code == KL_OK ? kl__custom_default(version->schema, edit,
                                               kl__edit_root(edit), err)
@@ -212,21 +201,6 @@ kl_code kl__sim_custom_convert(kl__sim_write *write, kl_error *err)
                : KL_OK;
 }
 
-kl__sim_state *kl__sim_custom_view(const kl__sim_state *state,
-                                   const kl__sim_kind *kind,
-                                   const kl__sim_version *served, kl_error *err)
-{
-    kl__edit *edit = kl__sim_state_edit(state, err);
-    kl__sim_state *shown = NULL;
-
-    /* Defaults come from the version that is stored. */
-    if (edit != NULL && reduce_object(served, edit, NULL, err) == KL_OK) {
-        shown = kl__sim_compose(kind, edit, state->version, err);
-    }
-    kl__edit_free(edit);
-    return shown;
-}
-
 kl_code kl__sim_custom_before(kl__sim_write *write, kl_error *err)
 {
     const kl__sim_version *served = write->served;
@@ -242,8 +216,9 @@ kl_code kl__sim_custom_before(kl__sim_write *write, kl_error *err)
     if (!kl__sim_put_text(write->before, root, "apiVersion", version)) {
         return kl__sim_no_memory(err);
     }
-    return served->differs ? reduce_object(served, write->before, NULL, err)
-                           : KL_OK;
+    return served->differs
+               ? kl__sim_custom_reduce(served, write->before, NULL, err)
+               : KL_OK;
 }
 
 /* Makes an object anew for its changed kind. If it was stored in another
@@ -258,9 +233,9 @@ static kl__sim_state *renew_state(const kl__sim_state *state,
     const char *slash = version != NULL ? strchr(version, '/') : NULL;
     bool is_same = slash != NULL && strcmp(slash + 1, kind->storage) == 0;
 
-    if (edit != NULL &&
-        (is_same ? shape_object(&kind->stored, edit, NULL, err)
-                 : reduce_object(&kind->stored, edit, NULL, err)) == KL_OK) {
+    if (edit != NULL && (is_same ? shape_object(&kind->stored, edit, NULL, err)
+                                 : kl__sim_custom_reduce(&kind->stored, edit,
+                                                         NULL, err)) == KL_OK) {
         renewed = kl__sim_compose(kind, edit, state->version, err);
     }
     kl__edit_free(edit);

@@ -9,7 +9,7 @@
 #include "sim/core/life/sim_settle.h"
 #include "sim/core/store/sim_compose.h"
 #include "sim/core/store/sim_owners.h"
-#include "sim/core/write/sim_versions.h"
+#include "sim/core/store/sim_convert.h"
 #include "sim/core/write/sim_write.h"
 
 #include <stdlib.h>

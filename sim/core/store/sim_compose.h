@@ -26,20 +26,6 @@ char *kl__sim_key(const char *name_space, const char *name);
 /* A string member, or NULL; borrowed. */
 const char *kl__sim_text(const kl_value *object, const char *name);
 
-/* sim_versions.c: the state of a built-in kind, converted to another version;
- * one reference for the caller. NULL: KL_ENOMEM. */
-kl__sim_state *kl__sim_builtin_view(const kl__sim_state *state,
-                                    const kl__sim_kind *kind,
-                                    const kl__sim_version *served,
-                                    kl_error *err);
-
-/* sim_custom.c: an object of a custom kind, converted to another version; one
- * reference for the caller. NULL: out of memory. */
-kl__sim_state *kl__sim_custom_view(const kl__sim_state *state,
-                                   const kl__sim_kind *kind,
-                                   const kl__sim_version *served,
-                                   kl_error *err);
-
 /* Sets a member to a text; removes it if the text is NULL or empty. */
 bool kl__sim_put_text(kl__edit *edit, kl__node *object, const char *name,
                       const char *text);

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "json/doc.h"
-#include "sim/core/store/sim_compose.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -260,10 +259,8 @@ static void append_with_version(const kl__sim_state *state, size_t from,
     kl__buf_append(out, state->text + from, to - from);
 }
 
-/* Appends the object as the view asks; the schema of the state is already that
- * of the view's version. */
-static void write_state(const kl__sim_state *state, const kl__sim_view *view,
-                        kl__buf *out)
+void kl__sim_state_write(const kl__sim_state *state, const kl__sim_view *view,
+                         kl__buf *out)
 {
     size_t from = state->head;
 
@@ -282,29 +279,4 @@ void kl__sim_state_write_metadata(const kl__sim_state *state, int64_t version,
 {
     append_with_version(state, state->head + sizeof("\"metadata\":") - 1,
                         state->rest, version, out);
-}
-
-/* The version that the view asks for, if its schema differs. */
-static const kl__sim_version *other_version(const kl__sim_view *view)
-{
-    const kl__sim_version *served = kl__sim_kind_version(
-        view->kind, view->api_version, strlen(view->api_version));
-
-    return served != NULL && served->differs ? served : NULL;
-}
-
-void kl__sim_state_write(const kl__sim_state *state, const kl__sim_view *view,
-                         kl__buf *out)
-{
-    const kl__sim_version *other = other_version(view);
-    kl__sim_state *shown = NULL;
-
-    if (other != NULL) {
-        shown = kl__sim_kind_is(view->kind, KL__SIM_CUSTOM)
-                    ? kl__sim_custom_view(state, view->kind, other, NULL)
-                    : kl__sim_builtin_view(state, view->kind, other, NULL);
-    }
-    write_state(shown != NULL ? shown : state, view, out);
-    out->failed |= other != NULL && shown == NULL;
-    kl__sim_state_unref(shown);
 }

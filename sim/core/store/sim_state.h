@@ -70,8 +70,9 @@ typedef struct kl__sim_view {
     int64_t version; /* write this resourceVersion; 0: the state's own */
 } kl__sim_view;
 
-/* Appends the object as the view describes it. When memory runs out, `out`
- * keeps the failure. */
+/* Appends the object as the view describes it; the schema of the state is
+ * already that of the view's version. When memory runs out, `out` keeps the
+ * failure. */
 void kl__sim_state_write(const kl__sim_state *state, const kl__sim_view *view,
                          kl__buf *out);
 

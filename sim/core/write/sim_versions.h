@@ -19,9 +19,4 @@ kl_code kl__sim_before_open(kl__sim_before *before, const kl__sim_write *write,
                             kl_error *err);
 void kl__sim_before_close(kl__sim_before *before);
 
-/* Converts an object of the served kind `kind`, in `api_version`, to the stored
- * version of the kind `stored`. False: out of memory. */
-bool kl__sim_store_served(kl__edit *edit, const kl__sim_kind *kind,
-                          const kl__sim_kind *stored, const char *api_version);
-
 #endif
