@@ -17,11 +17,11 @@
 #include "sim/core/life/sim_settle.h"
 #include "sim/core/life/sim_snapshot.h"
 #include "sim/core/sim_call.h"
+#include "sim/core/sim_course.h"
 #include "sim/core/sim_faults.h"
 #include "sim/core/store/sim_chores.h"
 #include "sim/core/store/sim_compact.h"
 #include "sim/core/store/sim_owners.h"
-#include "sim/core/write/sim_expire.h"
 #include "sim/core/write/sim_write.h"
 
 #include <string.h>
@@ -85,6 +85,8 @@ static const kl__sim_hooks hooks = {
     .namespace_minds = kl__sim_namespace_minds,
     .roles_settle = kl__sim_roles_settle,
     .request_once = kl__sim_request_once,
+    .answer_begin = kl__sim_answer_begin,
+    .answer_read = kl__sim_answer_read,
 };
 
 /* A zeroed cluster with its locks and lists; NULL when out of memory. */
@@ -173,33 +175,6 @@ void kl_sim_unref(kl_sim *sim)
         kl__sim_listener_stop(sim);
         free_sim(sim);
     }
-}
-
-kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err)
-{
-    const int64_t century_ms = INT64_C(100) * 366 * 24 * 3600 * 1000;
-
-    if (kl__check_process(sim->made_in, err) != KL_OK) {
-        return KL_EFORKED;
-    }
-    if (ms < 0 || ms > century_ms) {
-        return kl_error_set(err, KL_EINVAL,
-                            "simulator: time only goes forward, by a hundred "
-                            "years at most");
-    }
-    kl__mutex_lock(&sim->mutex);
-    atomic_fetch_add_explicit(&sim->clock.base, ms, memory_order_relaxed);
-    if (kl__sim_expire(sim)) {
-        kl__sim_settle(sim, NULL);
-    }
-    kl__sim_wake_all(sim);
-    kl__mutex_unlock(&sim->mutex);
-    return KL_OK;
-}
-
-int64_t kl_sim_now(const kl_sim *sim)
-{
-    return kl__sim_clock_unix(&sim->clock);
 }
 
 int64_t kl_sim_version(kl_sim *sim)

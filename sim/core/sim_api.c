@@ -3,7 +3,7 @@
  * path names, and the verb that answers it. sim_course.c calls it with the
  * cluster's mutex held.
  */
-#include "sim/core/answer/sim_answer.h"
+#include "sim/core/sim_course.h"
 
 #include "sim/core/access/sim_access.h"
 #include "sim/core/answer/sim_deadline.h"

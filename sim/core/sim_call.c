@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "sim/core/answer/sim_answer.h"
+#include "sim/core/sim_course.h"
 
 #include <stdio.h>
 #include <string.h>

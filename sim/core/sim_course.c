@@ -1,9 +1,9 @@
 /*
- * sim_course.c - the course of an answer, from the request to its last byte.
- * All of it runs on the thread that reads the answer. That thread waits here
- * for a version, for an event, or for the end of a fault.
+ * sim_course.c - see sim_course.h. All of it runs on the thread that reads the
+ * answer. That thread waits here for a version, for an event, or for the end of
+ * a fault.
  */
-#include "sim/core/answer/sim_answer.h"
+#include "sim/core/sim_course.h"
 
 #include "base/clock.h"
 #include "sim/core/answer/sim_encode.h"

@@ -108,7 +108,8 @@ for _, path in ipairs(lines_of("ls spec/*/cancel/*.c")) do
     end
 end
 local exists = {}
-local HEADERS = "core/include/kubelua/*.h core/*/*.h sim/core/include/kubelua/*.h sim/core/*/*.h"
+local HEADERS = "core/include/kubelua/*.h core/*/*.h sim/core/include/kubelua/*.h sim/core/*.h " ..
+    "sim/core/*/*.h"
 for _, path in ipairs(lines_of("ls " .. HEADERS)) do
     each_prototype(read(path), function(name, parameters, comment)
         exists[name] = true

@@ -12,7 +12,7 @@ local build = arg[1] or "build"
 -- defined in a higher folder than their users.
 local PARTS = {
     { root = "core", objects = "CMakeFiles/kubelua_objects.dir/core", upward = 0 },
-    { root = "sim/core", objects = "sim/CMakeFiles/kubelua_sim_objects.dir/core", upward = 7 },
+    { root = "sim/core", objects = "sim/CMakeFiles/kubelua_sim_objects.dir/core", upward = 0 },
     { root = "lua/src", objects = "CMakeFiles/kubelua_lua54.dir/lua/src", upward = 0 },
 }
 
@@ -20,7 +20,6 @@ local PARTS = {
 -- are larger; the numbers only ever get smaller. Each is known by its first file.
 local MOST = 3
 local LARGER = {
-    ["sim/core/http/sim_http.c"] = 9,
     ["sim/core/answer/sim_accept.c"] = 9,
     ["sim/core/write/sim_apply.c"] = 15,
 }

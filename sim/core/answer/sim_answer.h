@@ -1,8 +1,8 @@
 /*
  * sim_answer.h - kl__sim_answer: one request and its answer: a status, then
  * bytes that the reader asks for piece by piece. The two transports
- * (in-process, HTTP) call only the first four functions below; sim_course.c has
- * the steps from request to answer.
+ * (in-process, HTTP) only make and free answers; sim_course.h has the steps
+ * from request to answer.
  */
 #ifndef KL_SIM_ANSWER_H
 #define KL_SIM_ANSWER_H
@@ -99,23 +99,7 @@ kl__sim_answer *kl__sim_answer_new(kl_sim *sim, const kl__sim_request *request,
                                    kl_error *err);
 void kl__sim_answer_free(kl__sim_answer *answer); /* NULL is fine */
 
-/* sim_course.c: carries the request out, and blocks until its status is known.
- * KL_ETIMEOUT (may be called again), KL_ECANCELED, KL_ECLOSED, KL_EUNAVAILABLE
- * (a fault), KL_ENOMEM. */
-kl_code kl__sim_answer_begin(kl__sim_answer *answer, const kl__sim_wait *wait,
-                             kl_error *err);
-
-/* sim_course.c: reads the next bytes of the body, at least one; 0 at its end.
- * Codes as above. */
-kl_code kl__sim_answer_read(kl__sim_answer *answer, char *buffer, size_t size,
-                            size_t *length, const kl__sim_wait *wait,
-                            kl_error *err);
-
 /* --- For files that make answers. The cluster's mutex is held. ------------ */
-
-/* sim_api.c: carries the request out and fills the answer. A refusal is an
- * answer: KL_OK. Fails with KL_ENOMEM only. */
-kl_code kl__sim_dispatch(kl__sim_answer *answer, kl_error *err);
 
 /* Makes the answer wait until the cluster has reached a version. False: the
  * answer has waited long enough. */

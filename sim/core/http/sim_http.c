@@ -153,8 +153,8 @@ static ssize_t read_answer(void *arg, uint64_t position, char *buffer,
     for (;;) {
         kl__sim_wait wait = next_look();
         size_t length = 0;
-        kl_code code = kl__sim_answer_read(request->answer, buffer, size,
-                                           &length, &wait, NULL);
+        kl_code code = request->answer->sim->hooks->answer_read(
+            request->answer, buffer, size, &length, &wait, NULL);
 
         if (code == KL_OK) {
             return length != 0 ? (ssize_t)length
@@ -338,7 +338,8 @@ carry_out_request(kl__sim_http *http, http_request *request, const char *method)
     do {
         kl__sim_wait wait = next_look();
 
-        code = kl__sim_answer_begin(request->answer, &wait, NULL);
+        code = request->answer->sim->hooks->answer_begin(request->answer, &wait,
+                                                         NULL);
     } while (code == KL_ETIMEOUT && !has_hung_up(request->connection));
     if (code == KL_EUNAVAILABLE && is_reset(request)) {
         kl__sim_wire_reset(request->connection);

@@ -86,8 +86,9 @@ static void read_body(kl__sim_answer *answer, kl__buf *body)
         char *room = kl__buf_reserve(body, CHUNK);
 
         length = 0;
-        if (room == NULL || kl__sim_answer_read(answer, room, CHUNK, &length,
-                                                &wait, NULL) != KL_OK) {
+        if (room == NULL ||
+            answer->sim->hooks->answer_read(answer, room, CHUNK, &length, &wait,
+                                            NULL) != KL_OK) {
             return;
         }
         body->length += length;

@@ -10,6 +10,8 @@
 #include "sim/core/json/edit.h"
 #include "sim/core/store/sim_store.h"
 
+struct kl__sim_answer;
+struct kl__sim_wait;
 struct kl__sim_write;
 
 /* A step of a write (write/sim_pipeline.h). KL_ENOMEM. */
@@ -40,6 +42,12 @@ typedef struct kl__sim_hooks {
     /* sim_call.h: one request as the administrator. */
     kl_code (*request_once)(kl_sim *sim, const kl_call *call, bool loading,
                             kl_reply *reply, kl_error *err);
+    /* sim_course.h: the answer to a request at the port. */
+    kl_code (*answer_begin)(struct kl__sim_answer *answer,
+                            const struct kl__sim_wait *wait, kl_error *err);
+    kl_code (*answer_read)(struct kl__sim_answer *answer, char *buffer,
+                           size_t size, size_t *length,
+                           const struct kl__sim_wait *wait, kl_error *err);
 } kl__sim_hooks;
 
 #endif

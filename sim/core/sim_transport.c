@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "http/transport.h"
-#include "sim/core/answer/sim_answer.h"
+#include "sim/core/sim_course.h"
 
 #include <stdio.h>
 #include <string.h>
