@@ -208,8 +208,12 @@ static kl_code fill_watch_locked(kl__sim_answer *answer,
 static kl_code pace_locked(kl__sim_answer *answer, kl__sim_pace *pace,
                            kl_error *err)
 {
-    kl_code code = kl__sim_plan_refresh(answer, err);
+    bool expires = false;
+    kl_code code = kl__sim_plan_refresh(answer, &expires, err);
 
+    if (expires) {
+        kl__sim_watch_expire(answer);
+    }
     *pace = (kl__sim_pace){SIZE_MAX, -1};
     if (code == KL_OK && answer->sim->frozen && !answer->direct) {
         pace->most = 0;

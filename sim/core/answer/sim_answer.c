@@ -79,12 +79,6 @@ void kl__sim_answer_free(kl__sim_answer *answer)
     kl__free(answer);
 }
 
-void kl__sim_answer_json(kl__sim_answer *answer, int status)
-{
-    answer->status = status;
-    answer->content_type = "application/json";
-}
-
 kl_code kl__sim_answer_object(kl__sim_answer *answer, int status,
                               const kl__sim_view *view,
                               const kl__sim_state *state, kl_error *err)

@@ -107,7 +107,11 @@ bool kl__sim_answer_await(kl__sim_answer *answer, int64_t version);
 
 /* Sets the status, and the type JSON. The caller then appends the body to
  * answer->out. */
-void kl__sim_answer_json(kl__sim_answer *answer, int status);
+static inline void kl__sim_answer_json(kl__sim_answer *answer, int status)
+{
+    answer->status = status;
+    answer->content_type = "application/json";
+}
 
 /* Answers with one object. KL_ENOMEM. */
 kl_code kl__sim_answer_object(kl__sim_answer *answer, int status,

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "sim/core/answer/sim_deadline.h"
 #include "sim/core/answer/sim_sent.h"
-#include "sim/core/answer/sim_list.h"
 #include "sim/core/answer/sim_status.h"
 
 #include <inttypes.h>
@@ -77,7 +76,8 @@ kl_code kl__sim_plan_begin(kl__sim_answer *answer, kl_error *err)
     return code;
 }
 
-kl_code kl__sim_plan_refresh(kl__sim_answer *answer, kl_error *err)
+kl_code kl__sim_plan_refresh(kl__sim_answer *answer, bool *expires,
+                             kl_error *err)
 {
     kl_sim *sim = answer->sim;
     const int64_t seen = answer->rules_seen;
@@ -94,9 +94,7 @@ kl_code kl__sim_plan_refresh(kl__sim_answer *answer, kl_error *err)
 
         if (rule->id > seen && kl__sim_rule_takes_open(rule, &answer->ask)) {
             code = apply_rule(answer, rule, err);
-            if (code == KL_OK && rule->action == KL__SIM_EXPIRE) {
-                kl__sim_watch_expire(answer);
-            }
+            *expires |= code == KL_OK && rule->action == KL__SIM_EXPIRE;
         }
     }
     return code;

@@ -30,8 +30,10 @@ typedef struct kl__sim_plan {
 
 /* Finds the rules for a request that begins. KL_ENOMEM. */
 kl_code kl__sim_plan_begin(kl__sim_answer *answer, kl_error *err);
-/* Finds rules that were added while the answer is being sent. KL_ENOMEM. */
-kl_code kl__sim_plan_refresh(kl__sim_answer *answer, kl_error *err);
+/* Finds rules that were added while the answer is being sent. Sets *expires if
+ * one of them says that the version of a watch is too old (410). KL_ENOMEM. */
+kl_code kl__sim_plan_refresh(kl__sim_answer *answer, bool *expires,
+                             kl_error *err);
 void kl__sim_plan_free(kl__sim_answer *answer);
 
 /* How much of an answer may be sent now. */
