@@ -79,6 +79,7 @@ static const kl__sim_hooks hooks = {
     .custom_validate = kl__sim_custom_validate,
     .crd_complete = kl__sim_crd_complete,
     .crd_validate = kl__sim_crd_validate,
+    .namespace_add = kl__sim_namespace_add,
     .crd_apply = kl__sim_crd_apply,
     .crd_withdraw = kl__sim_crd_withdraw,
     .crd_guard = kl__sim_crd_guard,

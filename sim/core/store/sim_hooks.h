@@ -29,6 +29,9 @@ typedef struct kl__sim_hooks {
     /* custom/sim_crd.h: the definitions of custom resources. */
     kl__sim_write_hook *crd_complete;
     kl__sim_write_hook *crd_validate;
+    /* write/sim_write.h: a namespace that a load needs; a write in the midst of
+     * another write. */
+    kl_code (*namespace_add)(kl_sim *sim, const char *name, kl_error *err);
     /* life/sim_settle.h: what a change of a definition, or a removed object,
      * leaves for the cluster's controllers. */
     kl_code (*crd_apply)(kl_sim *sim, const kl__sim_state *state,

@@ -16,16 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool kl__sim_is_apply(const kl__sim_write *write)
-{
-    static const char media[] = "application/apply-patch+yaml";
-    const kl__sim_ask *ask = &write->answer->ask;
-    size_t length = strcspn(ask->content_type, "; ");
-
-    return write->operation == KL__SIM_PATCH && length == sizeof(media) - 1 &&
-           strncmp(ask->content_type, media, length) == 0;
-}
-
 /* Finds the object, if it exists. An apply can create an object, but not a
  * subresource. */
 static kl_code find_applied(kl__sim_write *write, kl_error *err)

@@ -8,7 +8,7 @@
 #include "sim/core/schema/schema_check.h"
 #include "sim/core/schema/schema_normal.h"
 #include "sim/core/write/sim_found.h"
-#include "sim/core/write/sim_track.h"
+#include "sim/core/write/sim_patched.h"
 #include "sim/core/write/sim_write.h"
 
 #include <string.h>

@@ -13,6 +13,8 @@
 #include "sim/core/answer/sim_answer.h"
 #include "sim/core/answer/sim_status.h"
 
+#include <string.h>
+
 typedef enum kl__sim_operation {
     KL__SIM_CREATE,
     KL__SIM_UPDATE,
@@ -101,7 +103,10 @@ static inline bool kl__sim_write_is_custom(const kl__sim_write *write)
 }
 
 /* True for a write of status. */
-bool kl__sim_write_is_status(const kl__sim_write *write);
+static inline bool kl__sim_write_is_status(const kl__sim_write *write)
+{
+    return strcmp(write->subresource, "status") == 0;
+}
 
 /* --- Stages. They are steps, and fail with KL_ENOMEM. The table in
  * sim_pipeline.c has their order. */

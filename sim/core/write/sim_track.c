@@ -5,6 +5,7 @@
 #include "sim/core/write/sim_track.h"
 
 #include "sim/core/write/sim_kinds_own.h"
+#include "sim/core/write/sim_patched.h"
 #include "sim/core/write/sim_versions.h"
 #include "sim/core/write/sim_write.h"
 

@@ -14,14 +14,6 @@ enum { KL__SIM_MANAGER_SIZE = 129 };
  * are invalid. */
 kl_code kl__sim_check_manager(kl__sim_write *write, kl_error *err);
 
-/* sim_patch.c: answers 422 for a patch whose result is no object of the kind.
- * The message shows that result, or a strategic patch itself. */
-kl_code kl__sim_refuse_patched(kl__sim_write *write, const char *why,
-                               kl_error *err);
-/* True for a server-side apply. */
-bool kl__sim_is_apply(const kl__sim_write *write);
-/* sim_patch.c: true for a strategic merge patch. */
-bool kl__sim_is_strategic(const kl__sim_write *write);
 /* sim_apply.c: finds the object, applies the configuration in the body, and
  * sets `write->edit` to the result. Refuses a configuration that cannot be
  * applied. KL_ENOMEM. */

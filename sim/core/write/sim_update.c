@@ -8,27 +8,6 @@
 #include "sim/core/write/sim_pipeline.h"
 #include "sim/core/write/sim_track.h"
 
-kl__sim_state *kl__sim_current(kl__sim_answer *answer,
-                               kl__sim_resource *resource, kl_code *code,
-                               kl_error *err)
-{
-    const kl__sim_route *route = &answer->ask.route;
-    char *key = kl__sim_key(route->name_space, route->name);
-    kl__sim_node *node;
-
-    if (key == NULL) {
-        *code = kl_error_set(err, KL_ENOMEM, "out of memory for a name");
-        return NULL;
-    }
-    node = kl__sim_tree_find(&resource->items, key);
-    kl__free(key);
-    if (node == NULL) {
-        *code = kl__sim_refuse_missing(answer, answer->kind, route->name, err);
-        return NULL;
-    }
-    return node->state;
-}
-
 /* Finds the object. For kinds whose PUT can create an object, it may be
  * missing. */
 static kl_code find_updated(kl__sim_write *write, kl_error *err)
