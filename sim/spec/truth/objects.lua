@@ -49,6 +49,24 @@ function objects.deployment(name, more)
     return workload("Deployment", name, more)
 end
 
+function objects.statefulset(name, more)
+    return workload("StatefulSet", name, more)
+end
+
+function objects.job(name, more)
+    return merge(objects.of("batch/v1", "Job", name, {
+        spec = {
+            template = { spec = { restartPolicy = "Never", containers = { objects.container() } } },
+        },
+    }), more)
+end
+
+function objects.cronjob(name, more)
+    return merge(objects.of("batch/v1", "CronJob", name, {
+        spec = { schedule = "* * * * *", jobTemplate = { spec = objects.job(name).spec } },
+    }), more)
+end
+
 objects.workload = workload
 
 return objects

@@ -10,9 +10,10 @@ local HEAD = [[
 # What the simulator answers differently
 
 `sim/spec/truth` sends the same requests to a real kube-apiserver (1.36) and to the simulator, and
-compares the answers part by part. This table has all known differences, and why they stay.
-Everything else is the same, including messages and field names. `lua5.4 sim/spec/truth/table.lua`
-writes this page; `sim/spec/truth/differences` has the list request by request.
+compares the answers part by part. This table has all differences that it finds, and why they stay.
+It asks what controllers, scripts and kubectl ask; refusals of malformed bodies, of odd values and
+of kinds that they do not write may have other words. `lua5.4 sim/spec/truth/table.lua` writes this
+page; `sim/spec/truth/differences` has the list request by request.
 
 The scope of the simulator is closed. It is there to test scripts and controllers, and grows only
 where such a test needs it. CEL (x-kubernetes-validations, ValidatingAdmissionPolicy) and admission

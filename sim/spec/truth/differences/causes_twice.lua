@@ -7,7 +7,5 @@ return {
     { "update: with labels that are none", "body.details.causes" },
     { "update: the node of a pod", "body.details.causes[1].message" },
     { "update: the restart policy of a pod", "body.details.causes[1].message" },
-    { "validation_batch: autoscaler: metric: no type", "body.details.causes" },
-    { "validation_batch: autoscaler: metric: a type that is none", "body.details.causes" },
     { "validation_updates: Job: change 4", "body.details.causes" },
 }

@@ -1,0 +1,102 @@
+-- Reads a theme that is a text: a request on each line, as README.md says.
+local flow = require "flow"
+local objects = require "objects"
+
+local lines = {}
+
+local VERSIONS = {
+    ConfigMap = "v1", Event = "v1", Namespace = "v1", PersistentVolumeClaim = "v1", Pod = "v1",
+    Secret = "v1", Service = "v1", ServiceAccount = "v1", Deployment = "apps/v1",
+    ReplicaSet = "apps/v1", StatefulSet = "apps/v1", Job = "batch/v1", CronJob = "batch/v1",
+    Ingress = "networking.k8s.io/v1", Lease = "coordination.k8s.io/v1",
+    Role = "rbac.authorization.k8s.io/v1", RoleBinding = "rbac.authorization.k8s.io/v1",
+}
+
+-- "ConfigMap a", "example.com/v1/Foo a"; in small letters, one that has all it needs: "pod a".
+local function make_object(kind, name, more)
+    if kind:find "^%l+$" then
+        return objects[kind](name, more)
+    end
+    local version, bare = kind:match("^(.*)/(.-)$")
+    return objects.of(version or assert(VERSIONS[kind], kind), bare or kind, name, more)
+end
+
+local function read_body(text)
+    if text == "" then
+        return nil
+    elseif text:sub(1, 1) == "=" then
+        return text:sub(2)
+    end
+    local kind, name, more = text:match("^([%w./{}-]+) (%S+) ?(.*)$")
+    if kind then
+        return make_object(kind, name, more ~= "" and flow.read(more) or nil)
+    end
+    return flow.read(text)
+end
+
+local function read_option(request, option)
+    local header, value = option:match("^(%u[%w-]*): (.*)$")
+    if header then
+        request.headers = request.headers or {}
+        request.headers[header] = value
+        return
+    end
+    local name, rest = option:match("^(%l+) ?(.*)$")
+    if name == "save" then
+        request.save = {}
+        for variable, path in rest:gmatch("(%S+)=(%S+)") do
+            request.save[variable] = path
+        end
+    elseif name == "type" or name == "only" then
+        request[name] = rest
+    else
+        request[name] = rest == "" and true or tonumber(rest)
+    end
+end
+
+-- "a sentence: METHOD target body @ option @ option"
+local function read_request(line)
+    local sentence, method, rest = line:match("^(.-): (%u+) ([/].*)$")
+    assert(sentence, "not a request: " .. line)
+    local options = rest:match(" @ (.*)$")
+    local asked = rest:match("^(.-) @ ") or rest
+    local target, body = asked:match("^(%S+) ?(.*)$")
+    local request = { sentence, method .. " " .. target, read_body(body) }
+    for option in ((options or "") .. " @ "):gmatch("(.-) @ ") do
+        if option ~= "" then
+            read_option(request, option)
+        end
+    end
+    return request
+end
+
+-- $name as it was given, and <a*3> as aaa.
+local function expand(line, names)
+    line = line:gsub("%$(%l+)", names)
+    return (line:gsub("<([^<>]-)%*(%d+)>", function(text, count)
+        return text:rep(tonumber(count))
+    end))
+end
+
+---The requests of the file.
+function lines.read(path)
+    local requests, names, whole = {}, {}, {}
+    for line in io.lines(path) do
+        if line:find "^ " and #whole > 0 then
+            whole[#whole] = whole[#whole] .. " " .. line:match("^ +(.*)$")
+        elseif line ~= "" and not line:find "^#" then
+            whole[#whole + 1] = line
+        end
+    end
+    for _, line in ipairs(whole) do
+        local name, value = line:match("^%$(%l+) = (.*)$")
+        if name then
+            names[name] = expand(value, names)
+        else
+            requests[#requests + 1] = read_request(expand(line, names))
+        end
+    end
+    return requests
+end
+
+return lines
