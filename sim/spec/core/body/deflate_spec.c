@@ -2,19 +2,11 @@
  * deflate_spec.c - bodies that are compressed in pieces are decompressed by
  * inflate.h.
  */
+#include "spec_case.h"
 #include "sim/core/body/deflate.h"
 #include "http/inflate.h"
 
 #include "failing_alloc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { LENGTH = 300000 };
 
@@ -44,12 +36,11 @@ static void expect_inflated(const kl__buf *packed, const char *text,
     kl__inflate_free(gzip);
 }
 
-static void pieces_are_compressed_into_one_body(void **state)
+PLAIN_CASE(pieces_are_compressed_into_one_body)
 {
     static const size_t pieces[] = {1, 1000, 65536, LENGTH};
     const char *text = make_text();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
         kl__deflate *gzip = kl__deflate_new();
         kl__buf packed = {0};
@@ -69,12 +60,11 @@ static void pieces_are_compressed_into_one_body(void **state)
     }
 }
 
-static void an_empty_body_can_be_compressed(void **state)
+PLAIN_CASE(an_empty_body_can_be_compressed)
 {
     kl__deflate *gzip = kl__deflate_new();
     kl__buf packed = {0};
 
-    (void)state;
     kl__deflate_add(gzip, "", 0, true, &packed);
     expect_inflated(&packed, "", 0);
     kl__buf_deinit(&packed);
@@ -96,19 +86,7 @@ static kl_code pack(void *context)
     return code;
 }
 
-static void compressing_can_run_out_of_memory(void **state)
+PLAIN_CASE(compressing_can_run_out_of_memory)
 {
-    (void)state;
     failing_alloc_each(pack, make_text());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_compressed_into_one_body),
-        cmocka_unit_test(an_empty_body_can_be_compressed),
-        cmocka_unit_test(compressing_can_run_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

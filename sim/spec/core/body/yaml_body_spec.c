@@ -2,19 +2,11 @@
  * yaml_body_spec.c - a body in YAML is read as kube-apiserver reads it. The
  * expected values were measured on a real one.
  */
+#include "spec_case.h"
 #include "sim/core/body/yaml_body.h"
 
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* What a text means, with what is there twice behind it. */
 static void assert_means(const char *text, const char *expected)
@@ -38,9 +30,8 @@ static void assert_means(const char *text, const char *expected)
     kl__buf_deinit(&got);
 }
 
-static void only_the_first_yaml_document_is_read(void **state)
+PLAIN_CASE(only_the_first_yaml_document_is_read)
 {
-    (void)state;
     assert_means("a: 1\n---\nb: [", "{\"a\":1}");
     assert_means("---\n---\na: 1\n", "null");
     assert_means("", "null");
@@ -48,9 +39,8 @@ static void only_the_first_yaml_document_is_read(void **state)
     assert_means("{\"a\": [1, 2]}", "{\"a\":[1,2]}");
 }
 
-static void the_last_of_repeated_names_wins(void **state)
+PLAIN_CASE(the_last_of_repeated_names_wins)
 {
-    (void)state;
     assert_means("a: x\nb: y1\na: z\n",
                  "{\"a\":\"z\",\"b\":\"y1\"}\n"
                  "line 3: key \"a\" already set in map\n");
@@ -63,17 +53,15 @@ static void the_last_of_repeated_names_wins(void **state)
                  "line 1: key \"a\" already set in map\n");
 }
 
-static void repeated_names_in_json_are_reported_as_in_yaml(void **state)
+PLAIN_CASE(repeated_names_in_json_are_reported_as_in_yaml)
 {
-    (void)state;
     assert_means("{\"a\":{\"b\":1,\"b\":2}}",
                  "{\"a\":{\"b\":2}}\nline 1: key \"b\" already set in map\n");
     assert_means("[{\"a\":1},{\"a\":2}]", "[{\"a\":1},{\"a\":2}]");
 }
 
-static void invalid_yaml_is_refused_in_the_words_of_go(void **state)
+PLAIN_CASE(invalid_yaml_is_refused_in_the_words_of_go)
 {
-    (void)state;
     assert_means("a: [b", "yaml: line 1: did not find expected ',' or ']'");
     assert_means("a: b\n c: d\n",
                  "yaml: line 2: mapping values are not allowed in this "
@@ -98,21 +86,7 @@ static kl_code read_body(void *context)
     return doc != NULL ? KL_OK : err.code;
 }
 
-static void running_out_of_memory_is_an_error(void **state)
+PLAIN_CASE(running_out_of_memory_is_an_error)
 {
-    (void)state;
     assert_true(failing_alloc_each(read_body, "a: x\na: [1, {b: c}]\n") > 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_first_yaml_document_is_read),
-        cmocka_unit_test(the_last_of_repeated_names_wins),
-        cmocka_unit_test(repeated_names_in_json_are_reported_as_in_yaml),
-        cmocka_unit_test(invalid_yaml_is_refused_in_the_words_of_go),
-        cmocka_unit_test(running_out_of_memory_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

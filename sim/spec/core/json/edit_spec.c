@@ -2,19 +2,10 @@
  * edit_spec.c - documents that can be changed: inserting, removing, comparing;
  * and running out of memory changes nothing.
  */
+#include "spec_case.h"
 #include "failing_alloc.h"
 #include "sim/core/json/edit.h"
 #include "kubelua/memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { MANY = 60000, MOST_MEMBERS = 5 };
 
@@ -48,7 +39,7 @@ static void says(const kl__edit *edit, const char *expected)
     kl_free(json);
 }
 
-static void a_put_replaces_the_first_the_last_and_the_only_member(void **state)
+PLAIN_CASE(a_put_replaces_the_first_the_last_and_the_only_member)
 {
     static const char *const cases[][3] = {
         {"{\"a\":1,\"b\":2,\"c\":3}", "a", "{\"a\":\"x\",\"b\":2,\"c\":3}"},
@@ -58,7 +49,6 @@ static void a_put_replaces_the_first_the_last_and_the_only_member(void **state)
         {"{\"a\":1}", "b", "{\"a\":1,\"b\":\"x\"}"},
         {"{}", "a", "{\"a\":\"x\"}"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         kl__edit *edit = edit_of(cases[i][0]);
         kl__node *root = kl__edit_root(edit);
@@ -77,9 +67,8 @@ static void a_put_replaces_the_first_the_last_and_the_only_member(void **state)
     }
 }
 
-static void members_can_be_dropped_during_iteration(void **state)
+PLAIN_CASE(members_can_be_dropped_during_iteration)
 {
-    (void)state;
     /* Each set of members of objects of each size. */
     for (unsigned count = 0; count <= MOST_MEMBERS; count++) {
         for (unsigned mask = 0; mask < 1u << count; mask++) {
@@ -126,12 +115,11 @@ static void members_can_be_dropped_during_iteration(void **state)
     }
 }
 
-static void elements_are_inserted_removed_and_replaced(void **state)
+PLAIN_CASE(elements_are_inserted_removed_and_replaced)
 {
     kl__edit *edit = edit_of("[1,2]");
     kl__node *root = kl__edit_root(edit);
 
-    (void)state;
     assert_true(kl__node_insert(root, 0, kl__edit_integer(edit, 0)));
     assert_true(kl__node_insert(root, 3, kl__edit_integer(edit, 3)));
     assert_false(kl__node_insert(root, 5, kl__edit_integer(edit, 9)));
@@ -146,13 +134,12 @@ static void elements_are_inserted_removed_and_replaced(void **state)
     kl__edit_free(edit);
 }
 
-static void putting_a_null_node_changes_nothing(void **state)
+PLAIN_CASE(putting_a_null_node_changes_nothing)
 {
     kl__edit *edit = edit_of("{\"a\":[1]}");
     kl__node *root = kl__edit_root(edit);
     kl__node *array = kl__node_get(root, "a");
 
-    (void)state;
     assert_false(kl__node_put(edit, root, "a", NULL));
     assert_false(kl__node_add_n(edit, root, "b", 1, NULL));
     assert_false(kl__node_append(array, NULL));
@@ -161,13 +148,12 @@ static void putting_a_null_node_changes_nothing(void **state)
     kl__edit_free(edit);
 }
 
-static void a_node_is_replaced_in_place(void **state)
+PLAIN_CASE(a_node_is_replaced_in_place)
 {
     kl__edit *edit = edit_of("{\"a\":1,\"b\":[2],\"c\":3}");
     kl__node *root = kl__edit_root(edit);
     kl__node *whole = kl__edit_object(edit);
 
-    (void)state;
     assert_true(kl__node_put(edit, whole, "x", kl__edit_text(edit, "y")));
     kl__node_become(kl__node_get(root, "b"), whole);
     says(edit, "{\"a\":1,\"b\":{\"x\":\"y\"},\"c\":3}");
@@ -178,7 +164,7 @@ static void a_node_is_replaced_in_place(void **state)
     kl__edit_free(edit);
 }
 
-static void numbers_texts_and_absent_nodes_are_read(void **state)
+PLAIN_CASE(numbers_texts_and_absent_nodes_are_read)
 {
     static const char *const path[] = {"a", "b", NULL};
     kl__edit *edit = edit_of("{\"a\":{\"b\":\"x\\u0000y\"},\"n\":-5,"
@@ -186,7 +172,6 @@ static void numbers_texts_and_absent_nodes_are_read(void **state)
     const kl__node *root = kl__edit_root(edit);
     size_t length;
 
-    (void)state;
     assert_memory_equal(kl__node_string(kl__node_find(root, path), &length),
                         "x\0y", 3);
     assert_int_equal(length, 3);
@@ -222,19 +207,18 @@ static kl__node *numbered(kl__edit *edit, bool from_the_end)
 }
 
 /* Quadratic, this would take minutes. */
-static void large_objects_in_another_order_are_compared_quickly(void **state)
+PLAIN_CASE(large_objects_in_another_order_are_compared_quickly)
 {
     kl__edit *edit = kl__edit_new(NULL);
     kl__node *a = numbered(edit, false), *b = numbered(edit, true);
 
-    (void)state;
     assert_true(kl__node_equal(a, b));
     kl__node_become(kl__node_get(b, "17"), kl__edit_integer(edit, 18));
     assert_false(kl__node_equal(a, b));
     kl__edit_free(edit);
 }
 
-static void equality_ignores_the_order_of_members(void **state)
+PLAIN_CASE(equality_ignores_the_order_of_members)
 {
     static const struct {
         const char *a;
@@ -251,7 +235,6 @@ static void equality_ignores_the_order_of_members(void **state)
                  {"[]", "{}", false},
                  {"null", "false", false}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         kl__edit *a = edit_of(cases[i].a), *b = edit_of(cases[i].b);
 
@@ -262,13 +245,12 @@ static void equality_ignores_the_order_of_members(void **state)
     }
 }
 
-static void depth_is_counted_up_to_the_limit(void **state)
+PLAIN_CASE(depth_is_counted_up_to_the_limit)
 {
     kl__edit *edit = edit_of("{\"a\":[1,{}]}");
     kl__node *node = kl__edit_null(edit);
     kl_error err = {0};
 
-    (void)state;
     assert_int_equal(kl__node_depth(kl__edit_root(edit)), 3);
     assert_int_equal(kl__node_depth(node), 0);
     for (int i = 0; i < KL__NODE_DEPTH; i++) {
@@ -326,9 +308,8 @@ static kl_code build(void *context)
     return code;
 }
 
-static void each_call_says_when_memory_runs_out(void **state)
+PLAIN_CASE(each_call_says_when_memory_runs_out)
 {
-    (void)state;
     failing_alloc_install();
     assert_true(failing_alloc_each(build, NULL) > 0);
     assert_int_equal(failing_alloc_live(), 0);
@@ -347,9 +328,8 @@ static bool equal_but(const char *a, const char *b)
     return equal;
 }
 
-static void named_members_are_ignored_in_a_comparison(void **state)
+PLAIN_CASE(named_members_are_ignored_in_a_comparison)
 {
-    (void)state;
     assert_true(equal_but("{\"a\":1,\"time\":1}", "{\"time\":2,\"a\":1}"));
     assert_true(equal_but("{\"a\":1}", "{\"a\":1,\"time\":2}"));
     assert_false(equal_but("{\"a\":1}", "{\"a\":2}"));
@@ -357,22 +337,4 @@ static void named_members_are_ignored_in_a_comparison(void **state)
     assert_false(equal_but("{\"a\":2}", "[]"));
     assert_true(equal_but("[1]", "[1]"));
     assert_false(equal_but("[1]", "[2]"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_put_replaces_the_first_the_last_and_the_only_member),
-        cmocka_unit_test(members_can_be_dropped_during_iteration),
-        cmocka_unit_test(elements_are_inserted_removed_and_replaced),
-        cmocka_unit_test(putting_a_null_node_changes_nothing),
-        cmocka_unit_test(a_node_is_replaced_in_place),
-        cmocka_unit_test(numbers_texts_and_absent_nodes_are_read),
-        cmocka_unit_test(large_objects_in_another_order_are_compared_quickly),
-        cmocka_unit_test(equality_ignores_the_order_of_members),
-        cmocka_unit_test(named_members_are_ignored_in_a_comparison),
-        cmocka_unit_test(depth_is_counted_up_to_the_limit),
-        cmocka_unit_test(each_call_says_when_memory_runs_out)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

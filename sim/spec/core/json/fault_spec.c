@@ -2,16 +2,8 @@
  * fault_spec.c - messages for texts that are not JSON, in the words of Go's
  * encoding/json: each line is a real API server's answer.
  */
+#include "spec_case.h"
 #include "sim/core/json/fault.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 typedef struct line {
     const char *json;
@@ -34,7 +26,7 @@ static void expect(const line *lines, size_t count)
     }
 }
 
-static void a_misplaced_byte_is_reported_with_its_place(void **state)
+PLAIN_CASE(a_misplaced_byte_is_reported_with_its_place)
 {
     static const line lines[] = {
         {"x", "invalid character 'x' looking for beginning of value"},
@@ -53,11 +45,10 @@ static void a_misplaced_byte_is_reported_with_its_place(void **state)
         {"1 x", "invalid character 'x' after top-level value"},
     };
 
-    (void)state;
     expect(lines, sizeof(lines) / sizeof(lines[0]));
 }
 
-static void a_wrong_byte_in_a_scalar_is_reported_with_the_scalar(void **state)
+PLAIN_CASE(a_wrong_byte_in_a_scalar_is_reported_with_the_scalar)
 {
     static const line lines[] = {
         {"\"a\nb\"", "invalid character '\\n' in string literal"},
@@ -80,11 +71,10 @@ static void a_wrong_byte_in_a_scalar_is_reported_with_the_scalar(void **state)
         {"1.", "invalid character ' ' after decimal point in numeric literal"},
     };
 
-    (void)state;
     expect(lines, sizeof(lines) / sizeof(lines[0]));
 }
 
-static void characters_are_shown_as_go_quotes_them(void **state)
+PLAIN_CASE(characters_are_shown_as_go_quotes_them)
 {
     static const line lines[] = {
         {"\xae", "invalid character '\xc2\xae' looking for beginning of value"},
@@ -100,27 +90,25 @@ static void characters_are_shown_as_go_quotes_them(void **state)
     };
     char out[KL__JSON_FAULT_SIZE];
 
-    (void)state;
     expect(lines, sizeof(lines) / sizeof(lines[0]));
     assert_string_equal(
         kl__json_fault("\0", 1, out),
         "invalid character '\\x00' looking for beginning of value");
 }
 
-static void a_truncated_text_is_reported(void **state)
+PLAIN_CASE(a_truncated_text_is_reported)
 {
     static const char *const begun[] = {
         "", " ", "{", "[1,", "{\"a\"", "{\"a\":1", "\"text", "[[1], {}"};
     char out[KL__JSON_FAULT_SIZE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(begun) / sizeof(begun[0]); i++) {
         assert_string_equal(kl__json_fault(begun[i], strlen(begun[i]), out),
                             "unexpected end of JSON input");
     }
 }
 
-static void valid_json_has_no_fault(void **state)
+PLAIN_CASE(valid_json_has_no_fault)
 {
     static const line lines[] = {
         {"0", NULL},         {"-0.5e-7", NULL},
@@ -128,17 +116,15 @@ static void valid_json_has_no_fault(void **state)
         {"1E5", NULL},       {"\"\x7f\xff\"", NULL},
     };
 
-    (void)state;
     expect(lines, sizeof(lines) / sizeof(lines[0]));
 }
 
-static void nesting_is_limited(void **state)
+PLAIN_CASE(nesting_is_limited)
 {
     enum { LEVELS = 10001 };
     char *deep = malloc(LEVELS);
     char out[KL__JSON_FAULT_SIZE];
 
-    (void)state;
     assert_non_null(deep);
     memset(deep, '[', LEVELS);
     assert_string_equal(kl__json_fault(deep, LEVELS, out),
@@ -146,18 +132,4 @@ static void nesting_is_limited(void **state)
     assert_string_equal(kl__json_fault(deep, LEVELS - 1, out),
                         "unexpected end of JSON input");
     free(deep);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_misplaced_byte_is_reported_with_its_place),
-        cmocka_unit_test(a_wrong_byte_in_a_scalar_is_reported_with_the_scalar),
-        cmocka_unit_test(characters_are_shown_as_go_quotes_them),
-        cmocka_unit_test(a_truncated_text_is_reported),
-        cmocka_unit_test(valid_json_has_no_fault),
-        cmocka_unit_test(nesting_is_limited),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * field_set_spec.c - sets of fields, and the managers of fields after a write,
  * also when memory runs out.
  */
+#include "spec_case.h"
 #include "patch_check.h"
 
 #include "failing_alloc.h"
@@ -29,12 +30,11 @@ static void says(const kl__node *node, const char *expected)
 #define A "{\"f:a\":{\".\":{},\"f:b\":{},\"f:c\":{\"f:d\":{}}},\"f:e\":{}}"
 #define B "{\"f:a\":{\".\":{},\"f:c\":{\".\":{},\"f:d\":{}}},\"f:f\":{}}"
 
-static void sets_are_subtracted_united_and_intersected(void **state)
+PLAIN_CASE(sets_are_subtracted_united_and_intersected)
 {
     kl__edit *edit = kl__edit_new(NULL);
     kl__node *set = set_of(edit, A);
 
-    (void)state;
     kl__fields_subtract(set, set_of(edit, B), false);
     says(set, "{\"f:a\":{\"f:b\":{}},\"f:e\":{}}");
     set = set_of(edit, A);
@@ -56,14 +56,13 @@ static void sets_are_subtracted_united_and_intersected(void **state)
     kl__edit_free(edit);
 }
 
-static void sets_of_clients_are_made_canonical(void **state)
+PLAIN_CASE(sets_of_clients_are_made_canonical)
 {
     static const char *const bad[] = {"{\"x:a\":{}}", "{\"a\":{}}",
                                       "{\"k:1\":{}}", "{\"k:{\":{}}",
                                       "{\"i:x\":{}}", "{\"f:a\":1}"};
     kl__edit *edit = kl__edit_new(NULL);
 
-    (void)state;
     says(set_of(edit, "{\"k:{ \\\"b\\\": 1, \\\"a\\\":\\\"x\\\"}\":{},"
                       "\"i:3\":{},\"f:b\":{},\"f:a\":{},\"v: 1\":{}}"),
          "{\"f:a\":{},\"f:b\":{},\"i:3\":{},"
@@ -77,7 +76,7 @@ static void sets_of_clients_are_made_canonical(void **state)
     kl__edit_free(edit);
 }
 
-static void elements_are_put_in_words(void **state)
+PLAIN_CASE(elements_are_put_in_words)
 {
     static const char *const cases[][2] = {
         {"f:spec", ".spec"},
@@ -85,7 +84,6 @@ static void elements_are_put_in_words(void **state)
         {"v:\"x\"", "[=\"x\"]"},
         {"i:3", "[3]"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         kl__buf out = {0};
 
@@ -95,14 +93,13 @@ static void elements_are_put_in_words(void **state)
     }
 }
 
-static void without_a_schema_maps_are_granular_and_lists_atomic(void **state)
+PLAIN_CASE(without_a_schema_maps_are_granular_and_lists_atomic)
 {
     kl__edit *edit = kl__edit_new(NULL);
     kl__node *old = patch_parse(edit, "{\"a\":{\"b\":1,\"c\":[1]},\"d\":2}");
     kl__node *new = patch_parse(edit, "{\"a\":{\"b\":1,\"c\":[2]},\"e\":{}}");
     kl__difference difference;
 
-    (void)state;
     says(kl__typed_fields(edit, NULL, old),
          "{\"f:a\":{\".\":{},\"f:b\":{},\"f:c\":{}},\"f:d\":{}}");
     assert_true(kl__typed_compare(edit, NULL, old, new, &difference));
@@ -116,13 +113,12 @@ static void without_a_schema_maps_are_granular_and_lists_atomic(void **state)
     kl__edit_free(edit);
 }
 
-static void the_oldest_managers_become_ancient_changes(void **state)
+PLAIN_CASE(the_oldest_managers_become_ancient_changes)
 {
     kl__edit *edit = kl__edit_new(NULL);
     kl__managers managers = {0};
     char names[12][4];
 
-    (void)state;
     for (int i = 0; i < 12; i++) {
         kl__manager one = {.api_version = "v1", .subresource = ""};
 
@@ -189,11 +185,10 @@ static kl_code write_all(void *context)
     return code;
 }
 
-static void managed_fields_survive_each_failed_allocation(void **state)
+PLAIN_CASE(managed_fields_survive_each_failed_allocation)
 {
     const kl__schema *schema;
 
-    (void)state;
     failing_alloc_install();
     kl__schema_hold();
     schema = kl__schema_builtin("", "v1", "Pod", NULL);
@@ -203,17 +198,4 @@ static void managed_fields_survive_each_failed_allocation(void **state)
     kl__schema_release();
     assert_int_equal(failing_alloc_live(), 0);
     failing_alloc_uninstall();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_subtracted_united_and_intersected),
-        cmocka_unit_test(sets_of_clients_are_made_canonical),
-        cmocka_unit_test(elements_are_put_in_words),
-        cmocka_unit_test(without_a_schema_maps_are_granular_and_lists_atomic),
-        cmocka_unit_test(the_oldest_managers_become_ancient_changes),
-        cmocka_unit_test(managed_fields_survive_each_failed_allocation)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,110 +2,98 @@
  * json_patch_spec.c - RFC 6902 and RFC 7386 as kube-apiserver applies them,
  * and what hostile patches may cost.
  */
+#include "spec_case.h"
 #include "patch_check.h"
 
 #include "base/buf.h"
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
 
-static void operations_change_members_and_elements(void **state)
+PLAIN_CASE(operations_change_members_and_elements)
 {
     static const patch_case cases[] = {
-        {"{\"a\":1}", "[]", "{\"a\":1}", 0, NULL},
-        {"{\"a\":1}", "null", "{\"a\":1}", 0, NULL},
-        {"{}", "[{\"op\":\"add\",\"path\":\"/a\",\"value\":{\"b\":1}}]",
-         "{\"a\":{\"b\":1}}", 0, NULL},
-        {"{\"a\":1}", "[{\"op\":\"add\",\"path\":\"/a\",\"value\":2}]",
-         "{\"a\":2}", 0, NULL},
-        {"{}", "[{\"op\":\"add\",\"path\":\"/a\"}]", "{\"a\":null}", 0, NULL},
-        {"{\"a\":[1,2]}", "[{\"op\":\"add\",\"path\":\"/a/0\",\"value\":0}]",
-         "{\"a\":[0,1,2]}", 0, NULL},
-        {"{\"a\":[1,2]}", "[{\"op\":\"add\",\"path\":\"/a/2\",\"value\":3}]",
-         "{\"a\":[1,2,3]}", 0, NULL},
-        {"{\"a\":[1,2]}", "[{\"op\":\"add\",\"path\":\"/a/-\",\"value\":3}]",
-         "{\"a\":[1,2,3]}", 0, NULL},
-        {"{\"a\":[1,2]}", "[{\"op\":\"add\",\"path\":\"/a/-1\",\"value\":3}]",
-         "{\"a\":[1,2,3]}", 0, NULL},
-        {"{\"a\":[1,2]}", "[{\"op\":\"add\",\"path\":\"/a/-3\",\"value\":3}]",
-         "{\"a\":[3,1,2]}", 0, NULL},
-        {"{\"a/b\":{\"~c\":1}}",
-         "[{\"op\":\"replace\",\"path\":\"/a~1b/~0c\",\"value\":2}]",
-         "{\"a/b\":{\"~c\":2}}", 0, NULL},
-        {"{\"\":{\"\":1}}", "[{\"op\":\"remove\",\"path\":\"//\"}]",
-         "{\"\":{}}", 0, NULL},
-        {"{\"a\":[1,2,3]}", "[{\"op\":\"remove\",\"path\":\"/a/-1\"}]",
-         "{\"a\":[1,2]}", 0, NULL},
-        {"{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"/b\",\"value\":2}]",
-         "{\"a\":1,\"b\":2}", 0, NULL},
-        {"{\"a\":[1,2]}",
-         "[{\"op\":\"replace\",\"path\":\"/a/1\",\"value\":null}]",
-         "{\"a\":[1,null]}", 0, NULL},
-        {"{\"a\":1}",
-         "[{\"op\":\"replace\",\"path\":\"\",\"value\":{\"b\":1}},"
-         "{\"op\":\"add\",\"path\":\"/c\",\"value\":2}]",
-         "{\"b\":1,\"c\":2}", 0, NULL},
-        {"{\"a\":{\"b\":[1,2]}}",
-         "[{\"op\":\"move\",\"from\":\"/a/b/0\",\"path\":\"/c\"}]",
-         "{\"a\":{\"b\":[2]},\"c\":1}", 0, NULL},
-        {"{\"a\":{\"b\":1}}",
-         "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/c\"},"
-         "{\"op\":\"add\",\"path\":\"/c/b\",\"value\":2}]",
-         "{\"a\":{\"b\":1},\"c\":{\"b\":2}}", 0, NULL},
-        {"{\"a\":1}", "[{\"op\":\"copy\",\"from\":\"/b\",\"path\":\"/c\"}]",
-         "{\"a\":1,\"c\":null}", 0, NULL},
-        {"{\"a\":{\"b\":1,\"c\":[]}}",
-         "[{\"op\":\"test\",\"path\":\"/a\",\"value\":{\"c\":[],\"b\":1}}]",
-         "{\"a\":{\"b\":1,\"c\":[]}}", 0, NULL},
-        {"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"/b\",\"value\":null}]",
-         "{\"a\":1}", 0, NULL},
-        {"{\"a\":1}", "[{\"op\":\"test\",\"path\":\"\",\"value\":{\"a\":1}}]",
-         "{\"a\":1}", 0, NULL}};
+        {"{a: 1}", "[]", "{a: 1}", 0, NULL},
+        {"{a: 1}", "null", "{a: 1}", 0, NULL},
+        {"{}", "[{op: add, path: /a, value: {b: 1}}]", "{a: {b: 1}}", 0, NULL},
+        {"{a: 1}", "[{op: add, path: /a, value: 2}]", "{a: 2}", 0, NULL},
+        {"{}", "[{op: add, path: /a}]", "{a: null}", 0, NULL},
+        {"{a: [1, 2]}", "[{op: add, path: /a/0, value: 0}]", "{a: [0, 1, 2]}",
+         0, NULL},
+        {"{a: [1, 2]}", "[{op: add, path: /a/2, value: 3}]", "{a: [1, 2, 3]}",
+         0, NULL},
+        {"{a: [1, 2]}", "[{op: add, path: /a/-, value: 3}]", "{a: [1, 2, 3]}",
+         0, NULL},
+        {"{a: [1, 2]}", "[{op: add, path: /a/-1, value: 3}]", "{a: [1, 2, 3]}",
+         0, NULL},
+        {"{a: [1, 2]}", "[{op: add, path: /a/-3, value: 3}]", "{a: [3, 1, 2]}",
+         0, NULL},
+        {"{a/b: {'~c': 1}}", "[{op: replace, path: '/a~1b/~0c', value: 2}]",
+         "{a/b: {'~c': 2}}", 0, NULL},
+        {"{'': {'': 1}}", "[{op: remove, path: //}]", "{'': {}}", 0, NULL},
+        {"{a: [1, 2, 3]}", "[{op: remove, path: /a/-1}]", "{a: [1, 2]}", 0,
+         NULL},
+        {"{a: 1}", "[{op: replace, path: /b, value: 2}]", "{a: 1, b: 2}", 0,
+         NULL},
+        {"{a: [1, 2]}", "[{op: replace, path: /a/1, value: null}]",
+         "{a: [1, null]}", 0, NULL},
+        {"{a: 1}",
+         "[{op: replace, path: '', value: {b: 1}}, {op: add, path: /c, value: "
+         "2}]",
+         "{b: 1, c: 2}", 0, NULL},
+        {"{a: {b: [1, 2]}}", "[{op: move, from: /a/b/0, path: /c}]",
+         "{a: {b: [2]}, c: 1}", 0, NULL},
+        {"{a: {b: 1}}",
+         "[{op: copy, from: /a, path: /c}, {op: add, path: /c/b, value: 2}]",
+         "{a: {b: 1}, c: {b: 2}}", 0, NULL},
+        {"{a: 1}", "[{op: copy, from: /b, path: /c}]", "{a: 1, c: null}", 0,
+         NULL},
+        {"{a: {b: 1, c: []}}", "[{op: test, path: /a, value: {c: [], b: 1}}]",
+         "{a: {b: 1, c: []}}", 0, NULL},
+        {"{a: 1}", "[{op: test, path: /b, value: null}]", "{a: 1}", 0, NULL},
+        {"{a: 1}", "[{op: test, path: '', value: {a: 1}}]", "{a: 1}", 0, NULL}};
 
-    (void)state;
     PATCH_CHECK_ALL(cases, kl__patch_json);
 }
 
-static void operations_that_do_not_apply_are_refused(void **state)
+PLAIN_CASE(operations_that_do_not_apply_are_refused)
 {
     static const char *const patches[] = {
-        "[{\"op\":\"x\"}]",
+        "[{op: x}]",
         "[null]",
-        "[{\"op\":\"add\",\"value\":1}]",
-        "[{\"op\":\"add\",\"path\":\"\",\"value\":1}]",
-        "[{\"op\":\"add\",\"path\":\"o\",\"value\":1}]",
-        "[{\"op\":\"add\",\"path\":\"/x/y\",\"value\":1}]",
-        "[{\"op\":\"add\",\"path\":\"/s/y\",\"value\":1}]",
-        "[{\"op\":\"add\",\"path\":\"/a/3\",\"value\":1}]",
-        "[{\"op\":\"add\",\"path\":\"/a/-4\",\"value\":1}]",
-        "[{\"op\":\"add\",\"path\":\"/a/x\",\"value\":1}]",
-        "[{\"op\":\"add\",\"path\":\"/a/99999999999999999999\",\"value\":1}]",
-        "[{\"op\":\"remove\",\"path\":\"/x\"}]",
-        "[{\"op\":\"remove\",\"path\":\"/a/2\"}]",
-        "[{\"op\":\"remove\",\"path\":\"\"}]",
-        "[{\"op\":\"replace\",\"path\":\"/a/2\",\"value\":1}]",
-        "[{\"op\":\"replace\",\"path\":\"\",\"value\":1}]",
-        "[{\"op\":\"replace\",\"path\":\"\"}]",
-        "[{\"op\":\"move\",\"from\":\"/x\",\"path\":\"/y\"}]",
-        "[{\"op\":\"move\",\"path\":\"/y\"}]",
-        "[{\"op\":\"move\",\"from\":\"/o\",\"path\":\"/o/b\"}]",
-        "[{\"op\":\"copy\",\"from\":\"/a/2\",\"path\":\"/y\"}]",
-        "[{\"op\":\"test\",\"path\":\"/s\",\"value\":\"y\"}]",
-        "[{\"op\":\"test\",\"path\":\"/s\"}]",
-        "[{\"op\":\"test\",\"path\":\"/o\",\"value\":null}]",
+        "[{op: add, value: 1}]",
+        "[{op: add, path: '', value: 1}]",
+        "[{op: add, path: o, value: 1}]",
+        "[{op: add, path: /x/y, value: 1}]",
+        "[{op: add, path: /s/y, value: 1}]",
+        "[{op: add, path: /a/3, value: 1}]",
+        "[{op: add, path: /a/-4, value: 1}]",
+        "[{op: add, path: /a/x, value: 1}]",
+        "[{op: add, path: /a/99999999999999999999, value: 1}]",
+        "[{op: remove, path: /x}]",
+        "[{op: remove, path: /a/2}]",
+        "[{op: remove, path: ''}]",
+        "[{op: replace, path: /a/2, value: 1}]",
+        "[{op: replace, path: '', value: 1}]",
+        "[{op: replace, path: ''}]",
+        "[{op: move, from: /x, path: /y}]",
+        "[{op: move, path: /y}]",
+        "[{op: move, from: /o, path: /o/b}]",
+        "[{op: copy, from: /a/2, path: /y}]",
+        "[{op: test, path: /s, value: 'y'}]",
+        "[{op: test, path: /s}]",
+        "[{op: test, path: /o, value: null}]",
         "[{\"op\":\"test\",\"path\":\"/n\",\"value\":1.0}]",
-        "[{\"op\":\"test\",\"path\":\"\",\"value\":{}}]"};
+        "[{op: test, path: '', value: {}}]"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(patches) / sizeof(patches[0]); i++) {
-        const patch_case one = {
-            "{\"a\":[1,2],\"o\":{\"b\":1},\"s\":\"x\",\"n\":1}", patches[i],
-            NULL, 422, NULL};
+        const patch_case one = {"{a: [1, 2], o: {b: 1}, s: x, 'n': 1}",
+                                patches[i], NULL, 422, NULL};
 
         patch_check(&one, kl__patch_json);
     }
 }
 
-static void a_malformed_patch_is_a_bad_request(void **state)
+PLAIN_CASE(a_malformed_patch_is_a_bad_request)
 {
     static const patch_case cases[] = {
         {"{}", "{}", NULL, 400,
@@ -114,41 +102,34 @@ static void a_malformed_patch_is_a_bad_request(void **state)
         {"{}", "[1]", NULL, 400,
          "error decoding patch: json: cannot unmarshal number into Go value of "
          "type handlers.jsonPatchOp"},
-        {"{}", "[{\"op\":\"add\",\"path\":[]}]", NULL, 400,
+        {"{}", "[{op: add, path: []}]", NULL, 400,
          "error decoding patch: json: cannot unmarshal array into Go struct "
          "field jsonPatchOp.path of type string"}};
 
-    (void)state;
     PATCH_CHECK_ALL(cases, kl__patch_json);
 }
 
-static void merge_patches_merge_replace_and_remove(void **state)
+PLAIN_CASE(merge_patches_merge_replace_and_remove)
 {
     static const patch_case cases[] = {
-        {"{\"a\":\"b\"}", "{\"a\":\"c\"}", "{\"a\":\"c\"}", 0, NULL},
-        {"{\"a\":\"b\"}", "{\"b\":\"c\"}", "{\"a\":\"b\",\"b\":\"c\"}", 0,
-         NULL},
-        {"{\"a\":\"b\"}", "{\"a\":null}", "{}", 0, NULL},
-        {"{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null,\"x\":null}",
-         "{\"b\":\"c\"}", 0, NULL},
-        {"{\"a\":[\"b\"]}", "{\"a\":\"c\"}", "{\"a\":\"c\"}", 0, NULL},
-        {"{\"a\":\"c\"}", "{\"a\":[\"b\"]}", "{\"a\":[\"b\"]}", 0, NULL},
-        {"{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}",
-         "{\"a\":{\"b\":\"d\"}}", 0, NULL},
-        {"{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", "{\"a\":[1]}", 0, NULL},
-        {"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"a\":{\"bb\":{}}}", 0,
-         NULL},
-        {"{\"e\":null}", "{\"a\":1}", "{\"e\":null,\"a\":1}", 0, NULL},
-        {"{\"a\":1}", "{\"a\":{\"b\":null,\"c\":[null,{\"d\":null}]}}",
-         "{\"a\":{\"c\":[null,{}]}}", 0, NULL},
-        {"{\"a\":{}}", "{\"a\":[{\"d\":null}]}", "{\"a\":[{\"d\":null}]}", 0,
-         NULL},
-        {"{\"a\":1}", "{\"b\":1,\"b\":2}", "{\"a\":1,\"b\":2}", 0, NULL},
+        {"{a: b}", "{a: c}", "{a: c}", 0, NULL},
+        {"{a: b}", "{b: c}", "{a: b, b: c}", 0, NULL},
+        {"{a: b}", "{a: null}", "{}", 0, NULL},
+        {"{a: b, b: c}", "{a: null, x: null}", "{b: c}", 0, NULL},
+        {"{a: [b]}", "{a: c}", "{a: c}", 0, NULL},
+        {"{a: c}", "{a: [b]}", "{a: [b]}", 0, NULL},
+        {"{a: {b: c}}", "{a: {b: d, c: null}}", "{a: {b: d}}", 0, NULL},
+        {"{a: [{b: c}]}", "{a: [1]}", "{a: [1]}", 0, NULL},
+        {"{}", "{a: {bb: {ccc: null}}}", "{a: {bb: {}}}", 0, NULL},
+        {"{e: null}", "{a: 1}", "{e: null, a: 1}", 0, NULL},
+        {"{a: 1}", "{a: {b: null, c: [null, {d: null}]}}",
+         "{a: {c: [null, {}]}}", 0, NULL},
+        {"{a: {}}", "{a: [{d: null}]}", "{a: [{d: null}]}", 0, NULL},
+        {"{a: 1}", "{\"b\":1,\"b\":2}", "{a: 1, b: 2}", 0, NULL},
         {"{}", "[1]", NULL, 400,
          "error decoding patch: json: cannot unmarshal array into Go value of "
          "type map[string]interface {}"}};
 
-    (void)state;
     PATCH_CHECK_ALL(cases, kl__patch_merge);
 }
 
@@ -176,12 +157,11 @@ static void refuses(const char *target, const char *operation, int count,
     kl_free(patch);
 }
 
-static void hostile_patches_are_bounded(void **state)
+PLAIN_CASE(hostile_patches_are_bounded)
 {
     char *ones = repeated("1", 400000);
     char *deep = malloc(2 * KL__NODE_DEPTH + 1);
 
-    (void)state;
     refuses("{}", "{\"op\":\"add\",\"path\":\"/a\",\"value\":1}", 10001, 413);
     /* Doubles each time; grows deeper each time; walks far each time. */
     refuses("{\"a\":[\"x\"]}",
@@ -233,24 +213,10 @@ static kl_code patch_both(void *context)
     return code;
 }
 
-static void patches_say_when_memory_runs_out(void **state)
+PLAIN_CASE(patches_say_when_memory_runs_out)
 {
-    (void)state;
     failing_alloc_install();
     assert_true(failing_alloc_each(patch_both, NULL) > 0);
     assert_int_equal(failing_alloc_live(), 0);
     failing_alloc_uninstall();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_change_members_and_elements),
-        cmocka_unit_test(operations_that_do_not_apply_are_refused),
-        cmocka_unit_test(a_malformed_patch_is_a_bad_request),
-        cmocka_unit_test(merge_patches_merge_replace_and_remove),
-        cmocka_unit_test(hostile_patches_are_bounded),
-        cmocka_unit_test(patches_say_when_memory_runs_out)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

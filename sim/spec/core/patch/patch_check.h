@@ -5,6 +5,7 @@
 #ifndef KL_SPEC_PATCH_CHECK_H
 #define KL_SPEC_PATCH_CHECK_H
 
+#include "sim_play.h"
 #include "sim/core/json/edit.h"
 #include "sim/core/patch/members.h"
 #include "sim/core/patch/patch.h"
@@ -22,7 +23,7 @@
 typedef struct patch_case {
     const char *target;
     const char *patch;
-    const char *result; /* compact JSON; NULL: refused */
+    const char *result; /* as JSON or YAML; NULL: refused */
     int status;         /* of a refusal */
     const char *why;    /* in its message; NULL: any */
 } patch_case;
@@ -33,7 +34,10 @@ typedef kl_code (*patch_fn)(kl__edit *edit, kl__node *target, kl__node *patch,
 static inline kl__node *patch_parse(kl__edit *edit, const char *json)
 {
     kl_error err = {0};
-    kl__node *node = kl__edit_parse(edit, json, strlen(json), &err);
+    kl__node *node;
+
+    json = sim_json(json);
+    node = kl__edit_parse(edit, json, strlen(json), &err);
 
     if (node == NULL) {
         fail_msg("%s: %s", json, err.message);
@@ -67,7 +71,7 @@ static inline void patch_check(const patch_case *expected, patch_fn run)
     }
     json = kl__node_json(target, NULL, &err);
     assert_non_null(json);
-    if (strcmp(json, expected->result) != 0) {
+    if (strcmp(json, sim_json(expected->result)) != 0) {
         fail_msg("%s with %s: %s instead of %s", expected->target,
                  expected->patch, json, expected->result);
     }

@@ -2,6 +2,7 @@
  * strategic_spec.c - strategic merge patches, compared with answers of a real
  * kube-apiserver.
  */
+#include "spec_case.h"
 #include "patch_check.h"
 
 #include "failing_alloc.h"
@@ -16,114 +17,98 @@ static kl_code on_pod(kl__edit *edit, kl__node *target, kl__node *patch,
     return kl__patch_strategic(edit, schema, target, patch, err);
 }
 
-static void lists_of_objects_are_merged_by_their_keys(void **state)
+PLAIN_CASE(lists_of_objects_are_merged_by_their_keys)
 {
     static const patch_case cases[] = {
-        {"{\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"1\"},"
-         "{\"name\":\"b\"}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"b\",\"image\":\"2\"}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"1\"},"
-         "{\"name\":\"b\",\"image\":\"2\"}]}}",
+        {"{spec: {containers: [{name: a, image: '1'}, {name: b}]}}",
+         "{spec: {containers: [{name: b, image: '2'}]}}",
+         "{spec: {containers: [{name: a, image: '1'}, {name: b, image: '2'}]}}",
          0, NULL},
         /* What is new comes first. */
-        {"{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"c\"},{\"name\":\"a\"}]}}", 0,
-         NULL},
-        {"{\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"}]}}",
-         "{\"spec\":{\"containers\":[{\"$patch\":\"delete\",\"name\":\"a\"}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"b\"}]}}", 0, NULL},
-        {"{\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"}]}}",
-         "{\"spec\":{\"containers\":[{\"$patch\":\"replace\"},"
-         "{\"name\":\"c\"}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}", 0, NULL},
-        {"{\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"}]}}",
-         "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"c\"},"
-         "{\"name\":\"b\"},{\"name\":\"a\"}],"
-         "\"containers\":[{\"name\":\"c\"}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"c\"},{\"name\":\"b\"},"
-         "{\"name\":\"a\"}]}}",
-         0, NULL},
+        {"{spec: {containers: [{name: a}]}}",
+         "{spec: {containers: [{name: c}]}}",
+         "{spec: {containers: [{name: c}, {name: a}]}}", 0, NULL},
+        {"{spec: {containers: [{name: a}, {name: b}]}}",
+         "{spec: {containers: [{'$patch': delete, name: a}]}}",
+         "{spec: {containers: [{name: b}]}}", 0, NULL},
+        {"{spec: {containers: [{name: a}, {name: b}]}}",
+         "{spec: {containers: [{'$patch': replace}, {name: c}]}}",
+         "{spec: {containers: [{name: c}]}}", 0, NULL},
+        {"{spec: {containers: [{name: a}, {name: b}]}}",
+         "{spec: {'$setElementOrder/containers': [{name: c}, {name: b}, {name: "
+         "a}], containers: [{name: c}]}}",
+         "{spec: {containers: [{name: c}, {name: b}, {name: a}]}}", 0, NULL},
         /* No merge key, no merging. */
-        {"{\"spec\":{\"tolerations\":[{\"key\":\"a\"}]}}",
-         "{\"spec\":{\"tolerations\":[{\"key\":\"b\"}]}}",
-         "{\"spec\":{\"tolerations\":[{\"key\":\"b\"}]}}", 0, NULL},
-        {"{\"spec\":{\"containers\":[{\"name\":\"a\",\"args\":[\"x\"]}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"a\",\"args\":[\"y\"]}]}}",
-         "{\"spec\":{\"containers\":[{\"name\":\"a\",\"args\":[\"y\"]}]}}", 0,
-         NULL}};
+        {"{spec: {tolerations: [{key: a}]}}",
+         "{spec: {tolerations: [{key: b}]}}",
+         "{spec: {tolerations: [{key: b}]}}", 0, NULL},
+        {"{spec: {containers: [{name: a, args: [x]}]}}",
+         "{spec: {containers: [{name: a, args: ['y']}]}}",
+         "{spec: {containers: [{name: a, args: ['y']}]}}", 0, NULL}};
 
-    (void)state;
     PATCH_CHECK_ALL(cases, on_pod);
 }
 
-static void lists_of_primitives_are_merged_or_reduced(void **state)
+PLAIN_CASE(lists_of_primitives_are_merged_or_reduced)
 {
     static const patch_case cases[] = {
-        {"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
-         "{\"metadata\":{\"finalizers\":[\"c\",\"a\"]}}",
-         "{\"metadata\":{\"finalizers\":[\"c\",\"a\",\"b\"]}}", 0, NULL},
-        {"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
-         "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"a\"]}}",
-         "{\"metadata\":{\"finalizers\":[\"b\"]}}", 0, NULL},
-        {"{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
-         "{\"metadata\":{\"$setElementOrder/finalizers\":[\"b\",\"a\"]}}",
-         "{\"metadata\":{\"finalizers\":[\"b\",\"a\"]}}", 0, NULL}};
+        {"{metadata: {finalizers: [a, b]}}", "{metadata: {finalizers: [c, a]}}",
+         "{metadata: {finalizers: [c, a, b]}}", 0, NULL},
+        {"{metadata: {finalizers: [a, b]}}",
+         "{metadata: {'$deleteFromPrimitiveList/finalizers': [a]}}",
+         "{metadata: {finalizers: [b]}}", 0, NULL},
+        {"{metadata: {finalizers: [a, b]}}",
+         "{metadata: {'$setElementOrder/finalizers': [b, a]}}",
+         "{metadata: {finalizers: [b, a]}}", 0, NULL}};
 
-    (void)state;
     PATCH_CHECK_ALL(cases, on_pod);
 }
 
-static void objects_obey_their_directives(void **state)
+PLAIN_CASE(objects_obey_their_directives)
 {
     static const patch_case cases[] = {
-        {"{\"spec\":{\"nodeName\":\"a\",\"hostPID\":true}}",
-         "{\"spec\":{\"$patch\":\"replace\",\"nodeName\":\"b\"}}",
-         "{\"spec\":{\"nodeName\":\"b\"}}", 0, NULL},
-        {"{\"spec\":{\"nodeName\":\"a\"}}",
-         "{\"spec\":{\"$patch\":\"delete\",\"nodeName\":\"b\"}}",
-         "{\"spec\":{}}", 0, NULL},
-        {"{\"spec\":{\"nodeName\":\"a\",\"hostPID\":true}}",
-         "{\"spec\":{\"$retainKeys\":[\"nodeName\"],\"nodeName\":\"b\"}}",
-         "{\"spec\":{\"nodeName\":\"b\"}}", 0, NULL},
-        {"{\"metadata\":{\"labels\":{\"a\":\"1\",\"b\":\"2\"}}}",
-         "{\"metadata\":{\"labels\":{\"a\":null,\"c\":\"3\"}}}",
-         "{\"metadata\":{\"labels\":{\"b\":\"2\",\"c\":\"3\"}}}", 0, NULL},
-        {"{\"spec\":{}}",
-         "{\"spec\":{\"securityContext\":{\"runAsUser\":null}}}",
-         "{\"spec\":{\"securityContext\":{}}}", 0, NULL}};
+        {"{spec: {nodeName: a, hostPID: true}}",
+         "{spec: {'$patch': replace, nodeName: b}}", "{spec: {nodeName: b}}", 0,
+         NULL},
+        {"{spec: {nodeName: a}}", "{spec: {'$patch': delete, nodeName: b}}",
+         "{spec: {}}", 0, NULL},
+        {"{spec: {nodeName: a, hostPID: true}}",
+         "{spec: {'$retainKeys': [nodeName], nodeName: b}}",
+         "{spec: {nodeName: b}}", 0, NULL},
+        {"{metadata: {labels: {a: '1', b: '2'}}}",
+         "{metadata: {labels: {a: null, c: '3'}}}",
+         "{metadata: {labels: {b: '2', c: '3'}}}", 0, NULL},
+        {"{spec: {}}", "{spec: {securityContext: {runAsUser: null}}}",
+         "{spec: {securityContext: {}}}", 0, NULL}};
 
-    (void)state;
     PATCH_CHECK_ALL(cases, on_pod);
 }
 
-static void what_cannot_be_merged_is_refused(void **state)
+PLAIN_CASE(what_cannot_be_merged_is_refused)
 {
     static const patch_case cases[] = {
-        {"{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}",
-         "{\"spec\":{\"containers\":[{\"image\":\"x\"}]}}", NULL, 500,
+        {"{spec: {containers: [{name: a}]}}",
+         "{spec: {containers: [{image: x}]}}", NULL, 500,
          "map: map[image:x] does not contain declared merge key: name"},
-        {"{\"spec\":{}}", "{\"spec\":{\"$patch\":\"merge\",\"a\":[1]}}", NULL,
-         500, "unknown patch type: merge in map: map[$patch:merge a:[1]]"},
-        {"{\"spec\":{}}", "{\"spec\":{\"$retainKeys\":1}}", NULL, 400,
+        {"{spec: {}}", "{spec: {'$patch': merge, a: [1]}}", NULL, 500,
+         "unknown patch type: merge in map: map[$patch:merge a:[1]]"},
+        {"{spec: {}}", "{spec: {'$retainKeys': 1}}", NULL, 400,
          "invalid patch format of retainKeys"},
-        {"{\"spec\":{\"a\":1}}", "{\"spec\":{\"$retainKeys\":[\"b\"],\"a\":1}}",
-         NULL, 400, "invalid patch format of retainKeys"},
-        {"{\"spec\":{}}", "{\"spec\":{\"$setElementOrder\":[]}}", NULL, 400,
+        {"{spec: {a: 1}}", "{spec: {'$retainKeys': [b], a: 1}}", NULL, 400,
+         "invalid patch format of retainKeys"},
+        {"{spec: {}}", "{spec: {'$setElementOrder': []}}", NULL, 400,
          "invalid patch format of setElementOrder list"},
-        {"{\"spec\":{}}", "{\"spec\":{\"$deleteFromPrimitiveList\":[]}}", NULL,
-         400, "invalid patch format of primitive list"},
-        {"{\"spec\":{}}",
-         "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"a\"}],"
-         "\"containers\":[]}}",
+        {"{spec: {}}", "{spec: {'$deleteFromPrimitiveList': []}}", NULL, 400,
+         "invalid patch format of primitive list"},
+        {"{spec: {}}",
+         "{spec: {'$setElementOrder/containers': [{name: a}], containers: []}}",
          NULL, 500, "no elements in any of the given slices"},
-        {"{\"metadata\":{\"finalizers\":[\"a\"]}}",
-         "{\"metadata\":{\"finalizers\":[[\"a\"]]}}", NULL, 422, NULL},
+        {"{metadata: {finalizers: [a]}}", "{metadata: {finalizers: [[a]]}}",
+         NULL, 422, NULL},
         {"{}", "[]", NULL, 400,
          "json: cannot unmarshal array into Go value of type "
          "map[string]interface {}"}};
 
-    (void)state;
     PATCH_CHECK_ALL(cases, on_pod);
 }
 
@@ -156,11 +141,10 @@ static kl_code merge_all(void *context)
     return code;
 }
 
-static void merging_says_when_memory_runs_out(void **state)
+PLAIN_CASE(merging_says_when_memory_runs_out)
 {
     const kl__schema *schema;
 
-    (void)state;
     failing_alloc_install();
     kl__schema_hold();
     schema = kl__schema_builtin("", "v1", "Pod", NULL);
@@ -169,16 +153,4 @@ static void merging_says_when_memory_runs_out(void **state)
     kl__schema_release();
     assert_int_equal(failing_alloc_live(), 0);
     failing_alloc_uninstall();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_of_objects_are_merged_by_their_keys),
-        cmocka_unit_test(lists_of_primitives_are_merged_or_reduced),
-        cmocka_unit_test(objects_obey_their_directives),
-        cmocka_unit_test(what_cannot_be_merged_is_refused),
-        cmocka_unit_test(merging_says_when_memory_runs_out)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

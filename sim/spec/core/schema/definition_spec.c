@@ -2,18 +2,10 @@
  * definition_spec.c - refusals of CustomResourceDefinitions in kube-apiserver's
  * words. Each line was compared with a real server's answer.
  */
+#include "spec_case.h"
 #include "sim/core/schema/definition.h"
 
 #include "kubelua/memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* A definition, with ' for "; %s is what the case is about. */
 static const char whole[] =
@@ -83,9 +75,8 @@ static void refuses_part(const char *part, const char *expected)
     refuses_all(text, NULL, expected);
 }
 
-static void a_schema_must_be_structural(void **state)
+PLAIN_CASE(a_schema_must_be_structural)
 {
-    (void)state;
     refuses("{'type':'string'}", "");
     refuses("{}", ".type: Required value: must not be empty for specified "
                   "object fields");
@@ -109,9 +100,8 @@ static void a_schema_must_be_structural(void **state)
             "x-kubernetes-preserve-unknown-fields");
 }
 
-static void keywords_of_a_schema_are_checked(void **state)
+PLAIN_CASE(keywords_of_a_schema_are_checked)
 {
-    (void)state;
     refuses("{'type':'object','properties':{'b':{'type':'string'}},"
             "'additionalProperties':{'type':'string'}}",
             ".additionalProperties: Forbidden: additionalProperties and "
@@ -135,9 +125,8 @@ static void keywords_of_a_schema_are_checked(void **state)
             "specified");
 }
 
-static void defaults_must_fit_their_schema(void **state)
+PLAIN_CASE(defaults_must_fit_their_schema)
 {
-    (void)state;
     refuses("{'type':'integer','default':1}", "");
     refuses("{'type':'integer','default':'x'}",
             ".default: Invalid value: \"string\":  in body must be of type "
@@ -146,9 +135,8 @@ static void defaults_must_fit_their_schema(void **state)
             ".default: Invalid value: {\"b\":1}: must not have unknown fields");
 }
 
-static void columns_and_subresources_are_checked(void **state)
+PLAIN_CASE(columns_and_subresources_are_checked)
 {
-    (void)state;
     refuses_part(",'subresources':{'scale':{'specReplicasPath':'.x',"
                  "'statusReplicasPath':'.status.n'}}",
                  "spec.subresources.scale.specReplicasPath: Invalid value: "
@@ -166,12 +154,11 @@ static void columns_and_subresources_are_checked(void **state)
                  "field\n");
 }
 
-static void the_names_of_a_definition_cannot_change(void **state)
+PLAIN_CASE(the_names_of_a_definition_cannot_change)
 {
     char old[4096], now[4096];
     char *at;
 
-    (void)state;
     snprintf(old, sizeof(old), whole, "{'type':'object'}", "");
     snprintf(now, sizeof(now), whole, "{'type':'object'}", "");
     at = strstr(now, "'name':'v1'");
@@ -183,17 +170,4 @@ static void the_names_of_a_definition_cannot_change(void **state)
                 "storage version, and must remain in spec.versions until a "
                 "storage migration ensures no data remains persisted in v1 and "
                 "removes v1 from status.storedVersions\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_schema_must_be_structural),
-        cmocka_unit_test(keywords_of_a_schema_are_checked),
-        cmocka_unit_test(defaults_must_fit_their_schema),
-        cmocka_unit_test(columns_and_subresources_are_checked),
-        cmocka_unit_test(the_names_of_a_definition_cannot_change),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,12 @@
  * duration_spec.c - durations are read as Go reads them, and refused in its
  * words.
  */
+#include "spec_case.h"
 #include "sim/core/schema/duration.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void numbers_with_units_add_up(void **state)
+PLAIN_CASE(numbers_with_units_add_up)
 {
     static const struct {
         const char *text;
@@ -25,7 +19,6 @@ static void numbers_with_units_add_up(void **state)
     double seconds;
     char why[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_true(
             kl__duration_read(rows[i].text, &seconds, why, sizeof(why)));
@@ -33,7 +26,7 @@ static void numbers_with_units_add_up(void **state)
     }
 }
 
-static void an_invalid_duration_is_refused_in_the_words_of_go(void **state)
+PLAIN_CASE(an_invalid_duration_is_refused_in_the_words_of_go)
 {
     static const char *const rows[][2] = {
         {"abc", "time: invalid duration \"abc\""},
@@ -48,19 +41,8 @@ static void an_invalid_duration_is_refused_in_the_words_of_go(void **state)
     double seconds;
     char why[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_false(kl__duration_read(rows[i][0], &seconds, why, sizeof(why)));
         assert_string_equal(why, rows[i][1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_with_units_add_up),
-        cmocka_unit_test(an_invalid_duration_is_refused_in_the_words_of_go),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

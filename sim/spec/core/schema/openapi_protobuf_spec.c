@@ -3,17 +3,10 @@
  * sim/spec/kubectl and sim/spec/clients, decoders of other projects read whole
  * documents.
  */
+#include "spec_case.h"
 #include "failing_alloc.h"
 #include "sim/core/schema/openapi_protobuf.h"
 #include "sim/core/schema/protobuf_wire.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const char document[] =
     "{\"swagger\":\"2.0\",\"other\":[1],\"info\":{\"title\":\"K\"},"
@@ -67,13 +60,12 @@ static kl__wire_field find(const kl__buf *bytes, const int *path)
         assert_memory_equal(found.bytes.at, text, strlen(text));          \
     } while (false)
 
-static void each_member_of_openapi_has_its_protobuf_field(void **state)
+PLAIN_CASE(each_member_of_openapi_has_its_protobuf_field)
 {
     const double minimum = 1.5;
     kl__wire_field real;
     kl__buf bytes = {0};
 
-    (void)state;
     write_document(&bytes);
     EXPECT(&bytes, "2.0", 1, 0);
     EXPECT(&bytes, "K", 2, 0, 1, 0);
@@ -117,18 +109,7 @@ static kl_code try(void *context)
     return code;
 }
 
-static void openapi_in_protobuf_can_run_out_of_memory(void **state)
+PLAIN_CASE(openapi_in_protobuf_can_run_out_of_memory)
 {
-    (void)state;
     failing_alloc_each(try, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_member_of_openapi_has_its_protobuf_field),
-        cmocka_unit_test(openapi_in_protobuf_can_run_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,10 @@
  * pattern_spec.c - regular expressions match what Go's match; invalid ones are
  * refused in Go's words.
  */
+#include "spec_case.h"
 #include "sim/core/schema/pattern.h"
 
 #include "kubelua/memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void matches(const char *pattern, const char *text)
 {
@@ -29,9 +21,8 @@ static void misses(const char *pattern, const char *text)
     }
 }
 
-static void a_pattern_matches_anywhere_unless_it_is_anchored(void **state)
+PLAIN_CASE(a_pattern_matches_anywhere_unless_it_is_anchored)
 {
-    (void)state;
     matches("", "");
     matches("b", "abc");
     misses("^b", "abc");
@@ -45,9 +36,8 @@ static void a_pattern_matches_anywhere_unless_it_is_anchored(void **state)
     misses("^b$", "a\nb\nc");
 }
 
-static void repetitions_match_within_their_counts(void **state)
+PLAIN_CASE(repetitions_match_within_their_counts)
 {
-    (void)state;
     matches("^a*$", "");
     matches("^a*$", "aaaa");
     misses("^a+$", "");
@@ -68,9 +58,8 @@ static void repetitions_match_within_their_counts(void **state)
     matches("^a+?b$", "aab");
 }
 
-static void alternatives_and_groups_nest(void **state)
+PLAIN_CASE(alternatives_and_groups_nest)
 {
-    (void)state;
     matches("^(a|b|cd)+$", "abcdcd");
     misses("^(a|b|cd)+$", "abc");
     matches("^(?:a|(?P<name>b)|(?<other>c))$", "c");
@@ -84,9 +73,8 @@ static void alternatives_and_groups_nest(void **state)
     matches("(?s)^a.c$", "a\nc");
 }
 
-static void classes_hold_characters(void **state)
+PLAIN_CASE(classes_hold_characters)
 {
-    (void)state;
     matches("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "my-name-1");
     misses("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "my-name-");
     matches("^\\d+\\.\\d{2}$", "12.50");
@@ -110,9 +98,8 @@ static void classes_hold_characters(void **state)
 }
 
 /* PCRE2 alone would take these in another sense. */
-static void syntax_has_the_meaning_that_go_gives_it(void **state)
+PLAIN_CASE(syntax_has_the_meaning_that_go_gives_it)
 {
-    (void)state;
     misses("^\\s$", "\v");
     matches("^\\v$", "\v");
     misses("^\\v$", "\n");
@@ -143,9 +130,8 @@ static void refused(const char *pattern, const char *expected)
     kl__buf_deinit(&why);
 }
 
-static void an_invalid_pattern_is_refused(void **state)
+PLAIN_CASE(an_invalid_pattern_is_refused)
 {
-    (void)state;
     refused("(a", "error parsing regexp: missing closing ): `(a`");
     refused("a)", "error parsing regexp: unexpected ): `a)`");
     refused("[a", "error parsing regexp: missing closing ]: `[a`");
@@ -183,11 +169,10 @@ static void an_invalid_pattern_is_refused(void **state)
                            "`{50}`");
 }
 
-static void matching_takes_bounded_time(void **state)
+PLAIN_CASE(matching_takes_bounded_time)
 {
     static char text[20001];
 
-    (void)state;
     memset(text, 'a', sizeof(text) - 1);
     misses("^(a+)+b$", text);
     misses("^(a|a)*b$", text);
@@ -197,31 +182,14 @@ static void matching_takes_bounded_time(void **state)
                      KL__PATTERN_TOO_MUCH);
 }
 
-static void a_pattern_that_is_too_large_says_so(void **state)
+PLAIN_CASE(a_pattern_that_is_too_large_says_so)
 {
     kl__buf why = {0};
 
-    (void)state;
     assert_int_equal(
         kl__pattern_check("([a-z][0-9][a-f][^a][^b][^c]){900}", &why),
         KL__PATTERN_TOO_MUCH);
     assert_string_equal(why.bytes, "the simulator has no room for a pattern "
                                    "this large");
     kl__buf_deinit(&why);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pattern_matches_anywhere_unless_it_is_anchored),
-        cmocka_unit_test(repetitions_match_within_their_counts),
-        cmocka_unit_test(alternatives_and_groups_nest),
-        cmocka_unit_test(classes_hold_characters),
-        cmocka_unit_test(syntax_has_the_meaning_that_go_gives_it),
-        cmocka_unit_test(an_invalid_pattern_is_refused),
-        cmocka_unit_test(matching_takes_bounded_time),
-        cmocka_unit_test(a_pattern_that_is_too_large_says_so),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,10 @@
  * protobuf_spec.c - objects are decoded from protobuf messages, and malformed
  * messages refused. The same bytes were sent to a real kube-apiserver 1.36.
  */
+#include "spec_case.h"
 #include "base/buf.h"
 #include "kubelua/memory.h"
 #include "sim/core/schema/schema_protobuf.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Appends a field of bytes. */
 static void put(kl__buf *out, int number, const void *bytes, size_t length)
@@ -78,11 +70,10 @@ static void expect_buf(const char *type, kl__buf *bytes, const char *wanted)
 #define CORE "io.k8s.api.core.v1."
 #define META "io.k8s.apimachinery.pkg.apis.meta.v1."
 
-static void texts_maps_and_times_are_read(void **state)
+PLAIN_CASE(texts_maps_and_times_are_read)
 {
     kl__buf object = {0}, metadata = {0}, part = {0};
 
-    (void)state;
     put_text(&metadata, 1, "a");
     put_text(&metadata, 3, ""); /* namespace: empty and left out */
     put_number(&part, 1, 1795392000);
@@ -105,11 +96,10 @@ static void texts_maps_and_times_are_read(void **state)
     kl__buf_deinit(&part);
 }
 
-static void structs_that_go_inlines_are_messages(void **state)
+PLAIN_CASE(structs_that_go_inlines_are_messages)
 {
     kl__buf volume = {0}, source = {0}, part = {0};
 
-    (void)state;
     put_text(&volume, 1, "v");
     put_text(&part, 1, "/tmp");
     put_message(&source, 1, &part);
@@ -120,11 +110,10 @@ static void structs_that_go_inlines_are_messages(void **state)
     kl__buf_deinit(&part);
 }
 
-static void messages_of_quantities_and_times_become_texts(void **state)
+PLAIN_CASE(messages_of_quantities_and_times_become_texts)
 {
     kl__buf object = {0}, part = {0}, inner = {0};
 
-    (void)state;
     put_number(&part, 1, 1);
     put_text(&part, 3, "50%");
     put_message(&object, 1, &part);
@@ -154,11 +143,10 @@ static void messages_of_quantities_and_times_become_texts(void **state)
     kl__buf_deinit(&inner);
 }
 
-static void a_zero_behind_a_pointer_is_kept(void **state)
+PLAIN_CASE(a_zero_behind_a_pointer_is_kept)
 {
     kl__buf object = {0};
 
-    (void)state;
     put_number(&object, 1, 0);
     put_number(&object, 5, 0); /* minReadySeconds, which is none */
     expect_buf("io.k8s.api.apps.v1.DeploymentSpec", &object,
@@ -168,7 +156,7 @@ static void a_zero_behind_a_pointer_is_kept(void **state)
                "{\"terminationGracePeriodSeconds\":-1}");
 }
 
-static void a_malformed_message_is_refused(void **state)
+PLAIN_CASE(a_malformed_message_is_refused)
 {
     static const struct {
         const char *bytes;
@@ -195,21 +183,19 @@ static void a_malformed_message_is_refused(void **state)
         {"\x7b\x7b\x7c", 3, "unexpected EOF"},
         {"", 0, "{}"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         expect(CORE "ConfigMap", rows[i].bytes, rows[i].length,
                rows[i].message);
     }
 }
 
-static void too_deep_nesting_is_refused(void **state)
+PLAIN_CASE(too_deep_nesting_is_refused)
 {
     static char bytes[4000];
     size_t length = 0;
     kl_error err = {0};
     kl__edit *edit = kl__edit_new(NULL);
 
-    (void)state;
     while (length < 1500) { /* `not` within `not`: each wraps what is there */
         char head[4] = {(char)0xe2, 0x01, 0, 0};
         size_t size = 3;
@@ -235,14 +221,13 @@ static void too_deep_nesting_is_refused(void **state)
     kl__edit_free(edit);
 }
 
-static void a_protobuf_envelope_is_opened(void **state)
+PLAIN_CASE(a_protobuf_envelope_is_opened)
 {
     static const char bytes[] = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
                                 "ConfigMap\x12\x02{}";
     kl__protobuf open;
     kl_error err;
 
-    (void)state;
     assert_int_equal(kl__protobuf_open(bytes, sizeof(bytes) - 1, &open, NULL),
                      KL_OK);
     assert_int_equal(open.kind_length, 9);
@@ -256,19 +241,4 @@ static void a_protobuf_envelope_is_opened(void **state)
     assert_int_equal(kl__protobuf_open("k8x", 3, &open, &err), KL_EPARSE);
     assert_int_equal(kl__protobuf_open(bytes, 12, &open, &err), KL_EPARSE);
     assert_string_equal(err.message, "unexpected EOF");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_maps_and_times_are_read),
-        cmocka_unit_test(structs_that_go_inlines_are_messages),
-        cmocka_unit_test(messages_of_quantities_and_times_become_texts),
-        cmocka_unit_test(a_zero_behind_a_pointer_is_kept),
-        cmocka_unit_test(a_malformed_message_is_refused),
-        cmocka_unit_test(too_deep_nesting_is_refused),
-        cmocka_unit_test(a_protobuf_envelope_is_opened),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

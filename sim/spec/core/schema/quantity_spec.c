@@ -2,15 +2,8 @@
  * quantity_spec.c - quantities are read and written as a real API server does:
  * each line is what it answered.
  */
+#include "spec_case.h"
 #include "sim/core/schema/quantity.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const char wrong_format[] =
     "quantities must match the regular expression "
@@ -100,9 +93,8 @@ static const struct line {
     {"1000000000000E", "1", NULL},
 };
 
-static void quantities_become_canonical_as_on_a_real_server(void **state)
+PLAIN_CASE(quantities_become_canonical_as_on_a_real_server)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         const struct line *line = &lines[i];
         char out[KL__QUANTITY_SIZE] = "";
@@ -119,11 +111,10 @@ static void quantities_become_canonical_as_on_a_real_server(void **state)
     }
 }
 
-static void resources_are_rounded_up_to_thousandths(void **state)
+PLAIN_CASE(resources_are_rounded_up_to_thousandths)
 {
     char out[KL__QUANTITY_SIZE];
 
-    (void)state;
     assert_null(kl__quantity_canonical("1u", 2, -3, out));
     assert_string_equal(out, "1m");
     assert_null(kl__quantity_canonical("-1500u", 6, -3, out));
@@ -133,7 +124,7 @@ static void resources_are_rounded_up_to_thousandths(void **state)
 }
 
 /* More digits than there is room for are cut, once. */
-static void a_canonical_quantity_does_not_change(void **state)
+PLAIN_CASE(a_canonical_quantity_does_not_change)
 {
     static const char *const texts[] = {
         "888888888888888888888888888888888888888888888888888888888888",
@@ -144,7 +135,6 @@ static void a_canonical_quantity_does_not_change(void **state)
         "-99999e99999"};
     char out[KL__QUANTITY_SIZE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         char once[KL__QUANTITY_SIZE], twice[KL__QUANTITY_SIZE];
 
@@ -159,26 +149,13 @@ static void a_canonical_quantity_does_not_change(void **state)
     assert_string_equal(out, "1234567890123456780e42");
 }
 
-static void quantities_beyond_the_largest_are_compared(void **state)
+PLAIN_CASE(quantities_beyond_the_largest_are_compared)
 {
     char out[KL__QUANTITY_SIZE];
 
-    (void)state;
     assert_int_equal(kl__quantity_compare("1e40000", "999E"), 1);
     assert_int_equal(kl__quantity_compare("-1e40000", "-999E"), -1);
     assert_int_equal(kl__quantity_compare("1e40000", "1e50000"), 0);
     kl__quantity_add("1e40000", "1e40000", out);
     assert_int_equal(kl__quantity_compare(out, "999E"), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantities_become_canonical_as_on_a_real_server),
-        cmocka_unit_test(resources_are_rounded_up_to_thousandths),
-        cmocka_unit_test(a_canonical_quantity_does_not_change),
-        cmocka_unit_test(quantities_beyond_the_largest_are_compared),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,13 @@
  * schema_builtin_spec.c - the table of built-in types agrees with a real API
  * server.
  */
+#include "spec_case.h"
 #include "sim/core/schema/schema.h"
 
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const kl__schema *builtin(const char *group, const char *version,
                                  const char *kind)
@@ -52,9 +46,8 @@ static const kl__schema *at(const kl__schema *schema, const char *path)
     return schema;
 }
 
-static void a_kind_is_found_by_group_version_and_name(void **state)
+PLAIN_CASE(a_kind_is_found_by_group_version_and_name)
 {
-    (void)state;
     assert_string_equal(builtin("", "v1", "Pod")->name,
                         "io.k8s.api.core.v1.Pod");
     assert_string_equal(builtin("apps", "v1", "Deployment")->go,
@@ -67,23 +60,21 @@ static void a_kind_is_found_by_group_version_and_name(void **state)
     assert_string_equal(kl__schema_metadata(NULL)->go, "v1.ObjectMeta");
 }
 
-static void an_unknown_kind_is_not_found(void **state)
+PLAIN_CASE(an_unknown_kind_is_not_found)
 {
     kl_error err = {0};
 
-    (void)state;
     assert_null(kl__schema_builtin("", "v1", "Nothing", &err));
     assert_int_equal(err.code, KL_EUNKNOWN_KIND);
     assert_null(kl__schema_builtin("no.such", "v1", "Pod", NULL));
 }
 
-static void a_field_has_its_type_its_number_and_its_claims(void **state)
+PLAIN_CASE(a_field_has_its_type_its_number_and_its_claims)
 {
     const kl__schema *pod = builtin("", "v1", "Pod");
     const kl__schema *spec = at(pod, "spec");
     const kl__schema_field *containers = member(spec, "containers");
 
-    (void)state;
     assert_true(containers->required);
     assert_int_equal(containers->number, 2);
     assert_int_equal(containers->schema->type, KL__SCHEMA_ARRAY);
@@ -109,12 +100,11 @@ static void a_field_has_its_type_its_number_and_its_claims(void **state)
         KL__LIST_ATOMIC);
 }
 
-static void an_inlined_struct_is_a_message_of_its_own(void **state)
+PLAIN_CASE(an_inlined_struct_is_a_message_of_its_own)
 {
     const kl__schema *volume = at(builtin("", "v1", "Pod"), "spec volumes *");
     const kl__schema_field *path = member(volume, "hostPath");
 
-    (void)state;
     assert_int_equal(kl__schema_step(path->number, 0), 2);
     assert_int_equal(kl__schema_step(path->number, 2), path->number);
     assert_int_equal(path->number % KL__SCHEMA_BASE, 1);
@@ -123,13 +113,12 @@ static void an_inlined_struct_is_a_message_of_its_own(void **state)
     assert_int_equal(member(builtin("", "v1", "Pod"), "kind")->number, 0);
 }
 
-static void a_type_may_contain_itself(void **state)
+PLAIN_CASE(a_type_may_contain_itself)
 {
     const kl__schema *crd =
         builtin("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     const kl__schema *props = at(crd, "spec versions * schema openAPIV3Schema");
 
-    (void)state;
     assert_string_equal(props->go, "v1.JSONSchemaProps");
     assert_ptr_equal(at(props, "properties * not")->fields, props->fields);
     assert_string_equal(
@@ -138,12 +127,11 @@ static void a_type_may_contain_itself(void **state)
         "JSONSchemaPropsOrArray");
 }
 
-static void every_row_of_the_table_reads(void **state)
+PLAIN_CASE(every_row_of_the_table_reads)
 {
     const char *name;
     size_t fields = 0;
 
-    (void)state;
     for (size_t i = 0; (name = kl__schema_name_at(i)) != NULL; i++) {
         const kl__schema *type = kl__schema_type_named(name, NULL);
 
@@ -174,19 +162,17 @@ static kl_code read_two(void *context)
     return err.code;
 }
 
-static void running_out_of_memory_is_an_error(void **state)
+PLAIN_CASE(running_out_of_memory_is_an_error)
 {
-    (void)state;
     kl__schema_release();
     assert_true(failing_alloc_each(read_two, NULL) > 5);
 }
 
 /* What could not be read is read the next time, and what was stays. */
-static void a_type_that_could_not_be_read_is_forgotten(void **state)
+PLAIN_CASE(a_type_that_could_not_be_read_is_forgotten)
 {
     const kl__schema *secret;
 
-    (void)state;
     kl__schema_release();
     secret = builtin("", "v1", "Secret");
     failing_alloc_install();
@@ -205,12 +191,11 @@ static void *ask(void *argument)
     return (void *)kl__schema_builtin("", "v1", argument, NULL);
 }
 
-static void threads_share_what_was_read(void **state)
+PLAIN_CASE(threads_share_what_was_read)
 {
     pthread_t threads[4];
     void *found[4];
 
-    (void)state;
     kl__schema_release();
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, ask, "Pod"), 0);
@@ -228,19 +213,4 @@ static int nothing_is_left(void **state)
     return kl_live_count(KL_LIVE_DOC) == 0 ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kind_is_found_by_group_version_and_name),
-        cmocka_unit_test(an_unknown_kind_is_not_found),
-        cmocka_unit_test(a_field_has_its_type_its_number_and_its_claims),
-        cmocka_unit_test(an_inlined_struct_is_a_message_of_its_own),
-        cmocka_unit_test(a_type_may_contain_itself),
-        cmocka_unit_test(every_row_of_the_table_reads),
-        cmocka_unit_test(running_out_of_memory_is_an_error),
-        cmocka_unit_test(a_type_that_could_not_be_read_is_forgotten),
-        cmocka_unit_test(threads_share_what_was_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, nothing_is_left);
-}
+SPEC_END(nothing_is_left)

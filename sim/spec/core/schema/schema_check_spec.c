@@ -2,19 +2,12 @@
  * schema_check_spec.c - errors of an object's fields in the words of a real API
  * server: each line is an answer of one.
  */
+#include "spec_case.h"
 #include "sim/core/schema/schema_check.h"
 
 #include "base/buf.h"
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 typedef struct line {
     const char *json;
@@ -62,7 +55,7 @@ static void expect(const char *kind, const line *lines, size_t count)
 #define INTO "json: cannot unmarshal "
 #define STRUCT " into Go struct field "
 
-static void a_value_of_a_wrong_type_names_field_and_type(void **state)
+PLAIN_CASE(a_value_of_a_wrong_type_names_field_and_type)
 {
     static const line deployments[] = {
         {"{\"spec\":{\"replicas\":\"3\"}}",
@@ -101,11 +94,10 @@ static void a_value_of_a_wrong_type_names_field_and_type(void **state)
          INTO "array" STRUCT "Deployment.spec of type v1.DeploymentSpec"},
         {"{\"spec\":{\"replicas\":null,\"paused\":false}}", ""}};
 
-    (void)state;
     EXPECT("Deployment", deployments);
 }
 
-static void a_struct_that_go_inlines_is_named(void **state)
+PLAIN_CASE(a_struct_that_go_inlines_is_named)
 {
     static const line pods[] = {
         {"{\"spec\":{\"volumes\":[{\"emptyDir\":\"x\"}]}}", INTO
@@ -121,11 +113,10 @@ static void a_struct_that_go_inlines_is_named(void **state)
               "EphemeralContainerCommon.name of type string"},
     };
 
-    (void)state;
     EXPECT("Pod", pods);
 }
 
-static void quantities_times_and_bytes_are_read(void **state)
+PLAIN_CASE(quantities_times_and_bytes_are_read)
 {
 #define QUANTITY                                    \
     "quantities must match the regular expression " \
@@ -169,12 +160,11 @@ static void quantities_times_and_bytes_are_read(void **state)
         {"{\"binaryData\":{\"a\":[97,98],\"b\":\"YQ==\"}}", ""},
     };
 
-    (void)state;
     EXPECT("Pod", pods);
     EXPECT("ConfigMap", maps);
 }
 
-static void unknown_and_repeated_fields_are_reported_in_order(void **state)
+PLAIN_CASE(unknown_and_repeated_fields_are_reported_in_order)
 {
     static const line pods[] = {
         {"{\"metadata\":{\"name\":\"x\"},\"spec\":{\"containers\":[{\"name\":"
@@ -193,7 +183,6 @@ static void unknown_and_repeated_fields_are_reported_in_order(void **state)
          "unknown field \"foo\", unknown field \"Spec\""},
     };
 
-    (void)state;
     EXPECT("Pod", pods);
 }
 
@@ -207,9 +196,8 @@ static kl_code run_out(void *context)
     return found == NULL ? KL_ENOMEM : err.code;
 }
 
-static void running_out_of_memory_is_an_error(void **state)
+PLAIN_CASE(running_out_of_memory_is_an_error)
 {
-    (void)state;
     kl__schema_release();
     failing_alloc_each(run_out, "{\"foo\":1,\"metadata\":{\"labels\":{\"a\":"
                                 "\"b\",\"a\":\"c\"}}}");
@@ -223,15 +211,4 @@ static int release(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_of_a_wrong_type_names_field_and_type),
-        cmocka_unit_test(a_struct_that_go_inlines_is_named),
-        cmocka_unit_test(quantities_times_and_bytes_are_read),
-        cmocka_unit_test(unknown_and_repeated_fields_are_reported_in_order),
-        cmocka_unit_test(running_out_of_memory_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, release);
-}
+SPEC_END(release)

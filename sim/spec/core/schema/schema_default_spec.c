@@ -2,29 +2,20 @@
  * schema_default_spec.c - an object of a built-in kind becomes what a real API
  * server makes of it: each line is a part of what one answered.
  */
+#include "spec_case.h"
 #include "sim/core/schema/schema_normal.h"
 
 #include "failing_alloc.h"
 #include "kubelua/memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 /* Which is broken by a wrong default of any pod. */
-#define POD                                                                 \
-    "\"dnsPolicy\":\"ClusterFirst\",\"enableServiceLinks\":true,"           \
-    "\"restartPolicy\":\"Always\",\"schedulerName\":\"default-scheduler\"," \
-    "\"securityContext\":{},\"terminationGracePeriodSeconds\":30"
-#define CONTAINER                                          \
-    "\"imagePullPolicy\":\"Always\",\"name\":\"c\","       \
-    "\"terminationMessagePath\":\"/dev/termination-log\"," \
-    "\"terminationMessagePolicy\":\"File\""
+#define POD                                                              \
+    "dnsPolicy: ClusterFirst, enableServiceLinks: true, restartPolicy: " \
+    "Always, schedulerName: default-scheduler, securityContext: {}, "    \
+    "terminationGracePeriodSeconds: 30"
+#define CONTAINER                                                \
+    "imagePullPolicy: Always, name: c, terminationMessagePath: " \
+    "/dev/termination-log, terminationMessagePolicy: File"
 
 typedef struct trial {
     const char *kind; /* group/version/kind */
@@ -72,11 +63,11 @@ static void expect(const trial *line)
 {
     kl_error err = {0};
     kl__edit *edit = kl__edit_new(&err);
-    kl__node *root = stored(edit, line->kind, line->json, &err);
+    kl__node *root = stored(edit, line->kind, sim_json(line->json), &err);
     kl__node *found = at(root, line->path);
-    kl__node *wanted = line->is != NULL ? kl__edit_parse(edit, line->is,
-                                                         strlen(line->is), &err)
-                                        : NULL;
+    const char *is = line->is != NULL ? sim_json(line->is) : NULL;
+    kl__node *wanted =
+        is != NULL ? kl__edit_parse(edit, is, strlen(is), &err) : NULL;
 
     assert_non_null(root);
     if ((found == NULL) != (wanted == NULL) ||
@@ -96,34 +87,29 @@ static void every(const trial *lines, size_t count)
 }
 
 #define EVERY(lines) every(lines, sizeof(lines) / sizeof(*lines))
-#define ONE(more) "{\"spec\":{\"containers\":[{\"name\":\"c\"" more "}]}}"
-#define VOLUME(more) "{\"spec\":{\"volumes\":[{\"name\":\"v\"" more "}]}}"
+#define ONE(more) "{spec: {containers: [{name: c" more "}]}}"
+#define VOLUME(more) "{spec: {volumes: [{name: v" more "}]}}"
 
-static void a_pod_gets_constant_defaults(void **state)
+PLAIN_CASE(a_pod_gets_constant_defaults)
 {
     static const trial lines[] = {
-        {"/v1/Pod", ONE(",\"image\":\"i\""), "spec",
-         "{\"containers\":[{" CONTAINER
-         ",\"image\":\"i\",\"resources\":{}}]," POD "}"},
-        {"/v1/Pod", ONE(",\"livenessProbe\":{\"httpGet\":{\"port\":80}}"),
+        {"/v1/Pod", ONE(", image: i"), "spec",
+         "{containers: [{" CONTAINER ", image: i, resources: {}}], " POD "}"},
+        {"/v1/Pod", ONE(", livenessProbe: {httpGet: {port: 80}}"),
          "spec containers 0 livenessProbe",
-         "{\"httpGet\":{\"path\":\"/\",\"port\":80,\"scheme\":\"HTTP\"},"
-         "\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,"
-         "\"failureThreshold\":3}"},
+         "{httpGet: {path: /, port: 80, scheme: HTTP}, timeoutSeconds: 1, "
+         "periodSeconds: 10, successThreshold: 1, failureThreshold: 3}"},
         {"/v1/Pod", VOLUME(""), "spec volumes 0 emptyDir", "{}"},
-        {"/v1/Pod", VOLUME(",\"secret\":{\"secretName\":\"x\"}"),
-         "spec volumes 0",
-         "{\"name\":\"v\",\"secret\":{\"defaultMode\":420,"
-         "\"secretName\":\"x\"}}"},
-        {"apps/v1/Deployment", "{\"spec\":{\"template\":{\"spec\":{}}}}",
+        {"/v1/Pod", VOLUME(", secret: {secretName: x}"), "spec volumes 0",
+         "{name: v, secret: {defaultMode: 420, secretName: x}}"},
+        {"apps/v1/Deployment", "{spec: {template: {spec: {}}}}",
          "spec template spec enableServiceLinks", NULL},
     };
 
-    (void)state;
     EVERY(lines);
 }
 
-static void an_image_is_pulled_by_its_tag(void **state)
+PLAIN_CASE(an_image_is_pulled_by_its_tag)
 {
     static const char *const images[][2] = {{"i", "Always"},
                                             {"a/b:latest", "Always"},
@@ -132,133 +118,120 @@ static void an_image_is_pulled_by_its_tag(void **state)
                                             {"b@sha256:0", "IfNotPresent"},
                                             {"", "IfNotPresent"}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
         char json[256], is[32];
         const trial line = {"/v1/Pod", json,
                             "spec containers 0 imagePullPolicy", is};
 
-        snprintf(json, sizeof(json), ONE(",\"image\":\"%s\""), images[i][0]);
+        snprintf(json, sizeof(json), ONE(", image: '%s'"), images[i][0]);
         snprintf(is, sizeof(is), "\"%s\"", images[i][1]);
         expect(&line);
     }
 }
 
-static void amounts_are_canonical_and_requests_follow_limits(void **state)
+PLAIN_CASE(amounts_are_canonical_and_requests_follow_limits)
 {
     static const trial lines[] = {
         {"/v1/Pod",
-         ONE(",\"resources\":{\"limits\":{\"cpu\":\"1000m\",\"memory\":"
-             "\"1024Mi\"},\"requests\":{\"cpu\":0.1}}"),
+         ONE(", resources: {limits: {cpu: 1000m, memory: 1024Mi}, requests: "
+             "{cpu: 0.1}}"),
          "spec containers 0 resources",
-         "{\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},"
-         "\"requests\":{\"cpu\":\"100m\",\"memory\":\"1Gi\"}}"},
-        {"/v1/Pod", ONE(",\"resources\":{\"requests\":{\"cpu\":\"100u\"}}"),
+         "{limits: {cpu: '1', memory: '1Gi'}, requests: {cpu: '100m', memory: "
+         "'1Gi'}}"},
+        {"/v1/Pod", ONE(", resources: {requests: {cpu: '100u'}}"),
          "spec containers 0 resources requests cpu", "\"1m\""},
         {"/v1/Pod",
-         "{\"spec\":{\"hostNetwork\":true,\"containers\":[{\"ports\":[{"
-         "\"containerPort\":80}]}]}}",
+         "{spec: {hostNetwork: true, containers: [{ports: [{containerPort: "
+         "80}]}]}}",
          "spec containers 0 ports 0",
-         "{\"containerPort\":80,\"hostPort\":80,\"protocol\":\"TCP\"}"},
+         "{containerPort: 80, hostPort: 80, protocol: TCP}"},
     };
 
-    (void)state;
     EVERY(lines);
 }
 
-static void empty_values_are_dropped_or_added_as_in_go(void **state)
+PLAIN_CASE(empty_values_are_dropped_or_added_as_in_go)
 {
     static const trial lines[] = {
         {"/v1/Pod",
-         ONE(",\"command\":[],\"args\":null,\"tty\":false,\"workingDir\":\"\","
-             "\"image\":\"i\",\"securityContext\":{}"),
+         ONE(", command: [], args: null, tty: false, workingDir: '', image: i, "
+             "securityContext: {}"),
          "spec containers 0",
-         "{" CONTAINER
-         ",\"image\":\"i\",\"resources\":{},\"securityContext\":{}}"},
-        {"/v1/Event", "{\"foo\":1}", "",
-         "{\"eventTime\":null,\"firstTimestamp\":null,\"lastTimestamp\":null,"
-         "\"involvedObject\":{},\"metadata\":{},\"reportingComponent\":\"\","
-         "\"reportingInstance\":\"\",\"source\":{}}"},
-        {"rbac.authorization.k8s.io/v1/ClusterRole", "{\"rules\":[]}", "rules",
+         "{" CONTAINER ", image: i, resources: {}, securityContext: {}}"},
+        {"/v1/Event", "{foo: 1}", "",
+         "{eventTime: null, firstTimestamp: null, lastTimestamp: null, "
+         "involvedObject: {}, metadata: {}, reportingComponent: '', "
+         "reportingInstance: '', source: {}}"},
+        {"rbac.authorization.k8s.io/v1/ClusterRole", "{rules: []}", "rules",
          "null"},
         {"/v1/ConfigMap", "{\"data\":{\"a\":null,\"b\":\"1\",\"b\":\"2\"}}",
-         "data", "{\"a\":\"\",\"b\":\"2\"}"},
-        {"/v1/Event", "{\"firstTimestamp\":\"2020-01-01T00:00:00.5+01:00\"}",
+         "data", "{a: '', b: '2'}"},
+        {"/v1/Event", "{firstTimestamp: '2020-01-01T00:00:00.5+01:00'}",
          "firstTimestamp", "\"2019-12-31T23:00:00Z\""},
-        {"/v1/Secret",
-         "{\"data\":{\"a\":[97,98]},\"stringData\":{\"b\":\"c\"}}", "",
-         "{\"data\":{\"a\":\"YWI=\",\"b\":\"Yw==\"},\"metadata\":{},"
-         "\"type\":\"Opaque\"}"},
+        {"/v1/Secret", "{data: {a: [97, 98]}, stringData: {b: c}}", "",
+         "{data: {a: 'YWI=', b: 'Yw=='}, metadata: {}, type: Opaque}"},
     };
 
-    (void)state;
     EVERY(lines);
 }
 
-static void defaults_depend_on_other_fields(void **state)
+PLAIN_CASE(defaults_depend_on_other_fields)
 {
     static const trial lines[] = {
-        {"apps/v1/Deployment", "{\"spec\":{}}", "spec strategy",
-         "{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"maxSurge\":\"25%\","
-         "\"maxUnavailable\":\"25%\"}}"},
-        {"apps/v1/Deployment",
-         "{\"spec\":{\"strategy\":{\"type\":"
-         "\"Recreate\"}}}",
-         "spec strategy", "{\"type\":\"Recreate\"}"},
-        {"apps/v1/StatefulSet", "{\"spec\":{}}", "spec updateStrategy",
-         "{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"partition\":0}}"},
+        {"apps/v1/Deployment", "{spec: {}}", "spec strategy",
+         "{type: RollingUpdate, rollingUpdate: {maxSurge: '25%', "
+         "maxUnavailable: '25%'}}"},
+        {"apps/v1/Deployment", "{spec: {strategy: {type: Recreate}}}",
+         "spec strategy", "{type: Recreate}"},
+        {"apps/v1/StatefulSet", "{spec: {}}", "spec updateStrategy",
+         "{type: RollingUpdate, rollingUpdate: {partition: 0}}"},
         {"apps/v1/StatefulSet",
-         "{\"spec\":{\"updateStrategy\":{\"type\":\"RollingUpdate\"}}}",
-         "spec updateStrategy", "{\"type\":\"RollingUpdate\"}"},
-        {"batch/v1/Job", "{\"spec\":{\"parallelism\":3}}", "spec completions",
-         NULL},
-        {"batch/v1/Job", "{\"spec\":{}}", "spec completions", "1"},
-        {"batch/v1/CronJob", "{\"spec\":{\"jobTemplate\":{\"spec\":{}}}}",
+         "{spec: {updateStrategy: {type: RollingUpdate}}}",
+         "spec updateStrategy", "{type: RollingUpdate}"},
+        {"batch/v1/Job", "{spec: {parallelism: 3}}", "spec completions", NULL},
+        {"batch/v1/Job", "{spec: {}}", "spec completions", "1"},
+        {"batch/v1/CronJob", "{spec: {jobTemplate: {spec: {}}}}",
          "spec jobTemplate spec backoffLimit", NULL},
-        {"/v1/Service", "{\"spec\":{\"ports\":[{\"port\":80}]}}", "spec",
-         "{\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"targetPort\":80}],"
-         "\"internalTrafficPolicy\":\"Cluster\",\"sessionAffinity\":\"None\","
-         "\"type\":\"ClusterIP\"}"},
-        {"/v1/Service", "{\"spec\":{\"type\":\"ExternalName\"}}", "spec",
-         "{\"sessionAffinity\":\"None\",\"type\":\"ExternalName\"}"},
-        {"/v1/Service", "{\"spec\":{\"sessionAffinity\":\"ClientIP\"}}",
+        {"/v1/Service", "{spec: {ports: [{port: 80}]}}", "spec",
+         "{ports: [{port: 80, protocol: TCP, targetPort: 80}], "
+         "internalTrafficPolicy: Cluster, sessionAffinity: None, type: "
+         "ClusterIP}"},
+        {"/v1/Service", "{spec: {type: ExternalName}}", "spec",
+         "{sessionAffinity: None, type: ExternalName}"},
+        {"/v1/Service", "{spec: {sessionAffinity: ClientIP}}",
          "spec sessionAffinityConfig clientIP timeoutSeconds", "10800"},
-        {"networking.k8s.io/v1/NetworkPolicy", "{\"spec\":{\"egress\":[{}]}}",
-         "spec policyTypes", "[\"Ingress\",\"Egress\"]"},
-        {"autoscaling/v2/HorizontalPodAutoscaler",
-         "{\"spec\":{\"behavior\":{}}}", "spec behavior scaleDown",
-         "{\"policies\":[{\"periodSeconds\":15,\"type\":\"Percent\","
-         "\"value\":100}],\"selectPolicy\":\"Max\"}"},
+        {"networking.k8s.io/v1/NetworkPolicy", "{spec: {egress: [{}]}}",
+         "spec policyTypes", "[Ingress, Egress]"},
+        {"autoscaling/v2/HorizontalPodAutoscaler", "{spec: {behavior: {}}}",
+         "spec behavior scaleDown",
+         "{policies: [{periodSeconds: 15, type: Percent, value: 100}], "
+         "selectPolicy: Max}"},
         {"/v1/ReplicationController",
-         "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}}}}}",
-         "spec selector", "{\"a\":\"b\"}"},
+         "{spec: {template: {metadata: {labels: {a: b}}}}}", "spec selector",
+         "{a: b}"},
     };
 
-    (void)state;
     EVERY(lines);
 }
 
 /* Where any JSON may stand, the last of members of one name counts as well. */
-static void repeated_members_in_any_value_keep_the_last(void **state)
+PLAIN_CASE(repeated_members_in_any_value_keep_the_last)
 {
     static const trial lines[] = {
         {"apiextensions.k8s.io/v1/CustomResourceDefinition",
          "{\"spec\":{\"versions\":[{\"schema\":{\"openAPIV3Schema\":{"
          "\"default\":{\"a\":[{\"b\":1,\"b\":2}]}}}}]}}",
-         "spec versions 0 schema openAPIV3Schema default",
-         "{\"a\":[{\"b\":2}]}"},
+         "spec versions 0 schema openAPIV3Schema default", "{a: [{b: 2}]}"},
     };
 
-    (void)state;
     EVERY(lines);
 }
 
 /* Of every kind, even from nothing, and from everything that is a struct. */
-static void normalizing_twice_changes_nothing(void **state)
+PLAIN_CASE(normalizing_twice_changes_nothing)
 {
     const char *name;
 
-    (void)state;
     for (size_t i = 0; (name = kl__schema_name_at(i)) != NULL; i++) {
         const kl__schema *schema = kl__schema_type_named(name, NULL);
         kl__edit *edit = kl__edit_new(NULL);
@@ -293,12 +266,11 @@ static kl_code run_out(void *context)
     return code;
 }
 
-static void running_out_of_memory_is_an_error(void **state)
+PLAIN_CASE(running_out_of_memory_is_an_error)
 {
-    (void)state;
     kl__schema_release();
-    failing_alloc_each(run_out,
-                       ONE(",\"resources\":{\"limits\":{\"cpu\":0.5}}"));
+    failing_alloc_each(run_out, "{\"spec\":{\"containers\":[{\"name\":\"c\","
+                                "\"resources\":{\"limits\":{\"cpu\":0.5}}}]}}");
 }
 
 static int release(void **state)
@@ -308,18 +280,4 @@ static int release(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_gets_constant_defaults),
-        cmocka_unit_test(an_image_is_pulled_by_its_tag),
-        cmocka_unit_test(amounts_are_canonical_and_requests_follow_limits),
-        cmocka_unit_test(empty_values_are_dropped_or_added_as_in_go),
-        cmocka_unit_test(defaults_depend_on_other_fields),
-        cmocka_unit_test(repeated_members_in_any_value_keep_the_last),
-        cmocka_unit_test(normalizing_twice_changes_nothing),
-        cmocka_unit_test(running_out_of_memory_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, release);
-}
+SPEC_END(release)

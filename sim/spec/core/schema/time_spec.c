@@ -1,17 +1,12 @@
 /*
  * time_spec.c - times are written as they were read, in any year.
  */
+#include "spec_case.h"
 #include "sim/core/schema/time.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
-#include <cmocka.h>
-
-static void a_time_is_written_as_it_was_read(void **state)
+PLAIN_CASE(a_time_is_written_as_it_was_read)
 {
     static const char *const times[] = {
         "0001-01-01T00:00:00Z", "1600-02-29T23:59:59Z", "1900-03-01T00:00:00Z",
@@ -19,7 +14,6 @@ static void a_time_is_written_as_it_was_read(void **state)
         "2024-12-31T23:59:59Z", "2025-01-01T00:00:00Z", "9999-12-31T23:59:59Z"};
     char text[KL__TIME_SIZE], why[256];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         kl__time time;
 
@@ -29,13 +23,12 @@ static void a_time_is_written_as_it_was_read(void **state)
     }
 }
 
-static void microseconds_have_six_digits(void **state)
+PLAIN_CASE(microseconds_have_six_digits)
 {
     static const char given[] = "2026-02-28T23:59:59.000120Z";
     char text[KL__TIME_SIZE], why[256];
     kl__time time;
 
-    (void)state;
     assert_true(kl__time_read(given, true, &time, why, sizeof(why)));
     assert_int_equal(time.microseconds, 120);
     kl__time_write(&time, true, text);
@@ -43,12 +36,11 @@ static void microseconds_have_six_digits(void **state)
 }
 
 /* Both as kube-apiserver has them. */
-static void times_with_a_comma_or_a_negative_year_are_read(void **state)
+PLAIN_CASE(times_with_a_comma_or_a_negative_year_are_read)
 {
     char text[KL__TIME_SIZE], why[256];
     kl__time time;
 
-    (void)state;
     assert_true(kl__time_read("2020-01-01T00:00:00,123456Z", true, &time, why,
                               sizeof(why)));
     assert_int_equal(time.microseconds, 123456);
@@ -59,11 +51,10 @@ static void times_with_a_comma_or_a_negative_year_are_read(void **state)
 }
 
 /* Every day of four centuries and a bit, at changing hours. */
-static void dates_agree_with_the_c_library(void **state)
+PLAIN_CASE(dates_agree_with_the_c_library)
 {
     enum { DAYS = 160000, DAY_SECONDS = 86400, STEP = 7919 };
 
-    (void)state;
     for (int day = -DAYS / 2; day < DAYS / 2; day++) {
         const time_t seconds =
             (time_t)day * DAY_SECONDS + (day & 7) * (time_t)STEP;
@@ -76,15 +67,4 @@ static void dates_agree_with_the_c_library(void **state)
         kl__time_write(&time, false, text);
         assert_string_equal(text, expected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_time_is_written_as_it_was_read),
-        cmocka_unit_test(microseconds_have_six_digits),
-        cmocka_unit_test(times_with_a_comma_or_a_negative_year_are_read),
-        cmocka_unit_test(dates_agree_with_the_c_library)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

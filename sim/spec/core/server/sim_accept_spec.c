@@ -2,16 +2,7 @@
  * sim_accept_spec.c - the form of an answer: what Accept asks for, and the
  * words of refusals, as a real kube-apiserver 1.36 was seen to answer.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "spec_case.h"
 
 #define NAMESPACES "/api/v1/namespaces"
 #define DEFAULT NAMESPACES "/default"
@@ -42,17 +33,17 @@ static void expect(kl_sim *sim, const char *target, const char *accept,
     sim_reply_clear(&reply);
 }
 
-static void the_best_clause_that_is_served_wins(void **state)
+SIM_CASE(the_best_clause_that_is_served_wins)
 {
-    expect(*state, DEFAULT, "*/*", "Namespace");
-    expect(*state, DEFAULT, "text/html, */*;q=0.1", "Namespace");
-    expect(*state, DEFAULT, TABLE ",application/json", "Table");
-    expect(*state, DEFAULT, "application/json;q=0.9, " PARTIAL,
+    expect(sim, DEFAULT, "*/*", "Namespace");
+    expect(sim, DEFAULT, "text/html, */*;q=0.1", "Namespace");
+    expect(sim, DEFAULT, TABLE ",application/json", "Table");
+    expect(sim, DEFAULT, "application/json;q=0.9, " PARTIAL,
            "PartialObjectMetadata");
-    expect(*state, DEFAULT,
+    expect(sim, DEFAULT,
            "application/json;as=Foo;v=v1;g=meta.k8s.io, application/json;q=0.2",
            "Namespace");
-    expect(*state, DEFAULT, "application/json;q=0", "Namespace");
+    expect(sim, DEFAULT, "application/json;q=0", "Namespace");
 }
 
 /* Asserts status and type of a document. */
@@ -68,23 +59,23 @@ static void expect_type(kl_sim *sim, const char *target, const char *accept,
     sim_reply_clear(&reply);
 }
 
-static void openapi_has_types_of_its_own(void **state)
+SIM_CASE(openapi_has_types_of_its_own)
 {
     static const char asked[] =
         "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     static const char given[] =
         "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-    expect_type(*state, "/openapi/v2", "*/*", 200, "application/json");
-    expect_type(*state, "/openapi/v2", asked, 200, given);
-    expect_type(*state, "/openapi/v2", given, 200, given);
-    expect_type(*state, "/openapi/v2", "application/yaml", 406, NULL);
-    expect_type(*state, "/openapi/v3/apis/apps/v1", asked, 406, NULL);
-    expect_type(*state, "/openapi/v3/apis/apps/v1", "application/*", 200,
+    expect_type(sim, "/openapi/v2", "*/*", 200, "application/json");
+    expect_type(sim, "/openapi/v2", asked, 200, given);
+    expect_type(sim, "/openapi/v2", given, 200, given);
+    expect_type(sim, "/openapi/v2", "application/yaml", 406, NULL);
+    expect_type(sim, "/openapi/v3/apis/apps/v1", asked, 406, NULL);
+    expect_type(sim, "/openapi/v3/apis/apps/v1", "application/*", 200,
                 "application/json");
 }
 
-static void an_unsupported_accept_header_is_406(void **state)
+SIM_CASE(an_unsupported_accept_header_is_406)
 {
     static const char router[] =
         "406: Not Acceptable\n\nAvailable representations: application/json, "
@@ -96,37 +87,36 @@ static void an_unsupported_accept_header_is_406(void **state)
 
     snprintf(collection, sizeof(collection),
              "%s, application/json;stream=watch", router);
-    expect(*state, DEFAULT, "application/xml", router);
-    expect(*state, DEFAULT, "application/*", router);
-    expect(*state, DEFAULT, "garbage", router);
-    expect(*state, NAMESPACES, "text/html", collection);
-    expect(*state, DEFAULT, "application/json;as=Table;v=v1", handler);
-    expect(*state, DEFAULT, "application/json;as=Foo;v=v1;g=meta.k8s.io",
-           handler);
+    expect(sim, DEFAULT, "application/xml", router);
+    expect(sim, DEFAULT, "application/*", router);
+    expect(sim, DEFAULT, "garbage", router);
+    expect(sim, NAMESPACES, "text/html", collection);
+    expect(sim, DEFAULT, "application/json;as=Table;v=v1", handler);
+    expect(sim, DEFAULT, "application/json;as=Foo;v=v1;g=meta.k8s.io", handler);
 }
 
-static void an_accept_header_for_the_wrong_shape_is_406(void **state)
+SIM_CASE(an_accept_header_for_the_wrong_shape_is_406)
 {
-    expect(*state, NAMESPACES, PARTIAL,
+    expect(sim, NAMESPACES, PARTIAL,
            "you requested PartialObjectMetadata, but the requested object is a "
            "list (*core.NamespaceList)");
-    expect(*state, DEFAULT, PARTIALS,
+    expect(sim, DEFAULT, PARTIALS,
            "you requested PartialObjectMetadataList, but the requested object "
            "is not a list (*core.Namespace)");
-    expect(*state, NAMESPACES "?includeObject=All", TABLE,
+    expect(sim, NAMESPACES "?includeObject=All", TABLE,
            "Unable to convert to Table as requested: includeObject: Invalid "
            "value: \"All\": must be 'Metadata', 'Object', 'None', or empty");
 }
 
-static void partial_object_metadata_can_be_asked_for(void **state)
+SIM_CASE(partial_object_metadata_can_be_asked_for)
 {
-    sim_reply reply = get(*state, DEFAULT, PARTIAL);
+    sim_reply reply = get(sim, DEFAULT, PARTIAL);
 
     assert_string_equal(sim_text(reply.doc, "apiVersion"), "meta.k8s.io/v1");
     assert_string_equal(sim_text(reply.doc, "metadata.name"), "default");
     assert_string_equal(sim_text(reply.doc, "spec"), "");
     sim_reply_clear(&reply);
-    reply = get(*state, NAMESPACES, PARTIALS);
+    reply = get(sim, NAMESPACES, PARTIALS);
     assert_string_equal(sim_text(reply.doc, "kind"),
                         "PartialObjectMetadataList");
     assert_string_equal(sim_text(reply.doc, "items[1].kind"),
@@ -135,9 +125,9 @@ static void partial_object_metadata_can_be_asked_for(void **state)
     sim_reply_clear(&reply);
 }
 
-static void a_table_has_columns_rows_and_objects(void **state)
+SIM_CASE(a_table_has_columns_rows_and_objects)
 {
-    sim_reply reply = get(*state, NAMESPACES "?limit=1", TABLE);
+    sim_reply reply = get(sim, NAMESPACES "?limit=1", TABLE);
 
     assert_string_equal(sim_text(reply.doc, "columnDefinitions[1].name"),
                         "Name");
@@ -148,31 +138,31 @@ static void a_table_has_columns_rows_and_objects(void **state)
                         "PartialObjectMetadata");
     assert_true(*sim_text(reply.doc, "metadata.continue") != '\0');
     sim_reply_clear(&reply);
-    reply = get(*state, NAMESPACES "?includeObject=Object", TABLE);
+    reply = get(sim, NAMESPACES "?includeObject=Object", TABLE);
     assert_string_equal(sim_text(reply.doc, "rows[1].object.kind"),
                         "Namespace");
     sim_reply_clear(&reply);
-    reply = get(*state, NAMESPACES "?includeObject=None", TABLE);
+    reply = get(sim, NAMESPACES "?includeObject=None", TABLE);
     assert_string_equal(sim_text(reply.doc, "rows[1].object"), "");
     sim_reply_clear(&reply);
 }
 
-static void curl_and_the_parameter_pretty_get_indented_json(void **state)
+SIM_CASE(curl_and_the_parameter_pretty_get_indented_json)
 {
-    sim_reply reply = get(*state, DEFAULT "?pretty=true", NULL);
+    sim_reply reply = get(sim, DEFAULT "?pretty=true", NULL);
 
     assert_non_null(strstr(reply.raw.body,
                            "{\n  \"kind\": \"Namespace\",\n  \"apiVersion\": "
                            "\"v1\",\n  \"metadata\": {\n    \"name\""));
     sim_reply_clear(&reply);
-    reply = get(*state, DEFAULT "?pretty=0", NULL);
+    reply = get(sim, DEFAULT "?pretty=0", NULL);
     assert_non_null(strstr(reply.raw.body, "{\"kind\":\"Namespace\","));
     sim_reply_clear(&reply);
 }
 
-static void yaml_can_be_asked_for(void **state)
+SIM_CASE(yaml_can_be_asked_for)
 {
-    sim_reply reply = get(*state, NAMESPACES "/none", "application/yaml");
+    sim_reply reply = get(sim, NAMESPACES "/none", "application/yaml");
 
     assert_string_equal(reply.raw.content_type, "application/yaml");
     assert_string_equal(reply.raw.body,
@@ -181,7 +171,7 @@ static void yaml_can_be_asked_for(void **state)
                         "namespaces \"none\" not found\nmetadata: {}\nreason: "
                         "NotFound\nstatus: Failure\n");
     sim_reply_clear(&reply);
-    reply = get(*state, NAMESPACES, "application/yaml");
+    reply = get(sim, NAMESPACES, "application/yaml");
     assert_non_null(strstr(reply.raw.body, "\nitems:\n- metadata:\n    "
                                            "creationTimestamp: \"2"));
     sim_reply_clear(&reply);
@@ -210,9 +200,9 @@ static void watch(sim_watch *stream, kl_transport *transport,
     assert_int_equal(response.status, 200);
 }
 
-static void a_watch_of_a_table_sends_columns_once(void **state)
+SIM_CASE(a_watch_of_a_table_sends_columns_once)
 {
-    kl_transport *transport = kl_sim_transport(*state, NULL);
+    kl_transport *transport = kl_sim_transport(sim, NULL);
     sim_watch stream;
 
     watch(&stream, transport, TABLE);
@@ -234,9 +224,9 @@ static void a_watch_of_a_table_sends_columns_once(void **state)
     kl_transport_unref(transport);
 }
 
-static void a_watch_may_be_of_metadata(void **state)
+SIM_CASE(a_watch_may_be_of_metadata)
 {
-    kl_transport *transport = kl_sim_transport(*state, NULL);
+    kl_transport *transport = kl_sim_transport(sim, NULL);
     sim_watch stream;
 
     watch(&stream, transport, PARTIAL);
@@ -269,18 +259,18 @@ static sim_reply post_protobuf(kl_sim *sim, const char *body, size_t length)
     return reply;
 }
 
-static void typed_clients_may_send_protobuf(void **state)
+SIM_CASE(typed_clients_may_send_protobuf)
 {
     static const char body[] = "k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
                                "ConfigMap\x12\x0d\x0a\x03\x0a\x01"
                                "a\x12\x06\x0a\x01k\x12\x01v";
-    sim_reply reply = post_protobuf(*state, body, sizeof(body) - 1);
+    sim_reply reply = post_protobuf(sim, body, sizeof(body) - 1);
 
     assert_int_equal(reply.status, 201);
     assert_string_equal(sim_text(reply.doc, "metadata.name"), "a");
     assert_string_equal(sim_text(reply.doc, "data.k"), "v");
     sim_reply_clear(&reply);
-    reply = post_protobuf(*state, body, sizeof(body) - 2);
+    reply = post_protobuf(sim, body, sizeof(body) - 2);
     assert_int_equal(reply.status, 400);
     assert_string_equal(
         sim_text(reply.doc, "message"),
@@ -291,37 +281,14 @@ static void typed_clients_may_send_protobuf(void **state)
     sim_reply_clear(&reply);
 }
 
-static void no_answer_is_in_protobuf(void **state)
+SIM_CASE(no_answer_is_in_protobuf)
 {
     static const char type[] = "application/vnd.kubernetes.protobuf";
 
-    expect_type(*state, DEFAULT, type, 406, NULL);
-    expect_type(*state, DEFAULT,
+    expect_type(sim, DEFAULT, type, 406, NULL);
+    expect_type(sim, DEFAULT,
                 "application/vnd.kubernetes.protobuf, application/json", 200,
                 "application/json");
-    expect_type(*state, NAMESPACES, "application/vnd.kubernetes.protobuf, */*",
+    expect_type(sim, NAMESPACES, "application/vnd.kubernetes.protobuf, */*",
                 200, "application/json");
-}
-
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_best_clause_that_is_served_wins),
-        TEST(openapi_has_types_of_its_own),
-        TEST(an_unsupported_accept_header_is_406),
-        TEST(an_accept_header_for_the_wrong_shape_is_406),
-        TEST(partial_object_metadata_can_be_asked_for),
-        TEST(a_table_has_columns_rows_and_objects),
-        TEST(curl_and_the_parameter_pretty_get_indented_json),
-        TEST(yaml_can_be_asked_for),
-        TEST(typed_clients_may_send_protobuf),
-        TEST(no_answer_is_in_protobuf),
-        TEST(a_watch_of_a_table_sends_columns_once),
-        TEST(a_watch_may_be_of_metadata),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,11 @@
  * sim_access_spec.c - authentication and authorisation: tokens, roles,
  * impersonation and reviews. Texts are those that kube-apiserver 1.36 answered.
  */
-#include "sim_client.h"
 
+#include "spec_case.h"
 #include "base/clock.h"
 #include "sim/core/access/sim_credentials.h"
 #include "sim/core/store/sim_core.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define PODS "/api/v1/namespaces/default/pods"
 #define RBAC "/apis/rbac.authorization.k8s.io/v1/namespaces/default/"
@@ -170,10 +160,10 @@ static void expect_message(const fixture *f, const char *message)
     kl_doc_unref(doc);
 }
 
-static void a_role_allows_what_its_rules_name_and_no_more(void **state)
-{
-    fixture *f = *state;
+#define CASE(name) SPEC_CASE(name, fixture *f, set_up, tear_down)
 
+CASE(a_role_allows_what_its_rules_name_and_no_more)
+{
     assert_int_equal(ask(f, &jane, "GET", PODS, NULL), 200);
     assert_int_equal(ask(f, &jane, "GET", PODS "/x", NULL), 404);
     assert_int_equal(ask(f, &jane, "DELETE", PODS "/x", NULL), 403);
@@ -205,11 +195,9 @@ static void a_role_allows_what_its_rules_name_and_no_more(void **state)
                       "\"apps\" in the namespace \"default\"");
 }
 
-static void
-an_unknown_token_is_refused_and_an_admin_may_do_everything(void **state)
+CASE(an_unknown_token_is_refused_and_an_admin_may_do_everything)
 {
     const somebody nobody = {"no-such-token", NULL, NULL};
-    fixture *f = *state;
 
     assert_int_equal(ask(f, &nobody, "GET", PODS, NULL), 401);
     expect_message(f, "Unauthorized");
@@ -222,9 +210,8 @@ an_unknown_token_is_refused_and_an_admin_may_do_everything(void **state)
                       "not found");
 }
 
-static void a_service_account_authenticates_with_its_token(void **state)
+CASE(a_service_account_authenticates_with_its_token)
 {
-    fixture *f = *state;
     kl__sim_claim claim = {.name_space = "default",
                            .name = "robot",
                            .uid = "robots-uid",
@@ -260,12 +247,11 @@ static void a_service_account_authenticates_with_its_token(void **state)
     kl_free(token);
 }
 
-static void impersonation_acts_as_another_user(void **state)
+CASE(impersonation_acts_as_another_user)
 {
     const somebody as_jane = {NULL, "jane", "dev"};
     const somebody forged = {"bob-token", "jane", NULL};
     const somebody half = {NULL, NULL, "dev"};
-    fixture *f = *state;
 
     assert_int_equal(ask(f, &as_jane, "GET", PODS, NULL), 200);
     assert_int_equal(ask(f, &as_jane, "DELETE", PODS "/x", NULL), 403);
@@ -275,9 +261,8 @@ static void impersonation_acts_as_another_user(void **state)
     assert_int_equal(ask(f, &half, "GET", "/version", NULL), 400);
 }
 
-static void a_review_tells_what_would_be_allowed_and_why(void **state)
+CASE(a_review_tells_what_would_be_allowed_and_why)
 {
-    fixture *f = *state;
     kl_doc *doc;
 
     assert_int_equal(ask(f, &jane, "POST", ACCESS_REVIEWS,
@@ -304,9 +289,8 @@ static void a_review_tells_what_would_be_allowed_and_why(void **state)
     assert_int_equal(ask(f, &admin, "GET", ACCESS_REVIEWS, NULL), 405);
 }
 
-static void reviews_of_oneself_are_answered_and_others_refused(void **state)
+CASE(reviews_of_oneself_are_answered_and_others_refused)
 {
-    fixture *f = *state;
     kl_doc *doc;
 
     assert_int_equal(ask(f, &bob, "POST",
@@ -333,10 +317,8 @@ static void reviews_of_oneself_are_answered_and_others_refused(void **state)
                      405);
 }
 
-static void a_user_that_may_write_roles_may_grant_any_right(void **state)
+CASE(a_user_that_may_write_roles_may_grant_any_right)
 {
-    fixture *f = *state;
-
     assert_int_equal(
         ask(f, &admin, "POST", ROLES,
             "{\"metadata\":{\"name\":\"w\"},\"rules\":[{\"apiGroups\":["
@@ -357,13 +339,12 @@ static void a_user_that_may_write_roles_may_grant_any_right(void **state)
         201);
 }
 
-static void without_rbac_every_authenticated_user_may_do_all(void **state)
+PLAIN_CASE(without_rbac_every_authenticated_user_may_do_all)
 {
     const kl_sim_options options = {.users = users, .user_count = 2};
     fixture *f = calloc(1, sizeof(*f));
     const somebody nobody = {"no-such-token", NULL, NULL};
 
-    (void)state;
     f->sim = kl_sim_new(&options, NULL);
     f->transport = kl_sim_transport(f->sim, NULL);
     assert_int_equal(ask(f, &bob, "GET", "/api/v1/pods", NULL), 200);
@@ -379,40 +360,13 @@ static void without_rbac_every_authenticated_user_may_do_all(void **state)
     free(f);
 }
 
-static void a_user_without_a_token_or_name_is_refused(void **state)
+PLAIN_CASE(a_user_without_a_token_or_name_is_refused)
 {
     const kl_sim_user nameless = {"", "x", NULL};
     const kl_sim_options options = {.users = &nameless, .user_count = 1};
     kl_error err;
 
-    (void)state;
     assert_null(kl_sim_new(&options, &err));
     assert_int_equal(err.code, KL_EINVAL);
     sim_expect_nothing_lives();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_role_allows_what_its_rules_name_and_no_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_unknown_token_is_refused_and_an_admin_may_do_everything, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_service_account_authenticates_with_its_token, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(impersonation_acts_as_another_user,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_review_tells_what_would_be_allowed_and_why, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            reviews_of_oneself_are_answered_and_others_refused, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_user_that_may_write_roles_may_grant_any_right, set_up, tear_down),
-        cmocka_unit_test(without_rbac_every_authenticated_user_may_do_all),
-        cmocka_unit_test(a_user_without_a_token_or_name_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("access", tests, NULL, NULL);
 }

@@ -2,128 +2,104 @@
  * sim_apply_spec.c - managers of fields: managedFields after writes, and
  * server-side apply. Expected values are kube-apiserver's answers.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "spec_case.h"
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
-#define MERGE_PATCH "application/merge-patch+json"
 #define APPLY "application/apply-patch+yaml"
 #define MAP "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\""
 
-static void a_new_object_is_managed_by_its_creator(void **state)
+SIM_CASE(a_new_object_is_managed_by_its_creator)
 {
-    sim_expect(*state, "POST", CONFIGMAPS "?fieldManager=me",
-               "{" MAP ",\"metadata\":{\"name\":\"a\",\"labels\":{\"l\":\"1\"}}"
-               ",\"data\":{\"k\":\"v\"}}",
-               201);
-    sim_expect_patch(*state, CONFIGMAPS "/a", MERGE_PATCH, "{}",
-                     "200 \"fieldsV1\":{\"f:data\":{\".\":{},\"f:k\":{}},"
-                     "\"f:metadata\":{\"f:labels\":{\".\":{},\"f:l\":{}}}}");
+    sim_play(
+        sim,
+        "POST configmaps?fieldManager=me {apiVersion: v1, kind: ConfigMap, "
+        "metadata: {name: a, labels: {l: '1'}}, data: {k: v}} -> 201\n"
+        "PATCH configmaps/a {} -> 200 "
+        "~\"fieldsV1\":{\"f:data\":{\".\":{},\"f:k\":{}},\"f:metadata\":{\"f:"
+        "labels\":{\".\":{},\"f:l\":{}}}}\n");
 }
 
-static void a_manager_that_changes_a_field_owns_it(void **state)
+SIM_CASE(a_manager_that_changes_a_field_owns_it)
 {
-    sim_expect(*state, "POST", CONFIGMAPS "?fieldManager=a",
-               "{" MAP ",\"metadata\":{\"name\":\"a\"},"
-               "\"data\":{\"k\":\"v\",\"n\":\"1\"}}",
-               201);
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=b", MERGE_PATCH,
-                     "{\"data\":{\"n\":\"2\"}}",
-                     "200 \"fieldsV1\":{\"f:data\":{\"f:n\":{}}}");
-    sim_expect_patch(*state, CONFIGMAPS "/a", MERGE_PATCH, "{}",
-                     "200 \"fieldsV1\":{\"f:data\":{\".\":{},\"f:k\":{}}}");
-    sim_expect_patch(*state, CONFIGMAPS "/a", MERGE_PATCH,
-                     "{\"metadata\":{\"managedFields\":[]}}",
-                     "200 \"data\":{\"k\":\"v\"");
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=c", MERGE_PATCH,
-                     "{\"data\":{\"m\":\"3\"}}", "200 Timestamp\":\"");
+    sim_play(sim,
+             "POST configmaps?fieldManager=a {apiVersion: v1, kind: ConfigMap, "
+             "metadata: {name: a}, data: {k: v, 'n': '1'}} -> 201\n"
+             "PATCH configmaps/a?fieldManager=b {data: {'n': '2'}} -> 200 "
+             "~\"fieldsV1\":{\"f:data\":{\"f:n\":{}}}\n"
+             "PATCH configmaps/a {} -> 200 "
+             "~\"fieldsV1\":{\"f:data\":{\".\":{},\"f:k\":{}}}\n"
+             "PATCH configmaps/a {metadata: {managedFields: []}} -> 200 "
+             "~\"data\":{\"k\":\"v\"\n"
+             "PATCH configmaps/a?fieldManager=c {data: {m: '3'}} -> 200 "
+             "~Timestamp\":\"\n");
 }
 
-static void an_apply_creates_changes_and_removes_fields(void **state)
+SIM_CASE(an_apply_creates_changes_and_removes_fields)
 {
+    sim_play(sim, "APPLY configmaps/a {apiVersion: v1, kind: ConfigMap} -> 422 "
+                  "~fieldManager: Required value: is required for apply patch\n"
+                  "APPLY configmaps/a?fieldManager=x {apiVersion: v1, kind: "
+                  "ConfigMap, metadata: {name: a}, data: {a: '1', b: '2'}} -> "
+                  "201 ~\"operation\":\"Apply\"\n");
     sim_expect_patch(
-        *state, CONFIGMAPS "/a", APPLY, "{" MAP "}",
-        "422 fieldManager: Required value: is required for apply patch");
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=x", APPLY,
-                     "{" MAP ",\"metadata\":{\"name\":\"a\"},"
-                     "\"data\":{\"a\":\"1\",\"b\":\"2\"}}",
-                     "201 \"operation\":\"Apply\"");
-    sim_expect_patch(
-        *state, CONFIGMAPS "/a?fieldManager=x", APPLY,
+        sim, CONFIGMAPS "/a?fieldManager=x", APPLY,
         "apiVersion: v1\nkind: ConfigMap\ndata: {b: '2', c: '3'}\n",
         "200 \"data\":{\"b\":\"2\",\"c\":\"3\"}");
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=y", APPLY,
-                     "{" MAP ",\"data\":{\"b\":\"2\"}}",
-                     "200 \"manager\":\"y\"");
+    sim_play(sim, "APPLY configmaps/a?fieldManager=y {apiVersion: v1, kind: "
+                  "ConfigMap, data: {b: '2'}} -> 200 ~\"manager\":\"y\"\n");
     /* What another applies as well stays. */
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=x", APPLY, "{" MAP "}",
-                     "200 \"data\":{\"b\":\"2\"}");
+    sim_play(sim, "APPLY configmaps/a?fieldManager=x {apiVersion: v1, kind: "
+                  "ConfigMap} -> 200 ~\"data\":{\"b\":\"2\"}\n");
 }
 
-static void a_conflict_names_the_manager_of_the_field(void **state)
+SIM_CASE(a_conflict_names_the_manager_of_the_field)
 {
-    sim_expect_patch(
-        *state, DEPLOYMENTS "/d?fieldManager=x", APPLY,
-        "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"spec\":{"
-        "\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{"
-        "\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":["
-        "{\"name\":\"c\",\"image\":\"i\",\"ports\":[{\"containerPort\":80}]}"
-        "]}}}}",
-        "201 \"k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}\"");
-    sim_expect_patch(*state, DEPLOYMENTS "/d?fieldManager=u", MERGE_PATCH,
-                     "{\"spec\":{\"replicas\":3}}", "200 \"replicas\":3");
-    sim_expect_patch(
-        *state, DEPLOYMENTS "/d?fieldManager=y", APPLY,
-        "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
-        "\"spec\":{\"replicas\":5}}",
-        "409 \"message\":\"Apply failed with 1 conflict: conflict with "
-        "\\\"u\\\" using apps/v1: .spec.replicas\",\"reason\":\"Conflict\","
-        "\"details\":{\"causes\":[{\"reason\":\"FieldManagerConflict\","
-        "\"message\":\"conflict with \\\"u\\\" using apps/v1\","
-        "\"field\":\".spec.replicas\"}]},\"code\":409");
-    sim_expect_patch(*state, DEPLOYMENTS "/d?fieldManager=y&force=true", APPLY,
-                     "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
-                     "\"spec\":{\"replicas\":5}}",
-                     "200 \"replicas\":5");
-    sim_expect_patch(*state, DEPLOYMENTS "/d/status?fieldManager=s", APPLY,
-                     "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
-                     "\"status\":{\"replicas\":2},\"spec\":{\"replicas\":9}}",
-                     "200 \"fieldsType\":\"FieldsV1\","
-                     "\"fieldsV1\":{\"f:status\":{\"f:replicas\":{}}},"
-                     "\"subresource\":\"status\"}");
+    sim_play(
+        sim,
+        "APPLY apps/v1/deployments/d?fieldManager=x {apiVersion: apps/v1, "
+        "kind: Deployment, spec: {selector: {matchLabels: {a: b}}, template: "
+        "{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, "
+        "ports: [{containerPort: 80}]}]}}}} -> 201 "
+        "~\"k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}\"\n"
+        "PATCH apps/v1/deployments/d?fieldManager=u {spec: {replicas: 3}} -> "
+        "200 ~\"replicas\":3\n"
+        "APPLY apps/v1/deployments/d?fieldManager=y {apiVersion: apps/v1, "
+        "kind: Deployment, spec: {replicas: 5}} -> 409 ~\"message\":\"Apply "
+        "failed with 1 conflict: conflict with \\\"u\\\" using apps/v1: "
+        ".spec.replicas\",\"reason\":\"Conflict\",\"details\":{\"causes\":[{"
+        "\"reason\":\"FieldManagerConflict\",\"message\":\"conflict with "
+        "\\\"u\\\" using "
+        "apps/v1\",\"field\":\".spec.replicas\"}]},\"code\":409\n"
+        "APPLY apps/v1/deployments/d?fieldManager=y&force=true {apiVersion: "
+        "apps/v1, kind: Deployment, spec: {replicas: 5}} -> 200 "
+        "~\"replicas\":5\n"
+        "APPLY apps/v1/deployments/d/status?fieldManager=s {apiVersion: "
+        "apps/v1, kind: Deployment, status: {replicas: 2}, spec: {replicas: "
+        "9}} -> 200 "
+        "~\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:status\":{\"f:"
+        "replicas\":{}}},\"subresource\":\"status\"}\n");
 }
 
-static void an_apply_without_changes_makes_no_version(void **state)
+SIM_CASE(an_apply_without_changes_makes_no_version)
 {
     static const char body[] = "{" MAP ",\"data\":{\"a\":\"1\"}}";
     sim_reply reply;
     char version[32];
 
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=x", APPLY, body,
-                     "201 ");
-    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
+    sim_expect_patch(sim, CONFIGMAPS "/a?fieldManager=x", APPLY, body, "201 ");
+    reply = sim_ask(sim, "GET", CONFIGMAPS "/a", NULL);
     snprintf(version, sizeof(version), "%s",
              sim_text(reply.doc, "metadata.resourceVersion"));
     sim_reply_clear(&reply);
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=x", APPLY, body,
-                     "200 ");
-    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
+    sim_expect_patch(sim, CONFIGMAPS "/a?fieldManager=x", APPLY, body, "200 ");
+    reply = sim_ask(sim, "GET", CONFIGMAPS "/a", NULL);
     assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
                         version);
     sim_reply_clear(&reply);
 }
 
-static void what_cannot_be_applied_is_refused(void **state)
+SIM_CASE(what_cannot_be_applied_is_refused)
 {
     static const char *const cases[][2] = {
         {"{\"kind\":\"ConfigMap\"}",
@@ -147,16 +123,16 @@ static void what_cannot_be_applied_is_refused(void **state)
          "500 .metadata.finalizers: duplicate entries for key [=\\\"a/b\\\"]"}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=x", APPLY,
+        sim_expect_patch(sim, CONFIGMAPS "/a?fieldManager=x", APPLY,
                          cases[i][0], cases[i][1]);
     }
-    sim_expect_patch(*state, DEPLOYMENTS "/d/status?fieldManager=x", APPLY,
-                     "{}", "404 NotFound");
+    sim_play(sim, "APPLY apps/v1/deployments/d/status?fieldManager=x {} -> 404 "
+                  "~NotFound\n");
 }
 
 /* An apply merges first; the merged object then does not convert, which is no
  * 400 as of other writes. */
-static void a_value_that_does_not_convert_is_an_internal_error(void **state)
+SIM_CASE(a_value_that_does_not_convert_is_an_internal_error)
 {
 #define NOT_AS                                                 \
     "500 failed to convert to unversioned: unable to convert " \
@@ -182,25 +158,22 @@ static void a_value_that_does_not_convert_is_an_internal_error(void **state)
         char target[200];
 
         snprintf(target, sizeof(target), "%s?fieldManager=x", cases[i][0]);
-        sim_expect_patch(*state, target, APPLY, cases[i][1], cases[i][2]);
+        sim_expect_patch(sim, target, APPLY, cases[i][1], cases[i][2]);
     }
-    sim_expect_refusal(
-        *state, "POST " IN_DEFAULT "secrets",
-        "{\"metadata\":{\"name\":\"a\"},\"data\":{\"a\":\"n!t\"}}", 400,
-        "BadRequest: Secret in version \"v1\" cannot be handled "
-        "as a Secret: illegal base64 data at input byte 1");
+    sim_play(sim, "POST secrets {metadata: {name: a}, data: {a: 'n!t'}} -> 400 "
+                  "BadRequest: Secret in version \"v1\" cannot be handled as a "
+                  "Secret: illegal base64 data at input byte 1\n");
 }
 
-static void managed_fields_that_are_null_are_none(void **state)
+SIM_CASE(managed_fields_that_are_null_are_none)
 {
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=x", APPLY,
-                     "{" MAP ",\"metadata\":{\"managedFields\":null},"
-                     "\"data\":{\"a\":\"1\"}}",
-                     "201 \"f:data\":{\"f:a\":{}}");
+    sim_play(sim, "APPLY configmaps/a?fieldManager=x {apiVersion: v1, kind: "
+                  "ConfigMap, metadata: {managedFields: null}, data: {a: '1'}} "
+                  "-> 201 ~\"f:data\":{\"f:a\":{}}\n");
 }
 
 /* What is applied by either way of kubectl, the other finds. */
-static void the_last_applied_annotation_is_kept(void **state)
+SIM_CASE(the_last_applied_annotation_is_kept)
 {
     static const char old[] =
         "{" MAP ",\"metadata\":{\"name\":\"a\",\"annotations\":{"
@@ -210,38 +183,18 @@ static void the_last_applied_annotation_is_kept(void **state)
         "\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}\n";
     static const char path[] = "metadata.annotations[\"kubectl.kubernetes.io/"
                                "last-applied-configuration\"]";
-    static const char body[] = "{" MAP ",\"metadata\":{\"name\":\"a\"},"
-                               "\"data\":{\"c\":\"d\",\"a\":\"<b\"}}";
     sim_reply reply;
 
-    sim_expect(*state, "POST", CONFIGMAPS, old, 201);
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=x", APPLY, body,
-                     "200 ");
-    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
-    assert_string_equal(sim_text(reply.doc, path), "old");
-    sim_reply_clear(&reply);
-    sim_expect_patch(*state, CONFIGMAPS "/a?fieldManager=kubectl", APPLY, body,
-                     "200 ");
-    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
+    sim_expect(sim, "POST", CONFIGMAPS, old, 201);
+    sim_play(sim,
+             "APPLY configmaps/a?fieldManager=x {apiVersion: v1, kind: "
+             "ConfigMap, metadata: {name: a}, data: {c: d, a: '<b'}} -> 200\n"
+             "GET configmaps/a -> 200 "
+             "metadata.annotations[\"kubectl.kubernetes.io/"
+             "last-applied-configuration\"]=old\n"
+             "APPLY configmaps/a?fieldManager=kubectl {apiVersion: v1, kind: "
+             "ConfigMap, metadata: {name: a}, data: {c: d, a: '<b'}} -> 200\n");
+    reply = sim_ask(sim, "GET", CONFIGMAPS "/a", NULL);
     assert_string_equal(sim_text(reply.doc, path), wanted);
     sim_reply_clear(&reply);
-}
-
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(a_new_object_is_managed_by_its_creator),
-        SPEC(a_manager_that_changes_a_field_owns_it),
-        SPEC(an_apply_creates_changes_and_removes_fields),
-        SPEC(a_conflict_names_the_manager_of_the_field),
-        SPEC(an_apply_without_changes_makes_no_version),
-        SPEC(the_last_applied_annotation_is_kept),
-        SPEC(what_cannot_be_applied_is_refused),
-        SPEC(a_value_that_does_not_convert_is_an_internal_error),
-        SPEC(managed_fields_that_are_null_are_none)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

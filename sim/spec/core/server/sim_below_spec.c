@@ -2,23 +2,12 @@
  * sim_below_spec.c - subresources: scale, binding, eviction, tokens, and those
  * that only a kubelet could answer.
  */
-#include "sim_rig.h"
 
+#include "spec_case.h"
 #include "failing_alloc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define PODS "/api/v1/namespaces/default/pods"
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
-#define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 static void add_pod(kl_sim *sim, const char *name)
 {
@@ -48,191 +37,147 @@ static void run_pod(kl_sim *sim, const char *name)
                200);
 }
 
-static void expect_text(kl_sim *sim, const char *target, const char *path,
-                        const char *text)
-{
-    sim_reply reply = sim_ask(sim, "GET", target, NULL);
-
-    assert_string_equal(sim_text(reply.doc, path), text);
-    sim_reply_clear(&reply);
-}
-
 static void add_deployment(kl_sim *sim)
 {
-    sim_expect(sim, "POST", DEPLOYMENTS,
-               "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,"
-               "\"selector\":{\"matchLabels\":{\"a\":\"b\"},"
-               "\"matchExpressions\":[{\"key\":\"c\",\"operator\":\"In\","
-               "\"values\":[\"d\",\"e\"]}]},\"template\":{\"metadata\":{"
-               "\"labels\":{\"a\":\"b\",\"c\":\"d\"}},\"spec\":{"
-               "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
-               201);
+    sim_play(
+        sim,
+        "POST apps/v1/deployments {metadata: {name: d}, spec: {replicas: 2, "
+        "selector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: "
+        "In, values: [d, e]}]}, template: {metadata: {labels: {a: b, c: d}}, "
+        "spec: {containers: [{name: c, image: i}]}}}} -> 201\n");
 }
 
-static void a_deployment_is_scaled(void **state)
+SIM_CASE(a_deployment_is_scaled)
+{
+    add_deployment(sim);
+    sim_play(sim, "GET apps/v1/deployments/d/scale -> 200 kind=Scale | "
+                  "spec.replicas=2 | status.selector=a=b,c in (d,e)\n"
+                  "PUT apps/v1/deployments/d/scale {metadata: {name: d}, spec: "
+                  "{replicas: 3}} -> 200\n"
+                  "GET apps/v1/deployments/d -> 200 spec.replicas=3 | "
+                  "metadata.generation=2\n"
+                  "PATCH apps/v1/deployments/d/scale {spec: {replicas: 5}} -> "
+                  "200 spec.replicas=5\n"
+                  "GET apps/v1/deployments/d -> 200 spec.replicas=5\n");
+}
+
+SIM_CASE(an_invalid_scale_is_refused)
+{
+    add_deployment(sim);
+    sim_play(
+        sim,
+        "PUT apps/v1/deployments/d/scale {metadata: {name: d}, spec: "
+        "{replicas: -1}} -> 422 Invalid: Scale.autoscaling \"d\" is invalid: "
+        "spec.replicas: Invalid value: -1: must be greater than or equal to 0\n"
+        "PUT apps/v1/deployments/d/scale {metadata: {name: d, resourceVersion: "
+        "'1'}} -> 409 Conflict: Operation cannot be fulfilled on "
+        "deployments.apps \"d\": the object has been modified; please apply "
+        "your changes to the latest version and try again\n"
+        "PUT apps/v1/deployments/d/scale {kind: Deployment, metadata: {name: "
+        "d}} -> 400\n"
+        "PATCH apps/v1/deployments/d/scale {spec: {replicas: x}} -> 422\n"
+        "DELETE apps/v1/deployments/d/scale -> 405\n"
+        "GET apps/v1/deployments/none/scale -> 404\n"
+        "GET apps/v1/deployments/d -> 200 spec.replicas=2\n");
+}
+
+SIM_CASE(a_pod_is_bound_once)
+{
+    add_pod(sim, "p");
+    sim_play(sim,
+             "POST pods/p/binding {metadata: {name: p}, target: {}} -> 500\n"
+             "POST bindings {metadata: {name: p}, target: {kind: Node, name: "
+             "'n'}} -> 201\n"
+             "GET pods/p -> 200 spec.nodeName=n | "
+             "status.conditions[1].type=PodScheduled\n"
+             "POST pods/p/binding {metadata: {name: p}, target: {kind: Node, "
+             "name: 'n'}} -> 409 Conflict: Operation cannot be fulfilled on "
+             "pods/binding \"p\": pod p is already assigned to node \"n\"\n"
+             "POST pods/none/binding {metadata: {name: none}, target: {name: "
+             "'n'}} -> 404\n");
+}
+
+SIM_CASE(a_binding_is_of_one_pod_and_gives_it_labels)
+{
+    add_pod(sim, "p");
+    sim_play(sim,
+             "POST pods/p/binding {target: {name: 'n'}} -> 400 BadRequest: "
+             "name in URL does not match name in Binding object\n"
+             "POST pods/p/binding {metadata: {name: p, uid: x}, target: {name: "
+             "'n'}} -> 409\n"
+             "POST pods/p/binding {metadata: {name: p, resourceVersion: '1'}, "
+             "target: {name: 'n'}} -> 409\n"
+             "POST pods/p/binding {metadata: {name: p, labels: {given: l}, "
+             "annotations: {given: a}}, target: {name: 'n'}} -> 201\n"
+             "GET pods/p -> 200 metadata.labels.given=l | "
+             "metadata.annotations.given=a\n");
+}
+
+SIM_CASE(an_eviction_deletes_with_a_grace_period)
+{
+    add_pod(sim, "p");
+    run_pod(sim, "p");
+    sim_play(sim, "POST pods/p/eviction {metadata: {name: p}} -> 201\n"
+                  "GET pods/p -> 200 metadata.deletionGracePeriodSeconds=30 | "
+                  "status.conditions[2].reason=EvictionByEvictionAPI\n"
+                  "POST pods/none/eviction {metadata: {name: none}} -> 404\n");
+}
+
+SIM_CASE(a_budget_limits_evictions)
+{
+    sim_play(sim,
+             "POST policy/v1/poddisruptionbudgets {metadata: {name: b}, spec: "
+             "{minAvailable: 1, selector: {matchLabels: {app: e}}}} -> 201\n");
+    add_pod(sim, "p");
+    add_pod(sim, "q");
+    run_pod(sim, "p");
+    run_pod(sim, "q");
+    sim_play(
+        sim,
+        "GET policy/v1/poddisruptionbudgets/b -> 200 "
+        "status.disruptionsAllowed=1 | "
+        "status.conditions[1].reason=SufficientPods\n"
+        "POST pods/p/eviction {metadata: {name: p}, deleteOptions: {dryRun: "
+        "[All]}} -> 201\n"
+        "POST pods/p/eviction {metadata: {name: p}} -> 201\n"
+        "GET policy/v1/poddisruptionbudgets/b -> 200 "
+        "status.disruptionsAllowed=0\n"
+        "POST pods/q/eviction {metadata: {name: q}} -> 429 TooManyRequests: "
+        "Cannot evict pod as it would violate the pod's disruption budget.\n"
+        "GET pods/q -> 200 metadata.deletionTimestamp=\n");
+}
+
+SIM_CASE(a_service_account_has_tokens)
 {
     sim_reply reply;
 
-    add_deployment(*state);
-    reply = sim_ask(*state, "GET", DEPLOYMENTS "/d/scale", NULL);
-    assert_string_equal(sim_text(reply.doc, "kind"), "Scale");
-    assert_string_equal(sim_text(reply.doc, "spec.replicas"), "2");
-    assert_string_equal(sim_text(reply.doc, "status.selector"),
-                        "a=b,c in (d,e)");
-    sim_reply_clear(&reply);
-    sim_expect(*state, "PUT", DEPLOYMENTS "/d/scale",
-               "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":3}}",
-               200);
-    expect_text(*state, DEPLOYMENTS "/d", "spec.replicas", "3");
-    expect_text(*state, DEPLOYMENTS "/d", "metadata.generation", "2");
-    reply = sim_ask(*state, "PATCH", DEPLOYMENTS "/d/scale",
-                    "{\"spec\":{\"replicas\":5}}");
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "spec.replicas"), "5");
-    sim_reply_clear(&reply);
-    expect_text(*state, DEPLOYMENTS "/d", "spec.replicas", "5");
-}
-
-static void an_invalid_scale_is_refused(void **state)
-{
-    add_deployment(*state);
-    sim_expect_refusal(
-        *state, "PUT " DEPLOYMENTS "/d/scale",
-        "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":-1}}", 422,
-        "Invalid: Scale.autoscaling \"d\" is invalid: spec.replicas: Invalid "
-        "value: -1: must be greater than or equal to 0");
-    sim_expect_refusal(
-        *state, "PUT " DEPLOYMENTS "/d/scale",
-        "{\"metadata\":{\"name\":\"d\",\"resourceVersion\":\"1\"}}", 409,
-        "Conflict: Operation cannot be fulfilled on deployments.apps \"d\": "
-        "the object has been modified; please apply your changes to the latest "
-        "version and try again");
-    sim_expect(*state, "PUT", DEPLOYMENTS "/d/scale",
-               "{\"kind\":\"Deployment\",\"metadata\":{\"name\":\"d\"}}", 400);
-    sim_expect(*state, "PATCH", DEPLOYMENTS "/d/scale",
-               "{\"spec\":{\"replicas\":\"x\"}}", 422);
-    sim_expect(*state, "DELETE", DEPLOYMENTS "/d/scale", NULL, 405);
-    sim_expect(*state, "GET", DEPLOYMENTS "/none/scale", NULL, 404);
-    expect_text(*state, DEPLOYMENTS "/d", "spec.replicas", "2");
-}
-
-static void a_pod_is_bound_once(void **state)
-{
-    static const char binding[] = "{\"metadata\":{\"name\":\"p\"},\"target\":{"
-                                  "\"kind\":\"Node\",\"name\":\"n\"}}";
-
-    add_pod(*state, "p");
-    sim_expect(*state, "POST", PODS "/p/binding",
-               "{\"metadata\":{\"name\":\"p\"},\"target\":{}}", 500);
-    sim_expect(*state, "POST", "/api/v1/namespaces/default/bindings", binding,
-               201);
-    expect_text(*state, PODS "/p", "spec.nodeName", "n");
-    expect_text(*state, PODS "/p", "status.conditions[1].type", "PodScheduled");
-    sim_expect_refusal(*state, "POST " PODS "/p/binding", binding, 409,
-                       "Conflict: Operation cannot be fulfilled on "
-                       "pods/binding \"p\": pod p is already assigned to node "
-                       "\"n\"");
-    sim_expect(*state, "POST", PODS "/none/binding",
-               "{\"metadata\":{\"name\":\"none\"},\"target\":{\"name\":\"n\"}}",
-               404);
-}
-
-static void a_binding_is_of_one_pod_and_gives_it_labels(void **state)
-{
-    add_pod(*state, "p");
-    sim_expect_refusal(*state, "POST " PODS "/p/binding",
-                       "{\"target\":{\"name\":\"n\"}}", 400,
-                       "BadRequest: name in URL does not match name in Binding "
-                       "object");
-    sim_expect(*state, "POST", PODS "/p/binding",
-               "{\"metadata\":{\"name\":\"p\",\"uid\":\"x\"},\"target\":{"
-               "\"name\":\"n\"}}",
-               409);
-    sim_expect(*state, "POST", PODS "/p/binding",
-               "{\"metadata\":{\"name\":\"p\",\"resourceVersion\":\"1\"},"
-               "\"target\":{\"name\":\"n\"}}",
-               409);
-    sim_expect(*state, "POST", PODS "/p/binding",
-               "{\"metadata\":{\"name\":\"p\",\"labels\":{\"given\":\"l\"},"
-               "\"annotations\":{\"given\":\"a\"}},\"target\":{\"name\":"
-               "\"n\"}}",
-               201);
-    expect_text(*state, PODS "/p", "metadata.labels.given", "l");
-    expect_text(*state, PODS "/p", "metadata.annotations.given", "a");
-}
-
-static void an_eviction_deletes_with_a_grace_period(void **state)
-{
-    add_pod(*state, "p");
-    run_pod(*state, "p");
-    sim_expect(*state, "POST", PODS "/p/eviction",
-               "{\"metadata\":{\"name\":\"p\"}}", 201);
-    expect_text(*state, PODS "/p", "metadata.deletionGracePeriodSeconds", "30");
-    expect_text(*state, PODS "/p", "status.conditions[2].reason",
-                "EvictionByEvictionAPI");
-    sim_expect(*state, "POST", PODS "/none/eviction",
-               "{\"metadata\":{\"name\":\"none\"}}", 404);
-}
-
-static void a_budget_limits_evictions(void **state)
-{
-    sim_expect(*state, "POST", BUDGETS,
-               "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"minAvailable\":1,"
-               "\"selector\":{\"matchLabels\":{\"app\":\"e\"}}}}",
-               201);
-    add_pod(*state, "p");
-    add_pod(*state, "q");
-    run_pod(*state, "p");
-    run_pod(*state, "q");
-    expect_text(*state, BUDGETS "/b", "status.disruptionsAllowed", "1");
-    expect_text(*state, BUDGETS "/b", "status.conditions[1].reason",
-                "SufficientPods");
-    sim_expect(*state, "POST", PODS "/p/eviction",
-               "{\"metadata\":{\"name\":\"p\"},\"deleteOptions\":{\"dryRun\":["
-               "\"All\"]}}",
-               201);
-    sim_expect(*state, "POST", PODS "/p/eviction",
-               "{\"metadata\":{\"name\":\"p\"}}", 201);
-    expect_text(*state, BUDGETS "/b", "status.disruptionsAllowed", "0");
-    sim_expect_refusal(*state, "POST " PODS "/q/eviction",
-                       "{\"metadata\":{\"name\":\"q\"}}", 429,
-                       "TooManyRequests: Cannot evict pod as it would violate "
-                       "the pod's disruption budget.");
-    expect_text(*state, PODS "/q", "metadata.deletionTimestamp", "");
-}
-
-static void a_service_account_has_tokens(void **state)
-{
-    sim_reply reply;
-
-    sim_expect(*state, "POST", "/api/v1/namespaces/default/serviceaccounts",
-               "{\"metadata\":{\"name\":\"s\"}}", 201);
-    reply = sim_ask(*state, "POST",
+    sim_play(sim, "POST serviceaccounts {metadata: {name: s}} -> 201\n");
+    reply = sim_ask(sim, "POST",
                     "/api/v1/namespaces/default/serviceaccounts/s/token",
                     "{\"spec\":{\"expirationSeconds\":1200}}");
     assert_int_equal(reply.status, 201);
     assert_non_null(strchr(sim_text(reply.doc, "status.token"), '.'));
     assert_string_equal(sim_text(reply.doc, "spec.expirationSeconds"), "1200");
     sim_reply_clear(&reply);
-    sim_expect(*state, "POST",
-               "/api/v1/namespaces/default/serviceaccounts/s/token",
-               "{\"spec\":{\"expirationSeconds\":5}}", 422);
+    sim_play(
+        sim,
+        "POST serviceaccounts/s/token {spec: {expirationSeconds: 5}} -> 422\n");
 }
 
-static void logs_and_exec_need_a_kubelet_and_are_errors(void **state)
+SIM_CASE(logs_and_exec_need_a_kubelet_and_are_errors)
 {
-    add_pod(*state, "p");
-    sim_expect_refusal(*state, "GET " PODS "/p/exec?command=ls", NULL, 400,
-                       "BadRequest: pod p does not have a host assigned");
-    run_pod(*state, "p");
-    sim_expect(*state, "GET", PODS "/p/log", NULL, 500);
-    sim_expect(*state, "GET", PODS "/p/portforward", NULL, 500);
-    sim_expect(*state, "GET", PODS "/p/unknown", NULL, 404);
-    sim_expect(*state, "GET", PODS "/p/eviction", NULL, 405);
+    add_pod(sim, "p");
+    sim_play(sim, "GET pods/p/exec?command=ls -> 400 BadRequest: pod p does "
+                  "not have a host assigned\n");
+    run_pod(sim, "p");
+    sim_play(sim, "GET pods/p/log -> 500\n"
+                  "GET pods/p/portforward -> 500\n"
+                  "GET pods/p/unknown -> 404\n"
+                  "GET pods/p/eviction -> 405\n");
 }
 
 /* Whatever fails, nothing is left behind. */
-static void each_subresource_can_run_out_of_memory(void **state)
+PLAIN_CASE(each_subresource_can_run_out_of_memory)
 {
     static const char *const rows[][3] = {
         {"PUT", DEPLOYMENTS "/d/scale",
@@ -243,7 +188,6 @@ static void each_subresource_can_run_out_of_memory(void **state)
         {"POST", PODS "/q/eviction", "{\"metadata\":{\"name\":\"q\"}}"},
         {"POST", "/api/v1/namespaces/default/serviceaccounts/s/token", "{}"}};
 
-    (void)state;
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         bool failed = true;
 
@@ -280,31 +224,4 @@ static void each_subresource_can_run_out_of_memory(void **state)
             kl_sim_unref(sim);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_deployment_is_scaled, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_invalid_scale_is_refused, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_pod_is_bound_once, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_binding_is_of_one_pod_and_gives_it_labels, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_eviction_deletes_with_a_grace_period,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_budget_limits_evictions, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_service_account_has_tokens,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            logs_and_exec_need_a_kubelet_and_are_errors, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(each_subresource_can_run_out_of_memory,
-                                        sim_set_up, sim_tear_down)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,9 @@
  * sim_clock_spec.c - a cluster whose clock only the spec advances: timed events
  * happen exactly then.
  */
-#include "sim_rig.h"
 
+#include "spec_case.h"
 #include "base/thread.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 #define START_MS INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
@@ -49,10 +39,11 @@ static void advance(sim_rig *f, int seconds)
                      KL_OK);
 }
 
-static void timestamps_follow_the_time_that_was_set(void **state)
-{
-    sim_rig *f = *state;
+#define STANDING_CASE(name) \
+    SPEC_CASE(name, sim_rig *f, set_up_standing, sim_rig_tear_down)
 
+STANDING_CASE(timestamps_follow_the_time_that_was_set)
+{
     assert_true(kl_sim_now(f->sim) == START_MS);
     sim_add(f->sim, "first");
     expect_created(f, "first", "2026-01-01T00:00:00Z");
@@ -62,9 +53,8 @@ static void timestamps_follow_the_time_that_was_set(void **state)
     assert_true(kl_sim_now(f->sim) == START_MS + (86400 + 3661) * 1000);
 }
 
-static void a_bookmark_comes_when_its_time_does(void **state)
+STANDING_CASE(a_bookmark_comes_when_its_time_does)
 {
-    sim_rig *f = *state;
     sim_watch watch = {0};
 
     sim_watch_open(&watch, f->transport, "http://sim",
@@ -78,9 +68,8 @@ static void a_bookmark_comes_when_its_time_does(void **state)
     sim_watch_close(&watch);
 }
 
-static void a_watch_ends_when_its_time_does(void **state)
+STANDING_CASE(a_watch_ends_when_its_time_does)
 {
-    sim_rig *f = *state;
     sim_watch watch = {0};
 
     sim_watch_open(&watch, f->transport, "http://sim",
@@ -91,9 +80,8 @@ static void a_watch_ends_when_its_time_does(void **state)
     sim_watch_close(&watch);
 }
 
-static void a_watch_that_time_jumps_over_ends_with_its_bookmark(void **state)
+STANDING_CASE(a_watch_that_time_jumps_over_ends_with_its_bookmark)
 {
-    sim_rig *f = *state;
     sim_watch watch = {0};
 
     sim_watch_open(&watch, f->transport, "http://sim",
@@ -113,9 +101,8 @@ static void *move_on(void *arg)
     return NULL;
 }
 
-static void advancing_the_clock_wakes_a_waiting_watch(void **state)
+STANDING_CASE(advancing_the_clock_wakes_a_waiting_watch)
 {
-    sim_rig *f = *state;
     sim_watch watch = {0};
     kl__thread mover;
 
@@ -128,16 +115,18 @@ static void advancing_the_clock_wakes_a_waiting_watch(void **state)
     sim_watch_close(&watch);
 }
 
-static void a_clock_that_runs_can_be_set_and_moved_too(void **state)
+#define RUNNING_CASE(name) \
+    SPEC_CASE(name, sim_rig *f, set_up_running, sim_rig_tear_down)
+
+RUNNING_CASE(a_clock_that_runs_can_be_set_and_moved_too)
 {
-    sim_rig *f = *state;
     int64_t now = kl_sim_now(f->sim);
 
     assert_in_range(now, START_MS, START_MS + 3600 * 1000);
     advance(f, 86400);
     now = kl_sim_now(f->sim) - 86400 * 1000;
     assert_in_range(now, START_MS, START_MS + 3600 * 1000);
-    advancing_the_clock_wakes_a_waiting_watch(state);
+    advancing_the_clock_wakes_a_waiting_watch_case(f);
 }
 
 /* A continue token of a list of one, which has more. */
@@ -151,9 +140,8 @@ static void take_token(sim_rig *f, char *target, size_t size)
     sim_reply_clear(&reply);
 }
 
-static void history_is_compacted_at_each_interval(void **state)
+STANDING_CASE(history_is_compacted_at_each_interval)
 {
-    sim_rig *f = *state;
     char target[512];
     sim_watch watch = {0};
 
@@ -174,9 +162,8 @@ static void history_is_compacted_at_each_interval(void **state)
     sim_watch_close(&watch);
 }
 
-static void history_is_compacted_while_no_request_comes(void **state)
+STANDING_CASE(history_is_compacted_while_no_request_comes)
 {
-    sim_rig *f = *state;
     char target[512];
 
     sim_add(f->sim, "first");
@@ -187,9 +174,8 @@ static void history_is_compacted_while_no_request_comes(void **state)
     sim_expect(f->sim, "GET", target, NULL, 410);
 }
 
-static void time_does_not_go_back(void **state)
+STANDING_CASE(time_does_not_go_back)
 {
-    sim_rig *f = *state;
     kl_error err;
 
     assert_int_equal(kl_sim_advance(f->sim, -1, &err), KL_EINVAL);
@@ -199,10 +185,9 @@ static void time_does_not_go_back(void **state)
 }
 
 /* Its times are before the machine's: nothing is late, or never, for that. */
-static void timers_fire_after_the_time_of_day_was_set_back(void **state)
+RUNNING_CASE(timers_fire_after_the_time_of_day_was_set_back)
 {
     const char delay[] = "{\"action\":\"delay\",\"before\":0.05}";
-    sim_rig *f = *state;
     sim_watch watch = {0};
 
     assert_int_equal(kl_sim_fault(f->sim, delay, sizeof(delay) - 1, NULL, NULL),
@@ -211,29 +196,4 @@ static void timers_fire_after_the_time_of_day_was_set_back(void **state)
                    CONFIGMAPS "?watch=true&timeoutSeconds=1");
     assert_string_equal(sim_watch_next(&watch), "");
     sim_watch_close(&watch);
-}
-
-#define STANDING(spec) \
-    cmocka_unit_test_setup_teardown(spec, set_up_standing, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STANDING(timestamps_follow_the_time_that_was_set),
-        STANDING(a_bookmark_comes_when_its_time_does),
-        STANDING(a_watch_ends_when_its_time_does),
-        STANDING(a_watch_that_time_jumps_over_ends_with_its_bookmark),
-        STANDING(advancing_the_clock_wakes_a_waiting_watch),
-        cmocka_unit_test_setup_teardown(
-            a_clock_that_runs_can_be_set_and_moved_too, set_up_running,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            timers_fire_after_the_time_of_day_was_set_back, set_up_running,
-            sim_rig_tear_down),
-        STANDING(history_is_compacted_at_each_interval),
-        STANDING(history_is_compacted_while_no_request_comes),
-        STANDING(time_does_not_go_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,9 @@
  * sim_control_spec.c - the simulator's own paths below /kubelua, which work
  * over HTTP while faults are in force.
  */
+#include "spec_case.h"
 #include "fault_rig.h"
 #include "sim_socket.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void expect_said(sim_rig *f, const char *method, const char *target,
                         const char *body, const char *said)
@@ -23,10 +15,8 @@ static void expect_said(sim_rig *f, const char *method, const char *target,
     sim_reply_clear(&reply);
 }
 
-static void faults_are_ordered_listed_and_removed(void **state)
+RIG_CASE(faults_are_ordered_listed_and_removed)
 {
-    sim_rig *f = *state;
-
     expect_said(f, "POST", "/kubelua/faults",
                 "{\"action\":\"fail\",\"status\":503,\"count\":0}",
                 "{\"id\":1}\n");
@@ -34,37 +24,29 @@ static void faults_are_ordered_listed_and_removed(void **state)
     expect_said(f, "GET", "/kubelua/faults", NULL,
                 "[{\"id\":1,\"hits\":1,\"action\":\"fail\",\"status\":503,"
                 "\"count\":0}]\n");
-    sim_expect(f->sim, "DELETE", "/kubelua/faults/7", NULL, 404);
-    sim_expect(f->sim, "DELETE", "/kubelua/faults/1", NULL, 200);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 200);
-    sim_expect(f->sim, "POST", "/kubelua/faults", "{\"action\":\"cut\"}", 201);
-    sim_expect(f->sim, "DELETE", "/kubelua/faults", NULL, 200);
+    rig_play(f, "DELETE /kubelua/faults/7 -> 404\n"
+                "DELETE /kubelua/faults/1 -> 200\n"
+                "SEND configmaps -> 200\n"
+                "POST /kubelua/faults {action: cut} -> 201\n"
+                "DELETE /kubelua/faults -> 200\n");
     expect_said(f, "GET", "/kubelua/faults", NULL, "[]\n");
 }
 
-static void invalid_orders_are_refused_with_the_reason(void **state)
+RIG_CASE(invalid_orders_are_refused_with_the_reason)
 {
-    sim_rig *f = *state;
-
-    sim_expect_refusal(f->sim, "POST /kubelua/faults",
-                       "{\"action\":\"cut\","
-                       "\"how\":\"loudly\"}",
-                       400,
-                       "BadRequest: fault: \"how\" is one of close, reset, "
-                       "end, not loudly");
-    sim_expect_refusal(f->sim, "GET /kubelua/nothing", NULL, 404,
-                       "NotFound: GET /kubelua/nothing: GET /kubelua lists "
-                       "the paths");
-    sim_expect_refusal(f->sim, "POST /kubelua/clock", "{}", 400,
-                       "BadRequest: clock: {\"advance\": SECONDS} is needed");
-    sim_expect(f->sim, "POST", "/kubelua/restore", "{\"version\":100}", 400);
-    sim_expect(f->sim, "POST", "/kubelua/restore", NULL, 400);
+    rig_play(
+        f, "POST /kubelua/faults {action: cut, how: loudly} -> 400 BadRequest: "
+           "fault: \"how\" is one of close, reset, end, not loudly\n"
+           "GET /kubelua/nothing -> 404 NotFound: GET /kubelua/nothing: GET "
+           "/kubelua lists the paths\n"
+           "POST /kubelua/clock {} -> 400 BadRequest: clock: {\"advance\": "
+           "SECONDS} is needed\n"
+           "POST /kubelua/restore {version: 100} -> 400\n"
+           "POST /kubelua/restore -> 400\n");
 }
 
-static void faults_do_not_touch_the_control_paths(void **state)
+RIG_CASE(faults_do_not_touch_the_control_paths)
 {
-    sim_rig *f = *state;
-
     fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0}");
     fault_order(f, "{\"action\":\"cut\",\"count\":0}");
     kl_sim_freeze(f->sim, true);
@@ -76,9 +58,8 @@ static void faults_do_not_touch_the_control_paths(void **state)
     expect_said(f, "GET", "/kubelua/requests", NULL, "[]\n");
 }
 
-static void snapshots_time_and_the_record_have_paths(void **state)
+RIG_CASE(snapshots_time_and_the_record_have_paths)
 {
-    sim_rig *f = *state;
     char restore[64];
     sim_reply reply;
 
@@ -87,13 +68,13 @@ static void snapshots_time_and_the_record_have_paths(void **state)
     sim_reply_clear(&reply);
     sim_add(f->sim, "a");
     sim_expect(f->sim, "POST", "/kubelua/restore", restore, 200);
-    sim_expect(f->sim, "GET", FAULT_OBJECTS "/a", NULL, 404);
-    sim_expect(f->sim, "GET", "/kubelua/clock", NULL, 200);
-    sim_expect(f->sim, "POST", "/kubelua/clock", "{\"advance\":60}", 200);
-    sim_expect(f->sim, "POST", "/kubelua/compact", NULL, 200);
-    sim_expect(f->sim, "POST", "/kubelua/cut", NULL, 200);
-    assert_int_equal(fault_outcome(f, "/healthz", NULL), 200);
-    sim_expect(f->sim, "DELETE", "/kubelua/requests", NULL, 200);
+    rig_play(f, "GET configmaps/a -> 404\n"
+                "GET /kubelua/clock -> 200\n"
+                "POST /kubelua/clock {advance: 60} -> 200\n"
+                "POST /kubelua/compact -> 200\n"
+                "POST /kubelua/cut -> 200\n"
+                "SEND /healthz -> 200\n"
+                "DELETE /kubelua/requests -> 200\n");
     expect_said(f, "GET", "/kubelua/requests", NULL, "[]\n");
     sim_expect(f->sim, "GET", "/kubelua", NULL, 200);
 }
@@ -126,9 +107,8 @@ static int control_status(sim_rig *f, const char *authorization)
     return response.status;
 }
 
-static void control_paths_over_a_port_need_the_control_token(void **state)
+RIG_CASE(control_paths_over_a_port_need_the_control_token)
 {
-    sim_rig *f = *state;
     char control[64];
 
     ask_for_a_token(f);
@@ -142,10 +122,9 @@ static void control_paths_over_a_port_need_the_control_token(void **state)
 }
 
 /* A port of "::" takes IPv4 too: the peer is ::ffff:127.0.0.1 then. */
-static void an_ipv4_mapped_loopback_address_is_local(void **state)
+RIG_CASE(an_ipv4_mapped_loopback_address_is_local)
 {
     const kl_sim_listen_options both = {.address = "::"};
-    sim_rig *f = *state;
     kl_error err;
     char bytes[200];
     char *answer;
@@ -162,21 +141,4 @@ static void an_ipv4_mapped_loopback_address_is_local(void **state)
     answer = sim_talk(f->sim, bytes);
     assert_memory_equal(answer, "HTTP/1.1 200 ", 13);
     kl_free(answer);
-}
-
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(faults_are_ordered_listed_and_removed),
-        SPEC(invalid_orders_are_refused_with_the_reason),
-        SPEC(faults_do_not_touch_the_control_paths),
-        SPEC(snapshots_time_and_the_record_have_paths),
-        SPEC(control_paths_over_a_port_need_the_control_token),
-        SPEC(an_ipv4_mapped_loopback_address_is_local),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,7 @@
  * sim_discovery_spec.c - discovery, and CustomResourceDefinitions, which are
  * served at once and deleted with their objects.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
+#include "spec_case.h"
 
 #define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -72,15 +60,15 @@ static const kl_value *with(const kl_value *array, const char *member,
     return NULL;
 }
 
-static void the_roots_name_versions_and_groups(void **state)
+SIM_CASE(the_roots_name_versions_and_groups)
 {
-    sim_reply reply = sim_ask(*state, "GET", "/api", NULL);
+    sim_reply reply = sim_ask(sim, "GET", "/api", NULL);
     const kl_value *group;
 
     assert_string_equal(sim_text(reply.doc, "kind"), "APIVersions");
     assert_string_equal(sim_text(reply.doc, "versions"), "[\"v1\"]");
     sim_reply_clear(&reply);
-    reply = sim_ask(*state, "GET", "/apis", NULL);
+    reply = sim_ask(sim, "GET", "/apis", NULL);
     assert_string_equal(sim_text(reply.doc, "kind"), "APIGroupList");
     group = with(kl_value_get(kl_doc_root(reply.doc), "groups"), "name",
                  "autoscaling");
@@ -90,15 +78,15 @@ static void the_roots_name_versions_and_groups(void **state)
                         NULL),
         "autoscaling/v2");
     sim_reply_clear(&reply);
-    sim_expect(*state, "GET", "/apis/apps", NULL, 200);
-    sim_expect(*state, "GET", "/apis/none", NULL, 404);
-    sim_expect(*state, "GET", "/apis/apps/v7", NULL, 404);
-    sim_expect(*state, "POST", "/apis/apps/v1", "{}", 405);
+    sim_play(sim, "GET /apis/apps -> 200\n"
+                  "GET /apis/none -> 404\n"
+                  "GET /apis/apps/v7 -> 404\n"
+                  "POST /apis/apps/v1 {} -> 405\n");
 }
 
-static void a_version_lists_its_resources(void **state)
+SIM_CASE(a_version_lists_its_resources)
 {
-    sim_reply reply = sim_ask(*state, "GET", "/apis/apps/v1", NULL);
+    sim_reply reply = sim_ask(sim, "GET", "/apis/apps/v1", NULL);
     const kl_value *resources =
         kl_value_get(kl_doc_root(reply.doc), "resources");
     const kl_value *deployments = with(resources, "name", "deployments");
@@ -124,7 +112,7 @@ static void a_version_lists_its_resources(void **state)
     sim_reply_clear(&reply);
 }
 
-static void aggregated_discovery_has_the_same_resources(void **state)
+SIM_CASE(aggregated_discovery_has_the_same_resources)
 {
     const kl_call call = {.method = "GET",
                           .target = "/apis",
@@ -135,7 +123,7 @@ static void aggregated_discovery_has_the_same_resources(void **state)
     kl_doc *doc;
     const kl_value *group, *version, *resource;
 
-    assert_int_equal(kl_sim_call(*state, &call, &raw, NULL), KL_OK);
+    assert_int_equal(kl_sim_call(sim, &call, &raw, NULL), KL_OK);
     assert_string_equal(raw.content_type,
                         "application/json;g=apidiscovery.k8s.io;v=v2;as="
                         "APIGroupDiscoveryList");
@@ -156,26 +144,18 @@ static void aggregated_discovery_has_the_same_resources(void **state)
     kl_reply_clear(&raw);
 }
 
-static void health_and_version_are_served(void **state)
+SIM_CASE(health_and_version_are_served)
 {
-    sim_reply reply = sim_ask(*state, "GET", "/version", NULL);
-
-    assert_string_equal(sim_text(reply.doc, "minor"), "36");
-    sim_reply_clear(&reply);
-    sim_expect(*state, "GET", "/healthz", NULL, 200);
-    sim_expect(*state, "GET", "/livez", NULL, 200);
-    reply = sim_ask(*state, "GET", "/readyz", NULL);
-    assert_string_equal(reply.raw.body, "ok");
-    sim_reply_clear(&reply);
-    reply = sim_ask(*state, "GET", "/nothing", NULL);
-    assert_int_equal(reply.status, 404);
-    assert_string_equal(reply.raw.content_type, "text/plain; charset=utf-8");
-    sim_reply_clear(&reply);
+    sim_play(sim, "GET /version -> 200 minor=36\n"
+                  "GET /healthz -> 200\n"
+                  "GET /livez -> 200\n"
+                  "GET /readyz -> 200 ~ok\n"
+                  "GET /nothing -> 404 type=text/plain; charset=utf-8\n");
 }
 
-static void a_definition_is_completed_and_served_at_once(void **state)
+SIM_CASE(a_definition_is_completed_and_served_at_once)
 {
-    sim_reply reply = sim_ask(*state, "POST", DEFINITIONS, definition);
+    sim_reply reply = sim_ask(sim, "POST", DEFINITIONS, definition);
 
     assert_int_equal(reply.status, 201);
     assert_string_equal(sim_text(reply.doc, "spec.names.listKind"), "FooList");
@@ -184,22 +164,18 @@ static void a_definition_is_completed_and_served_at_once(void **state)
                         "[\"v1\"]");
     assert_string_equal(sim_text(reply.doc, "status.conditions"), "");
     sim_reply_clear(&reply);
-    reply = sim_ask(*state, "GET", DEFINITIONS "/foos.example.com", NULL);
-    assert_string_equal(sim_text(reply.doc, "status.conditions[2].type"),
-                        "Established");
-    assert_string_equal(sim_text(reply.doc, "status.conditions[2].status"),
-                        "True");
-    sim_reply_clear(&reply);
-    reply = sim_ask(*state, "GET", "/apis/example.com", NULL);
-    assert_string_equal(sim_text(reply.doc, "versions[*].version"), "v1");
-    assert_string_equal(sim_text(reply.doc, "versions[2].version"), "v1beta1");
-    assert_string_equal(sim_text(reply.doc, "versions[3]"), "");
-    sim_reply_clear(&reply);
-    sim_expect(*state, "GET", "/apis/example.com/v0/foos", NULL, 404);
-    sim_expect(*state, "GET", foos, NULL, 200);
+    sim_play(sim,
+             "GET "
+             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+             "foos.example.com -> 200 status.conditions[2].type=Established "
+             "| status.conditions[2].status=True\n"
+             "GET /apis/example.com -> 200 versions[*].version=v1 | "
+             "versions[2].version=v1beta1 | versions[3]=\n"
+             "GET /apis/example.com/v0/foos -> 404\n"
+             "GET example.com/v1/foos -> 200\n");
 }
 
-static void custom_objects_have_sorted_members_and_types_in_lists(void **state)
+SIM_CASE(custom_objects_have_sorted_members_and_types_in_lists)
 {
     static const char begins[] =
         "{\"apiVersion\":\"example.com/v1\",\"items\":[{\"apiVersion\":"
@@ -207,9 +183,9 @@ static void custom_objects_have_sorted_members_and_types_in_lists(void **state)
         "\"creationTimestamp\":";
     sim_reply reply;
 
-    define(*state);
-    add_foo(*state, "a", "{\"z\":1,\"b\":{\"y\":2,\"c\":3}}");
-    reply = sim_ask(*state, "GET", foos, NULL);
+    define(sim);
+    add_foo(sim, "a", "{\"z\":1,\"b\":{\"y\":2,\"c\":3}}");
+    reply = sim_ask(sim, "GET", foos, NULL);
     assert_memory_equal(reply.raw.body, begins, sizeof(begins) - 1);
     assert_non_null(strstr(reply.raw.body,
                            "\"spec\":{\"b\":{\"c\":3,\"y\":2},\"z\":1}}],"
@@ -218,149 +194,82 @@ static void custom_objects_have_sorted_members_and_types_in_lists(void **state)
     sim_reply_clear(&reply);
 }
 
-static void custom_objects_are_shown_in_every_served_version(void **state)
+SIM_CASE(custom_objects_are_shown_in_every_served_version)
 {
-    sim_reply reply;
-
-    define(*state);
-    add_foo(*state, "a", "{}");
-    reply =
-        sim_ask(*state, "GET",
-                "/apis/example.com/v1beta1/namespaces/default/foos/a", NULL);
-    assert_string_equal(sim_text(reply.doc, "apiVersion"),
-                        "example.com/v1beta1");
-    sim_reply_clear(&reply);
+    define(sim);
+    add_foo(sim, "a", "{}");
+    sim_play(sim, "GET example.com/v1beta1/foos/a -> 200 "
+                  "apiVersion=example.com/v1beta1\n");
 }
 
-static void custom_objects_follow_their_own_rules(void **state)
+SIM_CASE(custom_objects_follow_their_own_rules)
 {
-    sim_reply reply;
-
-    define(*state);
-    add_foo(*state, "a", "{\"color\":\"red\"}");
-    add_foo(*state, "b", "{}");
-    sim_expect_refusal(
-        *state, "PUT /apis/example.com/v1/namespaces/default/foos/a",
-        "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{"
-        "\"name\":\"a\"}}",
-        422,
-        "Invalid: "
-        "foos.example.com \"a\" is invalid: metadata.resourceVersion: Invalid "
-        "value: 0: must be specified for an update");
-    sim_expect_refusal(*state,
-                       "GET /apis/example.com/v1/namespaces/default/foos/none",
-                       NULL, 404,
-                       "NotFound: "
-                       "foos.example.com \"none\" not found");
-    sim_expect(*state, "POST", foos, "{\"metadata\":{\"name\":\"z\"}}", 400);
-    sim_expect(*state, "POST", foos,
-               "{\"apiVersion\":\"example.com/v1beta1\",\"kind\":\"Foo\","
-               "\"metadata\":{\"name\":\"z\"}}",
-               400);
-    reply = sim_ask(*state, "GET",
-                    "/apis/example.com/v1/foos?fieldSelector=spec.color%3Dred",
-                    NULL);
-    assert_string_equal(sim_text(reply.doc, "items[*].metadata.name"), "a");
-    assert_string_equal(sim_text(reply.doc, "items[2]"), "");
-    sim_reply_clear(&reply);
-    reply = sim_ask(*state, "PATCH",
-                    "/apis/example.com/v1/namespaces/default/foos/a/status",
-                    "{\"metadata\":{\"labels\":{\"x\":\"y\"}},\"spec\":null,"
-                    "\"status\":{\"s\":1}}");
-    assert_string_equal(sim_text(reply.doc, "status.s"), "1");
-    assert_string_equal(sim_text(reply.doc, "spec.color"), "red");
-    assert_string_equal(sim_text(reply.doc, "metadata.labels"), "");
-    assert_string_equal(sim_text(reply.doc, "metadata.generation"), "1");
-    sim_reply_clear(&reply);
+    define(sim);
+    add_foo(sim, "a", "{\"color\":\"red\"}");
+    add_foo(sim, "b", "{}");
+    sim_play(sim,
+             "PUT example.com/v1/foos/a {apiVersion: example.com/v1, kind: "
+             "Foo, metadata: {name: a}} -> 422 Invalid: foos.example.com \"a\" "
+             "is invalid: metadata.resourceVersion: Invalid value: 0: must be "
+             "specified for an update\n"
+             "GET example.com/v1/foos/none -> 404 NotFound: foos.example.com "
+             "\"none\" not found\n"
+             "POST example.com/v1/foos {metadata: {name: z}} -> 400\n"
+             "POST example.com/v1/foos {apiVersion: example.com/v1beta1, kind: "
+             "Foo, metadata: {name: z}} -> 400\n"
+             "GET /apis/example.com/v1/foos?fieldSelector=spec.color%3Dred -> "
+             "200 items[*].metadata.name=a | items[2]=\n"
+             "PATCH example.com/v1/foos/a/status {metadata: {labels: {x: "
+             "'y'}}, spec: null, status: {s: 1}} -> 200 status.s=1 | "
+             "spec.color=red | metadata.labels= | metadata.generation=1\n");
 }
 
-static void deleting_a_definition_deletes_its_objects(void **state)
+SIM_CASE(deleting_a_definition_deletes_its_objects)
 {
-    kl_transport *transport = kl_sim_transport(*state, NULL);
+    kl_transport *transport = kl_sim_transport(sim, NULL);
     sim_watch stream;
 
-    define(*state);
-    add_foo(*state, "a", "{}");
+    define(sim);
+    add_foo(sim, "a", "{}");
     sim_watch_open(&stream, transport, "",
                    "/apis/example.com/v1/foos?watch=true");
     sim_watch_expect(&stream, "ADDED", "a");
-    sim_expect(*state, "DELETE", DEFINITIONS "/foos.example.com", NULL, 200);
+    sim_expect(sim, "DELETE", DEFINITIONS "/foos.example.com", NULL, 200);
     sim_watch_expect(&stream, "DELETED", "a");
     assert_string_equal(sim_watch_next(&stream), "");
     sim_watch_close(&stream);
     kl_transport_unref(transport);
-    sim_expect(*state, "GET", foos, NULL, 404);
-    sim_expect(*state, "GET", "/apis/example.com", NULL, 404);
-    define(*state);
-    sim_expect(*state, "GET", "/apis/example.com/v1/namespaces/default/foos/a",
-               NULL, 404);
+    sim_expect(sim, "GET", foos, NULL, 404);
+    sim_expect(sim, "GET", "/apis/example.com", NULL, 404);
+    define(sim);
+    sim_play(sim, "GET example.com/v1/foos/a -> 404\n");
 }
 
-static void a_changed_definition_is_served_as_it_is_now(void **state)
+SIM_CASE(a_changed_definition_is_served_as_it_is_now)
 {
-    define(*state);
-    add_foo(*state, "a", "{}");
-    sim_expect(*state, "PATCH", DEFINITIONS "/foos.example.com",
+    define(sim);
+    add_foo(sim, "a", "{}");
+    sim_expect(sim, "PATCH", DEFINITIONS "/foos.example.com",
                "{\"spec\":{\"versions\":[{\"name\":\"v1\",\"served\":true,"
                "\"storage\":true," SCHEMA
                "},{\"name\":\"v2\",\"served\":true,\"storage\":false," SCHEMA
                "}]}}",
                200);
-    sim_expect(*state, "GET", "/apis/example.com/v2/foos", NULL, 200);
-    sim_expect(*state, "GET", "/apis/example.com/v1beta1/foos", NULL, 404);
-    sim_expect(*state, "GET", "/apis/example.com/v1/namespaces/default/foos/a",
-               NULL, 200);
+    sim_play(sim, "GET /apis/example.com/v2/foos -> 200\n"
+                  "GET /apis/example.com/v1beta1/foos -> 404\n"
+                  "GET example.com/v1/foos/a -> 200\n");
 }
 
-static void a_definition_that_cannot_be_served_is_invalid(void **state)
+SIM_CASE(a_definition_that_cannot_be_served_is_invalid)
 {
-    sim_expect(*state, "POST", DEFINITIONS,
-               "{\"metadata\":{\"name\":\"bad\"},\"spec\":{}}", 422);
-    sim_expect(*state, "POST", DEFINITIONS,
-               "{\"metadata\":{\"name\":\"bad\"},\"spec\":[],\"status\":7}",
-               400);
-    sim_expect(*state, "POST", DEFINITIONS,
-               "{\"metadata\":{\"name\":\"x.y.z\"},\"spec\":{\"group\":\"y.z\","
-               "\"scope\":\"Cluster\",\"names\":{\"plural\":\"x\",\"kind\":"
-               "\"X\"},\"versions\":[{\"name\":\"v1\",\"served\":true,"
-               "\"storage\":true,\"selectableFields\":[{\"jsonPath\":\".[\"}]}]"
-               "}}",
-               422);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_roots_name_versions_and_groups,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_version_lists_its_resources,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            aggregated_discovery_has_the_same_resources, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(health_and_version_are_served,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_definition_is_completed_and_served_at_once, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            custom_objects_have_sorted_members_and_types_in_lists, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            custom_objects_are_shown_in_every_served_version, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(custom_objects_follow_their_own_rules,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            deleting_a_definition_deletes_its_objects, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_changed_definition_is_served_as_it_is_now, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_definition_that_cannot_be_served_is_invalid, sim_set_up,
-            sim_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    sim_play(
+        sim,
+        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions "
+        "{metadata: {name: bad}, spec: {}} -> 422\n"
+        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions "
+        "{metadata: {name: bad}, spec: [], status: 7} -> 400\n"
+        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions "
+        "{metadata: {name: x.y.z}, spec: {group: y.z, scope: Cluster, names: "
+        "{plural: x, kind: X}, versions: [{name: v1, served: true, storage: "
+        "true, selectableFields: [{jsonPath: '.['}]}]}} -> 422\n");
 }

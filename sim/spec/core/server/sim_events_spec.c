@@ -1,16 +1,7 @@
 /*
  * sim_events_spec.c - Events of both groups: one object with two forms.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "spec_case.h"
 
 #define CORE "/api/v1/namespaces/default/events"
 #define GROUP "/apis/events.k8s.io/v1/namespaces/default/events"
@@ -39,59 +30,57 @@ static char *text_at(kl_sim *sim, const char *target, const char *path)
     return text;
 }
 
-static void an_event_is_the_same_in_both_groups(void **state)
+SIM_CASE(an_event_is_the_same_in_both_groups)
 {
     char *uid, *version;
 
-    sim_expect(*state, "POST", GROUP, NEW, 201);
-    expect_text(*state, GROUP "/e", "apiVersion", "events.k8s.io/v1");
-    expect_text(*state, GROUP "/e", "note", "n");
-    expect_text(*state, CORE "/e", "apiVersion", "v1");
-    expect_text(*state, CORE "/e", "message", "n");
-    expect_text(*state, CORE "/e", "involvedObject.name", "p");
-    expect_text(*state, CORE "/e", "reportingComponent", "c");
-    uid = text_at(*state, CORE "/e", "metadata.uid");
-    version = text_at(*state, CORE "/e", "metadata.resourceVersion");
-    expect_text(*state, GROUP "/e", "metadata.uid", uid);
-    expect_text(*state, GROUP "/e", "metadata.resourceVersion", version);
+    sim_expect(sim, "POST", GROUP, NEW, 201);
+    sim_play(sim, "GET events.k8s.io/v1/events/e -> 200 "
+                  "apiVersion=events.k8s.io/v1 | note=n\n"
+                  "GET events/e -> 200 apiVersion=v1 | message=n | "
+                  "involvedObject.name=p | reportingComponent=c\n");
+    uid = text_at(sim, CORE "/e", "metadata.uid");
+    version = text_at(sim, CORE "/e", "metadata.resourceVersion");
+    expect_text(sim, GROUP "/e", "metadata.uid", uid);
+    expect_text(sim, GROUP "/e", "metadata.resourceVersion", version);
     free(uid);
     free(version);
-    sim_expect(*state, "PATCH", CORE "/e", "{\"message\":\"m\"}", 200);
-    expect_text(*state, GROUP, "items[1].note", "m");
-    sim_expect(*state, "DELETE", GROUP "/e", NULL, 200);
-    sim_expect(*state, "GET", CORE "/e", NULL, 404);
+    sim_play(sim, "PATCH events/e {message: m} -> 200\n"
+                  "GET events.k8s.io/v1/events -> 200 items[1].note=m\n"
+                  "DELETE events.k8s.io/v1/events/e -> 200\n"
+                  "GET events/e -> 404\n");
 }
 
-static void each_group_has_field_selectors_of_its_own(void **state)
+SIM_CASE(each_group_has_field_selectors_of_its_own)
 {
-    sim_expect(*state, "POST", GROUP, NEW, 201);
-    expect_text(*state, GROUP "?fieldSelector=regarding.name=p",
-                "items[1].metadata.name", "e");
-    expect_text(*state, GROUP "?fieldSelector=reportingController=c",
-                "items[1].metadata.name", "e");
-    expect_text(*state, CORE "?fieldSelector=involvedObject.name=p",
-                "items[1].metadata.name", "e");
-    sim_expect_refusal(*state, "GET " GROUP "?fieldSelector=source=c", NULL,
-                       400, "BadRequest: field label not supported: source");
+    sim_expect(sim, "POST", GROUP, NEW, 201);
+    sim_play(sim,
+             "GET events.k8s.io/v1/events?fieldSelector=regarding.name=p -> "
+             "200 items[1].metadata.name=e\n"
+             "GET events.k8s.io/v1/events?fieldSelector=reportingController=c "
+             "-> 200 items[1].metadata.name=e\n"
+             "GET events?fieldSelector=involvedObject.name=p -> 200 "
+             "items[1].metadata.name=e\n"
+             "GET events.k8s.io/v1/events?fieldSelector=source=c -> 400 "
+             "BadRequest: field label not supported: source\n");
 }
 
-static void fields_are_managed_in_the_group_of_the_write(void **state)
+SIM_CASE(fields_are_managed_in_the_group_of_the_write)
 {
-    sim_expect(*state, "POST", GROUP, NEW, 201);
-    expect_text(*state, CORE "/e", "metadata.managedFields[1].apiVersion",
-                "events.k8s.io/v1");
-    sim_expect(*state, "PATCH", CORE "/e", "{\"message\":\"m\"}", 200);
-    expect_text(*state, GROUP "/e", "metadata.managedFields[1].apiVersion",
-                "v1");
+    sim_expect(sim, "POST", GROUP, NEW, 201);
+    sim_play(sim, "GET events/e -> 200 "
+                  "metadata.managedFields[1].apiVersion=events.k8s.io/v1\n"
+                  "PATCH events/e {message: m} -> 200\n"
+                  "GET events.k8s.io/v1/events/e -> 200 "
+                  "metadata.managedFields[1].apiVersion=v1\n");
 }
 
 /* A write begins its hour anew. */
-static void an_event_ends_after_an_hour(void **state)
+PLAIN_CASE(an_event_ends_after_an_hour)
 {
     const kl_sim_options options = {.clock_stands = true};
     kl_sim *sim = kl_sim_new(&options, NULL);
 
-    (void)state;
     sim_expect(sim, "POST", GROUP, NEW, 201);
     sim_expect(sim, "POST", CORE, "{\"metadata\":{\"name\":\"other\"}}", 201);
     assert_int_equal(kl_sim_advance(sim, 3599 * 1000, NULL), KL_OK);
@@ -103,21 +92,4 @@ static void an_event_ends_after_an_hour(void **state)
     assert_int_equal(kl_sim_advance(sim, 3599 * 1000, NULL), KL_OK);
     sim_expect(sim, "GET", GROUP "/e", NULL, 404);
     kl_sim_unref(sim);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_event_is_the_same_in_both_groups,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            each_group_has_field_selectors_of_its_own, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            fields_are_managed_in_the_group_of_the_write, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test(an_event_ends_after_an_hour),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

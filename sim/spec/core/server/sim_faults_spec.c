@@ -2,19 +2,9 @@
  * sim_faults_spec.c - faults through the in-process transport; deadlines,
  * cancelling and closing; the record of requests.
  */
-#include "sim_rig.h"
 
+#include "spec_case.h"
 #include "base/clock.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
@@ -67,9 +57,8 @@ static void watch(sim_rig *f, sim_watch *stream)
                    CONFIGMAPS "?watch=true&resourceVersion=3");
 }
 
-static void a_cut_breaks_open_watches_and_no_new_ones(void **state)
+RIG_CASE(a_cut_breaks_open_watches_and_no_new_ones)
 {
-    sim_rig *f = *state;
     sim_watch before, after;
     kl_error err;
 
@@ -89,9 +78,8 @@ static void *cut_later(void *arg)
     return NULL;
 }
 
-static void a_cut_wakes_a_reader_that_waits_for_an_event(void **state)
+RIG_CASE(a_cut_wakes_a_reader_that_waits_for_an_event)
 {
-    sim_rig *f = *state;
     kl__thread thread;
     sim_watch stream;
     kl_error err;
@@ -104,9 +92,8 @@ static void a_cut_wakes_a_reader_that_waits_for_an_event(void **state)
     sim_watch_close(&stream);
 }
 
-static void refusing_breaks_everything_until_it_is_over(void **state)
+RIG_CASE(refusing_breaks_everything_until_it_is_over)
 {
-    sim_rig *f = *state;
     kl__response response;
     sim_watch stream;
     kl_error err;
@@ -122,9 +109,8 @@ static void refusing_breaks_everything_until_it_is_over(void **state)
     assert_int_equal(status_of(f, CONFIGMAPS "/a"), 200);
 }
 
-static void a_frozen_stream_is_silent_and_stays_open(void **state)
+RIG_CASE(a_frozen_stream_is_silent_and_stays_open)
 {
-    sim_rig *f = *state;
     kl__stream *late;
     kl__response response;
     sim_watch stream;
@@ -146,9 +132,8 @@ static void a_frozen_stream_is_silent_and_stays_open(void **state)
     kl__stream_close(late);
 }
 
-static void a_freeze_can_end_in_a_cut(void **state)
+RIG_CASE(a_freeze_can_end_in_a_cut)
 {
-    sim_rig *f = *state;
     sim_watch stream;
     kl_error err;
 
@@ -159,9 +144,8 @@ static void a_freeze_can_end_in_a_cut(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_failure_applies_to_its_verb_and_count(void **state)
+RIG_CASE(a_failure_applies_to_its_verb_and_count)
 {
-    sim_rig *f = *state;
     kl__response response;
 
     assert_int_equal(
@@ -184,9 +168,8 @@ static void a_failure_applies_to_its_verb_and_count(void **state)
     assert_int_equal(response.retry_after_ms, -1);
 }
 
-static void a_failure_is_a_status_or_any_text(void **state)
+RIG_CASE(a_failure_is_a_status_or_any_text)
 {
-    sim_rig *f = *state;
     sim_watch stream;
 
     kl_sim_fail(f->sim, &(kl_sim_failure){"watch", 1, 503, 0, NULL}, NULL);
@@ -201,9 +184,8 @@ static void a_failure_is_a_status_or_any_text(void **state)
     sim_watch_close(&stream);
 }
 
-static void an_invalid_failure_is_an_error(void **state)
+RIG_CASE(an_invalid_failure_is_an_error)
 {
-    sim_rig *f = *state;
     kl_error err;
 
     assert_int_equal(
@@ -214,9 +196,8 @@ static void an_invalid_failure_is_an_error(void **state)
         KL_EINVAL);
 }
 
-static void a_deadline_leaves_the_stream_as_it_was(void **state)
+RIG_CASE(a_deadline_leaves_the_stream_as_it_was)
 {
-    sim_rig *f = *state;
     sim_watch stream;
 
     watch(f, &stream);
@@ -244,9 +225,8 @@ static void *read_in_thread(void *arg)
     return NULL;
 }
 
-static void a_reader_that_waits_can_be_cancelled(void **state)
+RIG_CASE(a_reader_that_waits_can_be_cancelled)
 {
-    sim_rig *f = *state;
     kl__cancel cancel;
     sim_watch stream;
     kl__thread thread;
@@ -267,9 +247,8 @@ static void a_reader_that_waits_can_be_cancelled(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_closed_transport_ends_its_streams_and_opens_none(void **state)
+RIG_CASE(a_closed_transport_ends_its_streams_and_opens_none)
 {
-    sim_rig *f = *state;
     const kl__request request = {
         .method = "GET", .base_url = "", .target = CONFIGMAPS};
     sim_watch stream;
@@ -289,10 +268,9 @@ static void a_closed_transport_ends_its_streams_and_opens_none(void **state)
     assert_int_equal(err.code, KL_ECLOSED);
 }
 
-static void a_request_without_the_token_is_401(void **state)
+RIG_CASE(a_request_without_the_token_is_401)
 {
     const kl_sim_options options = {.token = "secret"};
-    sim_rig *f = *state;
     kl__response response;
     kl__stream *stream;
 
@@ -319,9 +297,8 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static void requests_are_recorded(void **state)
+RIG_CASE(requests_are_recorded)
 {
-    sim_rig *f = *state;
     kl__response response;
     char *asked;
 
@@ -376,9 +353,8 @@ static void *watch_in_thread(void *arg)
     return NULL;
 }
 
-static void watchers_on_threads_see_every_change_in_order(void **state)
+RIG_CASE(watchers_on_threads_see_every_change_in_order)
 {
-    sim_rig *f = *state;
     kl__thread threads[WATCHERS];
     char value[16];
 
@@ -395,46 +371,4 @@ static void watchers_on_threads_see_every_change_in_order(void **state)
     for (int i = 0; i < WATCHERS; i++) {
         kl__thread_join(&threads[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_cut_breaks_open_watches_and_no_new_ones, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_cut_wakes_a_reader_that_waits_for_an_event, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            refusing_breaks_everything_until_it_is_over, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_frozen_stream_is_silent_and_stays_open, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_freeze_can_end_in_a_cut,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_failure_applies_to_its_verb_and_count,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_failure_is_a_status_or_any_text,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(an_invalid_failure_is_an_error,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_deadline_leaves_the_stream_as_it_was,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_reader_that_waits_can_be_cancelled,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_closed_transport_ends_its_streams_and_opens_none, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_request_without_the_token_is_401,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(requests_are_recorded, sim_rig_set_up,
-                                        sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            watchers_on_threads_see_every_change_in_order, sim_rig_set_up,
-            sim_rig_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

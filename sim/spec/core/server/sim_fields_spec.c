@@ -3,17 +3,8 @@
  * warned of, defaults are set, and a kind with two versions is one object in
  * both.
  */
-#include "sim_rig.h"
+#include "spec_case.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 #define PODS "/api/v1/namespaces/default/pods"
 #define POD(name, more)                                                 \
     "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"containers\":[{" \
@@ -29,53 +20,37 @@ static void expect_text(kl_sim *sim, const char *target, const char *path,
     sim_reply_clear(&reply);
 }
 
-static void a_wrong_type_is_refused(void **state)
+SIM_CASE(a_wrong_type_is_refused)
 {
     sim_expect_refusal(
-        *state, "POST " PODS, POD("p", ",\"priority\":\"1\""), 400,
+        sim, "POST " PODS, POD("p", ",\"priority\":\"1\""), 400,
         "BadRequest: Pod in version \"v1\" cannot be handled as a Pod: json: "
         "cannot unmarshal string into Go struct field PodSpec.spec.priority of "
         "type int32");
 }
 
-static void an_unknown_field_is_refused_dropped_or_warned_of(void **state)
+SIM_CASE(an_unknown_field_is_refused_dropped_or_warned_of)
 {
     static const char unknown[] = POD("p", ",\"foo\":1,\"foo\":2");
 
     sim_expect_refusal(
-        *state, "POST " PODS "?fieldValidation=Strict", unknown, 400,
+        sim, "POST " PODS "?fieldValidation=Strict", unknown, 400,
         "BadRequest: Pod in version \"v1\" cannot be handled as a Pod: strict "
         "decoding error: unknown field \"spec.foo\"");
     sim_expect_refusal(
-        *state, "POST " PODS "?fieldValidation=x", unknown, 422,
+        sim, "POST " PODS "?fieldValidation=x", unknown, 422,
         "Invalid: CreateOptions.meta.k8s.io \"\" is invalid: fieldValidation: "
         "Unsupported value: \"x\": supported values: \"\", \"Ignore\", "
         "\"Strict\", \"Warn\"");
-    sim_expect(*state, "POST", PODS "?fieldValidation=Ignore", unknown, 201);
-    expect_text(*state, PODS "/p", "spec.foo", "");
-    sim_expect(*state, "POST", PODS, POD("q", ",\"foo\":1"), 201);
+    sim_expect(sim, "POST", PODS "?fieldValidation=Ignore", unknown, 201);
+    expect_text(sim, PODS "/p", "spec.foo", "");
+    sim_expect(sim, "POST", PODS, POD("q", ",\"foo\":1"), 201);
 }
 
-static void a_new_object_gets_its_defaults(void **state)
+SIM_CASE(a_new_object_gets_its_defaults)
 {
-    sim_expect(*state, "POST", PODS, POD("p", ""), 201);
-    expect_text(*state, PODS "/p", "spec.restartPolicy", "Always");
-    expect_text(*state, PODS "/p", "spec.containers[1].imagePullPolicy",
-                "Always");
-    expect_text(*state, PODS "/p", "spec.containers[1].resources", "{}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_wrong_type_is_refused, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_unknown_field_is_refused_dropped_or_warned_of, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_new_object_gets_its_defaults,
-                                        sim_set_up, sim_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    sim_expect(sim, "POST", PODS, POD("p", ""), 201);
+    sim_play(sim, "GET pods/p -> 200 spec.restartPolicy=Always | "
+                  "spec.containers[1].imagePullPolicy=Always | "
+                  "spec.containers[1].resources={}\n");
 }

@@ -2,21 +2,14 @@
  * sim_fork_spec.c - a cluster in a child of fork(), where its threads do not
  * exist and its locks may be held for ever: no call waits for these.
  */
+#include "spec_case.h"
 #include "gate.h"
 #include "http/transport.h"
 #include "sim/core/store/sim_core.h"
-#include "sim_client.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static gate held;
 static gate leave;
@@ -106,7 +99,7 @@ static int read_in_child(kl_transport *transport, kl__stream *stream)
     return wrong;
 }
 
-static void a_child_of_fork_waits_for_no_thread(void **state)
+PLAIN_CASE(a_child_of_fork_waits_for_no_thread)
 {
     const kl__request watch = {
         .method = "GET", .base_url = "", .target = "/api/v1/pods?watch=true"};
@@ -119,7 +112,6 @@ static void a_child_of_fork_waits_for_no_thread(void **state)
     int status = -1;
     pid_t child;
 
-    (void)state;
     gate_init(&held);
     gate_init(&leave);
     assert_int_equal(kl_sim_listen(sim, NULL, NULL), KL_OK);
@@ -146,13 +138,4 @@ static void a_child_of_fork_waits_for_no_thread(void **state)
     sim_expect_nothing_lives();
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_child_of_fork_waits_for_no_thread),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

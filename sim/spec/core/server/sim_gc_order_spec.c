@@ -2,16 +2,7 @@
  * sim_gc_order_spec.c - garbage collection takes dependents in the order in
  * which they came, in each run: what a script sees does not depend on hashes.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "spec_case.h"
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
@@ -61,34 +52,18 @@ static void delete_an_owner(sim_rig *f, const char *target)
     sim_reply_clear(&owner);
 }
 
-static void the_first_dependent_is_deleted_first(void **state)
+RIG_CASE(the_first_dependent_is_deleted_first)
 {
-    sim_rig *f = *state;
-
     delete_an_owner(f, MAPS "/a");
     for (int i = 0; i < COUNT; i++) {
         sim_watch_expect(&f->watch, "DELETED", name_of(i));
     }
 }
 
-static void the_first_dependent_is_orphaned_first(void **state)
+RIG_CASE(the_first_dependent_is_orphaned_first)
 {
-    sim_rig *f = *state;
-
     delete_an_owner(f, MAPS "/a?propagationPolicy=Orphan");
     for (int i = 0; i < COUNT; i++) {
         sim_watch_expect(&f->watch, "MODIFIED", name_of(i));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_first_dependent_is_deleted_first,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(the_first_dependent_is_orphaned_first,
-                                        sim_rig_set_up, sim_rig_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

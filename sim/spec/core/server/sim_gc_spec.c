@@ -3,27 +3,11 @@
  * before it, or orphaned; namespaces get their objects, and are deleted in
  * order.
  */
-#include "sim_rig.h"
 
+#include "spec_case.h"
 #include "failing_alloc.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #define MAPS "/api/v1/namespaces/default/configmaps"
-
-static void watch(sim_rig *f)
-{
-    sim_watch_open(&f->watch, f->transport, "",
-                   MAPS "?watch=1&resourceVersion=0");
-}
 
 /* The UID of what is at a target; static until the next call. */
 static const char *uid_of(kl_sim *sim, const char *target)
@@ -52,51 +36,31 @@ static void add_owned(kl_sim *sim, const char *name, const char *owner,
     sim_expect(sim, "POST", MAPS, body, 201);
 }
 
-static void dependents_are_deleted_after_their_owner(void **state)
+RIG_CASE(dependents_are_deleted_after_their_owner)
 {
-    sim_rig *f = *state;
-
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", true);
     add_owned(f->sim, "c", "b", false);
-    watch(f);
-    sim_watch_expect(&f->watch, "ADDED", "a");
-    sim_watch_expect(&f->watch, "ADDED", "b");
-    sim_watch_expect(&f->watch, "ADDED", "c");
-    sim_expect(f->sim, "DELETE", MAPS "/a", NULL, 200);
-    sim_watch_expect(&f->watch, "DELETED", "a");
-    sim_watch_expect(&f->watch, "DELETED", "b");
-    sim_watch_expect(&f->watch, "DELETED", "c");
+    rig_play(f, "WATCH configmaps?resourceVersion=0\n"
+                "ADDED a, ADDED b, ADDED c\n"
+                "DELETE configmaps/a -> 200\n"
+                "DELETED a, DELETED b, DELETED c\n");
 }
 
-static void blocking_dependents_are_deleted_before_their_owner(void **state)
+RIG_CASE(blocking_dependents_are_deleted_before_their_owner)
 {
-    sim_rig *f = *state;
-    sim_reply reply;
-
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", true);
     add_owned(f->sim, "c", "b", true);
-    watch(f);
-    sim_watch_expect(&f->watch, "ADDED", "a");
-    sim_watch_expect(&f->watch, "ADDED", "b");
-    sim_watch_expect(&f->watch, "ADDED", "c");
-    reply =
-        sim_ask(f->sim, "DELETE", MAPS "/a?propagationPolicy=Foreground", NULL);
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "metadata.finalizers[1]"),
-                        "foregroundDeletion");
-    sim_reply_clear(&reply);
-    sim_watch_expect(&f->watch, "MODIFIED", "a");
-    sim_watch_expect(&f->watch, "MODIFIED", "b");
-    sim_watch_expect(&f->watch, "DELETED", "c");
-    sim_watch_expect(&f->watch, "DELETED", "b");
-    sim_watch_expect(&f->watch, "DELETED", "a");
+    rig_play(f, "WATCH configmaps?resourceVersion=0\n"
+                "ADDED a, ADDED b, ADDED c\n"
+                "DELETE configmaps/a?propagationPolicy=Foreground -> 200 "
+                "metadata.finalizers[1]=foregroundDeletion\n"
+                "MODIFIED a, MODIFIED b, DELETED c, DELETED b, DELETED a\n");
 }
 
-static void owners_in_a_circle_do_not_wait_for_each_other(void **state)
+RIG_CASE(owners_in_a_circle_do_not_wait_for_each_other)
 {
-    sim_rig *f = *state;
     char body[512];
 
     sim_add(f->sim, "a");
@@ -107,88 +71,59 @@ static void owners_in_a_circle_do_not_wait_for_each_other(void **state)
              "\"blockOwnerDeletion\":true}]}}",
              uid_of(f->sim, MAPS "/b"));
     sim_expect(f->sim, "PATCH", MAPS "/a", body, 200);
-    sim_expect(f->sim, "DELETE", MAPS "/a?propagationPolicy=Foreground", NULL,
-               200);
-    sim_expect(f->sim, "GET", MAPS "/a", NULL, 404);
-    sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
+    rig_play(f, "DELETE configmaps/a?propagationPolicy=Foreground -> 200\n"
+                "GET configmaps/a -> 404\n"
+                "GET configmaps/b -> 404\n");
 }
 
-static void a_dependent_with_a_finalizer_keeps_its_owner(void **state)
+RIG_CASE(a_dependent_with_a_finalizer_keeps_its_owner)
 {
-    sim_rig *f = *state;
-
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", true);
-    sim_expect(f->sim, "PATCH", MAPS "/b",
-               "{\"metadata\":{\"finalizers\":[\"x/y\"]}}", 200);
-    sim_expect(f->sim, "DELETE", MAPS "/a?propagationPolicy=Foreground", NULL,
-               200);
-    sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
-    sim_expect(f->sim, "PATCH", MAPS "/b",
-               "{\"metadata\":{\"finalizers\":null}}", 200);
-    sim_expect(f->sim, "GET", MAPS "/a", NULL, 404);
-    sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
+    rig_play(f, "PATCH configmaps/b {metadata: {finalizers: [x/y]}} -> 200\n"
+                "DELETE configmaps/a?propagationPolicy=Foreground -> 200\n"
+                "GET configmaps/a -> 200\n"
+                "PATCH configmaps/b {metadata: {finalizers: null}} -> 200\n"
+                "GET configmaps/a -> 404\n"
+                "GET configmaps/b -> 404\n");
 }
 
-static void dependents_that_do_not_block_are_deleted_after_it(void **state)
+RIG_CASE(dependents_that_do_not_block_are_deleted_after_it)
 {
-    sim_rig *f = *state;
-
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", false);
-    watch(f);
-    sim_watch_expect(&f->watch, "ADDED", "a");
-    sim_watch_expect(&f->watch, "ADDED", "b");
-    sim_expect(f->sim, "DELETE", MAPS "/a?propagationPolicy=Foreground", NULL,
-               200);
-    sim_watch_expect(&f->watch, "MODIFIED", "a");
-    sim_watch_expect(&f->watch, "DELETED", "a");
-    sim_watch_expect(&f->watch, "DELETED", "b");
+    rig_play(f, "WATCH configmaps?resourceVersion=0\n"
+                "ADDED a, ADDED b\n"
+                "DELETE configmaps/a?propagationPolicy=Foreground -> 200\n"
+                "MODIFIED a, DELETED a, DELETED b\n");
 }
 
-static void orphaned_dependents_lose_the_owner_reference(void **state)
+RIG_CASE(orphaned_dependents_lose_the_owner_reference)
 {
-    sim_rig *f = *state;
-    sim_reply reply;
-
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", true);
-    watch(f);
-    sim_watch_expect(&f->watch, "ADDED", "a");
-    sim_watch_expect(&f->watch, "ADDED", "b");
-    sim_expect(f->sim, "DELETE", MAPS "/a",
-               "{\"propagationPolicy\":\"Orphan\"}", 200);
-    sim_watch_expect(&f->watch, "MODIFIED", "a");
-    sim_watch_expect(&f->watch, "MODIFIED", "b");
-    sim_watch_expect(&f->watch, "DELETED", "a");
-    reply = sim_ask(f->sim, "GET", MAPS "/b", NULL);
-    assert_string_equal(sim_text(reply.doc, "metadata.ownerReferences"), "");
-    sim_reply_clear(&reply);
+    rig_play(f, "WATCH configmaps?resourceVersion=0\n"
+                "ADDED a, ADDED b\n"
+                "DELETE configmaps/a {propagationPolicy: Orphan} -> 200\n"
+                "MODIFIED a, MODIFIED b, DELETED a\n"
+                "GET configmaps/b -> 200 metadata.ownerReferences=\n");
 }
 
-static void an_object_whose_owner_does_not_exist_is_deleted(void **state)
+RIG_CASE(an_object_whose_owner_does_not_exist_is_deleted)
 {
-    sim_rig *f = *state;
-
-    sim_add(f->sim, "a");
-    sim_expect(f->sim, "POST", MAPS,
-               "{\"metadata\":{\"name\":\"b\",\"ownerReferences\":[{"
-               "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"a\","
-               "\"uid\":\"other\"}]}}",
-               201);
-    sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
-    sim_expect(f->sim, "POST", MAPS,
-               "{\"metadata\":{\"name\":\"b\",\"ownerReferences\":[{"
-               "\"apiVersion\":\"example.com/v1\",\"kind\":\"None\",\"name\":"
-               "\"a\",\"uid\":\"other\"}]}}",
-               201);
-    sim_expect(f->sim, "GET", MAPS "/b", NULL, 200);
+    rig_play(
+        f,
+        "ADD a\n"
+        "POST configmaps {metadata: {name: b, ownerReferences: [{apiVersion: "
+        "v1, kind: ConfigMap, name: a, uid: other}]}} -> 201\n"
+        "GET configmaps/b -> 404\n"
+        "POST configmaps {metadata: {name: b, ownerReferences: [{apiVersion: "
+        "example.com/v1, kind: None, name: a, uid: other}]}} -> 201\n"
+        "GET configmaps/b -> 200\n");
 }
 
-static void a_dependent_stays_while_one_of_two_owners_exists(void **state)
+RIG_CASE(a_dependent_stays_while_one_of_two_owners_exists)
 {
-    sim_rig *f = *state;
-    sim_reply reply;
     char body[512];
 
     sim_add(f->sim, "a");
@@ -201,167 +136,122 @@ static void a_dependent_stays_while_one_of_two_owners_exists(void **state)
              "\"uid\":\"%s\"}]}}",
              uid_of(f->sim, MAPS "/o"));
     sim_expect(f->sim, "PATCH", MAPS "/b", body, 200);
-    reply = sim_ask(f->sim, "GET", MAPS "/b", NULL);
-    assert_string_equal(sim_text(reply.doc, "metadata.ownerReferences[1].name"),
-                        "o");
-    sim_reply_clear(&reply);
-    sim_expect(f->sim, "DELETE", MAPS "/o", NULL, 200);
-    sim_expect(f->sim, "GET", MAPS "/b", NULL, 404);
+    rig_play(f, "GET configmaps/b -> 200 metadata.ownerReferences[1].name=o\n"
+                "DELETE configmaps/o -> 200\n"
+                "GET configmaps/b -> 404\n");
 }
 
-static void a_loaded_object_may_lack_its_owner(void **state)
+RIG_CASE(a_loaded_object_may_lack_its_owner)
 {
     static const char text[] =
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
         "  ownerReferences:\n  - {apiVersion: v1, kind: ConfigMap, name: gone, "
         "uid: x}\n";
-    sim_rig *f = *state;
 
     assert_int_equal(kl_sim_load(f->sim, text, sizeof(text) - 1, NULL), KL_OK);
     sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
 }
 
-static void a_job_leaves_its_pods(void **state)
+RIG_CASE(a_job_leaves_its_pods)
 {
-    sim_rig *f = *state;
-    sim_reply reply;
-
-    sim_expect(f->sim, "POST", "/apis/batch/v1/namespaces/default/jobs",
-               "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{"
-               "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
-               "\"name\":\"c\",\"image\":\"i\"}]}}}}",
-               201);
-    reply = sim_ask(f->sim, "DELETE",
-                    "/apis/batch/v1/namespaces/default/jobs/j", NULL);
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "metadata.finalizers[1]"),
-                        "orphan");
-    assert_non_null(strstr(reply.raw.warnings, "child pods are preserved"));
-    sim_reply_clear(&reply);
-    sim_expect(f->sim, "GET", "/apis/batch/v1/namespaces/default/jobs/j", NULL,
-               404);
+    rig_play(
+        f,
+        "POST batch/v1/jobs {metadata: {name: j}, spec: {template: {spec: "
+        "{restartPolicy: Never, containers: [{name: c, image: i}]}}}} -> 201\n"
+        "DELETE batch/v1/jobs/j -> 200 metadata.finalizers[1]=orphan | "
+        "warnings~child pods are preserved\n"
+        "GET batch/v1/jobs/j -> 404\n");
 }
 
 /* --- Namespaces. ---------------------------------------------------------- */
 
-static void a_new_namespace_gets_its_service_account(void **state)
+RIG_CASE(a_new_namespace_gets_its_service_account)
 {
-    sim_rig *f = *state;
-
-    sim_expect(f->sim, "POST", "/api/v1/namespaces",
-               "{\"metadata\":{\"name\":\"web\"}}", 201);
-    sim_expect(f->sim, "GET", "/api/v1/namespaces/web/serviceaccounts/default",
-               NULL, 200);
-    sim_expect(f->sim, "DELETE",
-               "/api/v1/namespaces/web/configmaps/kube-root-ca.crt", NULL, 200);
-    sim_expect(f->sim, "GET",
-               "/api/v1/namespaces/web/configmaps/kube-root-ca.crt", NULL, 200);
+    rig_play(
+        f, "POST /api/v1/namespaces {metadata: {name: web}} -> 201\n"
+           "GET /api/v1/namespaces/web/serviceaccounts/default -> 200\n"
+           "DELETE /api/v1/namespaces/web/configmaps/kube-root-ca.crt -> 200\n"
+           "GET /api/v1/namespaces/web/configmaps/kube-root-ca.crt -> 200\n");
 }
 
-static void a_terminating_namespace_reports_what_is_left(void **state)
+RIG_CASE(a_terminating_namespace_reports_what_is_left)
 {
-    sim_rig *f = *state;
-    sim_reply reply;
-
-    sim_expect(f->sim, "POST", "/api/v1/namespaces",
-               "{\"metadata\":{\"name\":\"web\"}}", 201);
-    sim_expect(f->sim, "POST", "/api/v1/namespaces/web/configmaps",
-               "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}", 201);
-    reply = sim_ask(f->sim, "DELETE", "/api/v1/namespaces/web", NULL);
-    assert_string_equal(sim_text(reply.doc, "status.phase"), "Terminating");
-    sim_reply_clear(&reply);
-    reply = sim_ask(f->sim, "GET", "/api/v1/namespaces/web", NULL);
-    assert_string_equal(sim_text(reply.doc, "status.conditions[4].message"),
-                        "Some resources are remaining: configmaps. has 1 "
-                        "resource instances");
-    assert_string_equal(sim_text(reply.doc, "status.conditions[5].message"),
-                        "Some content in the namespace has finalizers "
-                        "remaining: x/y in 1 resource instances");
-    sim_reply_clear(&reply);
-    sim_expect(f->sim, "POST", "/api/v1/namespaces/web/configmaps",
-               "{\"metadata\":{\"name\":\"b\"}}", 403);
-    sim_expect(f->sim, "PATCH", "/api/v1/namespaces/web/configmaps/a",
-               "{\"metadata\":{\"finalizers\":null}}", 200);
-    sim_expect(f->sim, "GET", "/api/v1/namespaces/web", NULL, 404);
+    rig_play(
+        f,
+        "POST /api/v1/namespaces {metadata: {name: web}} -> 201\n"
+        "POST /api/v1/namespaces/web/configmaps {metadata: {name: a, "
+        "finalizers: [x/y]}} -> 201\n"
+        "DELETE /api/v1/namespaces/web -> 200 status.phase=Terminating\n"
+        "GET /api/v1/namespaces/web -> 200 status.conditions[4].message=Some "
+        "resources are remaining: configmaps. has 1 resource instances | "
+        "status.conditions[5].message=Some content in the namespace has "
+        "finalizers remaining: x/y in 1 resource instances\n"
+        "POST /api/v1/namespaces/web/configmaps {metadata: {name: b}} -> 403\n"
+        "PATCH /api/v1/namespaces/web/configmaps/a {metadata: {finalizers: "
+        "null}} -> 200\n"
+        "GET /api/v1/namespaces/web -> 404\n");
 }
 
-static void a_terminating_namespace_updates_what_is_left(void **state)
+RIG_CASE(a_terminating_namespace_updates_what_is_left)
 {
-    static const char kept[] =
-        "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}";
-    sim_rig *f = *state;
-    sim_reply reply;
-
-    sim_expect(f->sim, "POST", "/api/v1/namespaces",
-               "{\"metadata\":{\"name\":\"web\"}}", 201);
-    sim_expect(f->sim, "POST", "/api/v1/namespaces/web/configmaps", kept, 201);
-    sim_expect(f->sim, "POST", "/api/v1/namespaces/web/secrets", kept, 201);
-    sim_expect(f->sim, "DELETE", "/api/v1/namespaces/web", NULL, 200);
-    sim_expect(f->sim, "PATCH", "/api/v1/namespaces/web/secrets/a",
-               "{\"metadata\":{\"finalizers\":null}}", 200);
-    reply = sim_ask(f->sim, "GET", "/api/v1/namespaces/web", NULL);
-    assert_string_equal(sim_text(reply.doc, "status.conditions[4].message"),
-                        "Some resources are remaining: configmaps. has 1 "
-                        "resource instances");
-    assert_string_equal(sim_text(reply.doc, "status.conditions[5].message"),
-                        "Some content in the namespace has finalizers "
-                        "remaining: x/y in 1 resource instances");
-    sim_reply_clear(&reply);
+    rig_play(
+        f,
+        "POST /api/v1/namespaces {metadata: {name: web}} -> 201\n"
+        "POST /api/v1/namespaces/web/configmaps {metadata: {name: a, "
+        "finalizers: [x/y]}} -> 201\n"
+        "POST /api/v1/namespaces/web/secrets {metadata: {name: a, "
+        "finalizers: [x/y]}} -> 201\n"
+        "DELETE /api/v1/namespaces/web -> 200\n"
+        "PATCH /api/v1/namespaces/web/secrets/a {metadata: {finalizers: "
+        "null}} -> 200\n"
+        "GET /api/v1/namespaces/web -> 200 status.conditions[4].message=Some "
+        "resources are remaining: configmaps. has 1 resource instances | "
+        "status.conditions[5].message=Some content in the namespace has "
+        "finalizers remaining: x/y in 1 resource instances\n");
 }
 
-static void a_namespace_waits_for_each_of_its_finalizers(void **state)
+RIG_CASE(a_namespace_waits_for_each_of_its_finalizers)
 {
     const kl_sim_options options = {.no_controllers = true};
     kl_sim *sim = kl_sim_new(&options, NULL);
 
-    (void)state;
-    sim_expect(sim, "POST", "/api/v1/namespaces",
-               "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"finalizers\":["
-               "\"x/y\"]}}",
-               201);
-    sim_expect(sim, "PUT", "/api/v1/namespaces/web",
-               "{\"metadata\":{\"name\":\"web\"},\"spec\":{}}", 200);
-    sim_expect(sim, "DELETE", "/api/v1/namespaces/web", NULL, 200);
-    sim_expect(sim, "PUT", "/api/v1/namespaces/web/finalize",
-               "{\"metadata\":{\"name\":\"web\"},\"spec\":{\"finalizers\":["
-               "\"x/y\"]}}",
-               200);
-    sim_expect(sim, "GET", "/api/v1/namespaces/web", NULL, 200);
-    sim_expect(sim, "GET", "/api/v1/namespaces/web/finalize", NULL, 405);
-    sim_expect(sim, "PUT", "/api/v1/namespaces/web/finalize",
-               "{\"metadata\":{\"name\":\"web\"},\"spec\":{}}", 200);
-    sim_expect(sim, "GET", "/api/v1/namespaces/web", NULL, 404);
+    sim_play(
+        sim,
+        "POST /api/v1/namespaces {metadata: {name: web}, spec: {finalizers: "
+        "[x/y]}} -> 201\n"
+        "PUT /api/v1/namespaces/web {metadata: {name: web}, spec: {}} -> 200\n"
+        "DELETE /api/v1/namespaces/web -> 200\n"
+        "PUT /api/v1/namespaces/web/finalize {metadata: {name: web}, spec: "
+        "{finalizers: [x/y]}} -> 200\n"
+        "GET /api/v1/namespaces/web -> 200\n"
+        "GET /api/v1/namespaces/web/finalize -> 405\n"
+        "PUT /api/v1/namespaces/web/finalize {metadata: {name: web}, spec: {}} "
+        "-> 200\n"
+        "GET /api/v1/namespaces/web -> 404\n");
     kl_sim_unref(sim);
 }
 
-static void namespaces_of_the_system_stay(void **state)
+RIG_CASE(namespaces_of_the_system_stay)
 {
-    sim_rig *f = *state;
-
-    sim_expect_refusal(f->sim, "DELETE /api/v1/namespaces/kube-public", NULL,
-                       403,
-                       "Forbidden: namespaces \"kube-public\" is forbidden: "
-                       "this namespace may not be deleted");
-    sim_expect(f->sim, "DELETE", "/api/v1/namespaces/kube-node-lease", NULL,
-               200);
+    rig_play(
+        f, "DELETE /api/v1/namespaces/kube-public -> 403 Forbidden: namespaces "
+           "\"kube-public\" is forbidden: this namespace may not be deleted\n"
+           "DELETE /api/v1/namespaces/kube-node-lease -> 200\n");
 }
 
-static void without_controllers_dependents_and_namespaces_stay(void **state)
+RIG_CASE(without_controllers_dependents_and_namespaces_stay)
 {
     const kl_sim_options options = {.no_controllers = true};
     kl_sim *sim = kl_sim_new(&options, NULL);
 
-    (void)state;
     sim_add(sim, "a");
     add_owned(sim, "b", "a", true);
-    sim_expect(sim, "DELETE", MAPS "/a", NULL, 200);
-    sim_expect(sim, "GET", MAPS "/b", NULL, 200);
-    sim_expect(sim, "POST", "/api/v1/namespaces",
-               "{\"metadata\":{\"name\":\"web\"}}", 201);
-    sim_expect(sim, "GET", "/api/v1/namespaces/web/serviceaccounts/default",
-               NULL, 404);
-    sim_expect(sim, "DELETE", "/api/v1/namespaces/web", NULL, 200);
-    sim_expect(sim, "GET", "/api/v1/namespaces/web", NULL, 200);
+    sim_play(sim, "DELETE configmaps/a -> 200\n"
+                  "GET configmaps/b -> 200\n"
+                  "POST /api/v1/namespaces {metadata: {name: web}} -> 201\n"
+                  "GET /api/v1/namespaces/web/serviceaccounts/default -> 404\n"
+                  "DELETE /api/v1/namespaces/web -> 200\n"
+                  "GET /api/v1/namespaces/web -> 200\n");
     kl_sim_unref(sim);
 }
 
@@ -382,11 +272,10 @@ static kl_code delete_owner(void *context)
 }
 
 /* Whatever fails, the next request brings it to its end. */
-static void controllers_catch_up_after_running_out_of_memory(void **state)
+RIG_CASE(controllers_catch_up_after_running_out_of_memory)
 {
     bool failed = true;
 
-    (void)state;
     for (long nth = 1; failed; nth++) {
         kl_sim *sim = kl_sim_new(NULL, NULL);
         kl_code code;
@@ -407,59 +296,4 @@ static void controllers_catch_up_after_running_out_of_memory(void **state)
         }
         kl_sim_unref(sim);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            dependents_are_deleted_after_their_owner, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            blocking_dependents_are_deleted_before_their_owner, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            owners_in_a_circle_do_not_wait_for_each_other, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_dependent_with_a_finalizer_keeps_its_owner, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            dependents_that_do_not_block_are_deleted_after_it, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            orphaned_dependents_lose_the_owner_reference, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_object_whose_owner_does_not_exist_is_deleted, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_dependent_stays_while_one_of_two_owners_exists, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_loaded_object_may_lack_its_owner,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_job_leaves_its_pods, sim_rig_set_up,
-                                        sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_new_namespace_gets_its_service_account, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_terminating_namespace_reports_what_is_left, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_terminating_namespace_updates_what_is_left, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_namespace_waits_for_each_of_its_finalizers, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(namespaces_of_the_system_stay,
-                                        sim_rig_set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            without_controllers_dependents_and_namespaces_stay, sim_rig_set_up,
-            sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            controllers_catch_up_after_running_out_of_memory, sim_rig_set_up,
-            sim_rig_tear_down)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

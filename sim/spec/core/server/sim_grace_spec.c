@@ -2,20 +2,9 @@
  * sim_grace_spec.c - deletion of pods with a grace period, and the options of a
  * deletion.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "spec_case.h"
 
 #define PODS "/api/v1/namespaces/default/pods"
-#define MAPS "/api/v1/namespaces/default/configmaps"
 
 static int set_up(void **state)
 {
@@ -66,10 +55,10 @@ static void delete_pod(sim_rig *f, const char *query, const char *expected)
     sim_reply_clear(&reply);
 }
 
-static void a_pod_on_a_node_has_time_to_end(void **state)
-{
-    sim_rig *f = *state;
+#define CASE(name) SPEC_CASE(name, sim_rig *f, set_up, sim_rig_tear_down)
 
+CASE(a_pod_on_a_node_has_time_to_end)
+{
     add_pod(f, ",\"nodeName\":\"n\",\"terminationGracePeriodSeconds\":30");
     delete_pod(f, "", "30 2027-01-15T08:00:30Z 2");
     sim_watch_expect(&f->watch, "MODIFIED", "p");
@@ -82,134 +71,83 @@ static void a_pod_on_a_node_has_time_to_end(void **state)
     sim_watch_expect(&f->watch, "MODIFIED", "p");
     /* That is what the kubelet says at the end. */
     delete_pod(f, "?gracePeriodSeconds=0", "0 2027-01-15T08:00:00Z 2");
-    sim_watch_expect(&f->watch, "MODIFIED", "p");
-    sim_watch_expect(&f->watch, "DELETED", "p");
+    rig_play(f, "MODIFIED p, DELETED p\n");
 }
 
-static void the_longest_time_is_some_centuries(void **state)
+CASE(the_longest_time_is_some_centuries)
 {
-    sim_rig *f = *state;
-
     add_pod(f, ",\"nodeName\":\"n\"");
     delete_pod(f, "?gracePeriodSeconds=9223372036854775807",
                "9223372036854775807 2227-06-16T08:00:00Z 2");
     sim_watch_expect(&f->watch, "MODIFIED", "p");
 }
 
-static void a_pod_without_a_node_goes_at_once(void **state)
+CASE(a_pod_without_a_node_goes_at_once)
 {
-    sim_rig *f = *state;
-
     add_pod(f, "");
     delete_pod(f, "", "0 2027-01-15T08:00:00Z 2");
-    sim_watch_expect(&f->watch, "MODIFIED", "p");
-    sim_watch_expect(&f->watch, "DELETED", "p");
+    rig_play(f, "MODIFIED p, DELETED p\n");
 }
 
-static void a_pod_that_has_ended_goes_at_once(void **state)
+CASE(a_pod_that_has_ended_goes_at_once)
 {
-    sim_rig *f = *state;
-
     add_pod(f, ",\"nodeName\":\"n\"");
-    sim_expect(f->sim, "PATCH", PODS "/p/status",
-               "{\"status\":{\"phase\":\"Succeeded\"}}", 200);
-    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    rig_play(f, "PATCH pods/p/status {status: {phase: Succeeded}} -> 200\n"
+                "MODIFIED p\n");
     delete_pod(f, "", "0 2027-01-15T08:00:00Z 2");
-    sim_watch_expect(&f->watch, "MODIFIED", "p");
-    sim_watch_expect(&f->watch, "DELETED", "p");
+    rig_play(f, "MODIFIED p, DELETED p\n");
 }
 
-static void a_finalizer_outlasts_the_grace_period(void **state)
+CASE(a_finalizer_outlasts_the_grace_period)
 {
-    sim_rig *f = *state;
-
     add_pod(f, ",\"nodeName\":\"n\"");
-    sim_expect(f->sim, "PATCH", PODS "/p",
-               "{\"metadata\":{\"finalizers\":[\"x/y\"]}}", 200);
-    sim_watch_expect(&f->watch, "MODIFIED", "p");
+    rig_play(f, "PATCH pods/p {metadata: {finalizers: [x/y]}} -> 200\n"
+                "MODIFIED p\n");
     delete_pod(f, "?gracePeriodSeconds=7", "7 2027-01-15T08:00:07Z 2");
     sim_watch_expect(&f->watch, "MODIFIED", "p");
     delete_pod(f, "?gracePeriodSeconds=0", "0 2027-01-15T08:00:00Z 2");
-    sim_watch_expect(&f->watch, "MODIFIED", "p");
-    sim_expect(f->sim, "PATCH", PODS "/p",
-               "{\"metadata\":{\"finalizers\":null}}", 200);
-    sim_watch_expect(&f->watch, "DELETED", "p");
+    rig_play(f, "MODIFIED p\n"
+                "PATCH pods/p {metadata: {finalizers: null}} -> 200\n"
+                "DELETED p\n");
 }
 
-static void a_dry_run_shows_and_changes_nothing(void **state)
+CASE(a_dry_run_shows_and_changes_nothing)
 {
-    sim_rig *f = *state;
-
     add_pod(f, ",\"nodeName\":\"n\"");
     delete_pod(f, "?dryRun=All&gracePeriodSeconds=3",
                "3 2027-01-15T08:00:03Z 2");
-    sim_expect(f->sim, "DELETE", PODS "/p", "{\"dryRun\":[\"All\"]}", 200);
-    sim_expect(f->sim, "GET", PODS "/p", NULL, 200);
-    sim_watch_expect_silence(&f->watch);
+    rig_play(f, "DELETE pods/p {dryRun: [All]} -> 200\n"
+                "GET pods/p -> 200\n"
+                "SILENCE\n");
 }
 
-static void options_that_make_no_sense_are_refused(void **state)
+CASE(options_that_make_no_sense_are_refused)
 {
-    sim_rig *f = *state;
-
-    sim_add(f->sim, "a");
-    sim_expect_refusal(
-        f->sim, "DELETE " MAPS "/a", "{\"propagationPolicy\":\"Foo\"}", 422,
-        "Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: "
-        "propagationPolicy: Unsupported value: \"Foo\": supported "
-        "values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"");
-    sim_expect_refusal(
-        f->sim, "DELETE " MAPS "/a",
-        "{\"propagationPolicy\":\"Orphan\",\"orphanDependents\":true}", 422,
-        "Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: "
-        "propagationPolicy: Invalid value: \"Orphan\": orphanDependents "
-        "and deletionPropagation cannot be both set");
-    sim_expect_refusal(f->sim, "DELETE " MAPS "/a", "{\"dryRun\":[\"X\"]}", 422,
-                       "Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: "
-                       "dryRun: Unsupported value: [\"X\"]: supported values: "
-                       "\"All\"");
-    sim_expect_refusal(f->sim, "DELETE " MAPS "/a",
-                       "{\"gracePeriodSeconds\":\"x\"}", 400,
-                       "BadRequest: json: cannot unmarshal string into Go "
-                       "struct field DeleteOptions.gracePeriodSeconds of type "
-                       "int64");
-    sim_expect_refusal(f->sim, "DELETE " MAPS "/a?gracePeriodSeconds=abc", NULL,
-                       400,
-                       "BadRequest: strconv.ParseInt: parsing \"abc\": invalid "
-                       "syntax");
-    sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
+    rig_play(
+        f, "ADD a\n"
+           "DELETE configmaps/a {propagationPolicy: Foo} -> 422 Invalid: "
+           "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: "
+           "Unsupported value: \"Foo\": supported values: \"Foreground\", "
+           "\"Background\", \"Orphan\", \"nil\"\n"
+           "DELETE configmaps/a {propagationPolicy: Orphan, orphanDependents: "
+           "true} -> 422 Invalid: DeleteOptions.meta.k8s.io \"\" is invalid: "
+           "propagationPolicy: Invalid value: \"Orphan\": orphanDependents and "
+           "deletionPropagation cannot be both set\n"
+           "DELETE configmaps/a {dryRun: [X]} -> 422 Invalid: "
+           "DeleteOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported "
+           "value: [\"X\"]: supported values: \"All\"\n"
+           "DELETE configmaps/a {gracePeriodSeconds: x} -> 400 BadRequest: "
+           "json: cannot unmarshal string into Go struct field "
+           "DeleteOptions.gracePeriodSeconds of type int64\n"
+           "DELETE configmaps/a?gracePeriodSeconds=abc -> 400 BadRequest: "
+           "strconv.ParseInt: parsing \"abc\": invalid syntax\n"
+           "GET configmaps/a -> 200\n");
 }
 
-static void a_delete_with_orphan_dependents_is_answered_202(void **state)
+CASE(a_delete_with_orphan_dependents_is_answered_202)
 {
-    sim_rig *f = *state;
-
-    sim_expect(f->sim, "POST", MAPS,
-               "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}", 201);
-    sim_expect(f->sim, "DELETE", MAPS "/a?orphanDependents=false", NULL, 202);
-    sim_expect(f->sim, "DELETE", MAPS "/a", NULL, 200);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_pod_on_a_node_has_time_to_end, set_up,
-                                        sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(the_longest_time_is_some_centuries,
-                                        set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_pod_without_a_node_goes_at_once,
-                                        set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_pod_that_has_ended_goes_at_once,
-                                        set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_finalizer_outlasts_the_grace_period,
-                                        set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(a_dry_run_shows_and_changes_nothing,
-                                        set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(options_that_make_no_sense_are_refused,
-                                        set_up, sim_rig_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_delete_with_orphan_dependents_is_answered_202, set_up,
-            sim_rig_tear_down)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    rig_play(f,
+             "POST configmaps {metadata: {name: a, finalizers: [x/y]}} -> 201\n"
+             "DELETE configmaps/a?orphanDependents=false -> 202\n"
+             "DELETE configmaps/a -> 200\n");
 }

@@ -3,19 +3,14 @@
  * many connections as the rule says, and not longer than the client, the rule
  * and the port exist.
  */
+#include "spec_case.h"
 #include "fault_rig.h"
 #include "sim_socket.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { WAIT_MS = 50 };
 
@@ -98,9 +93,10 @@ static void expect_well(const sim_rig *f)
     end(&client);
 }
 
-static void a_slow_handshake_follows_the_clock_of_the_cluster(void **state)
+#define CASE(name) SPEC_CASE(name, sim_rig *f, set_up, sim_rig_tear_down)
+
+CASE(a_slow_handshake_follows_the_clock_of_the_cluster)
 {
-    sim_rig *f = *state;
     shaking client;
 
     listen_with_tls(f);
@@ -115,9 +111,8 @@ static void a_slow_handshake_follows_the_clock_of_the_cluster(void **state)
     end(&client);
 }
 
-static void a_stalled_handshake_continues_when_the_fault_ends(void **state)
+CASE(a_stalled_handshake_continues_when_the_fault_ends)
 {
-    sim_rig *f = *state;
     shaking client;
 
     listen_with_tls(f);
@@ -132,9 +127,8 @@ static void a_stalled_handshake_continues_when_the_fault_ends(void **state)
     end(&client);
 }
 
-static void a_port_can_be_closed_during_a_stalled_handshake(void **state)
+CASE(a_port_can_be_closed_during_a_stalled_handshake)
 {
-    sim_rig *f = *state;
     shaking client;
 
     listen_with_tls(f);
@@ -170,13 +164,12 @@ static bool shows_elsewhere(const sim_rig *f)
 }
 
 /* Two orders of one moment: both come about, the first one first. */
-static void a_certificate_and_a_refusal_both_hold(void **state)
+CASE(a_certificate_and_a_refusal_both_hold)
 {
     static const char certificate[] =
         "{\"action\":\"certificate\",\"how\":\"wrong_host\"}";
     static const char refusal[] = "{\"action\":\"refuse\",\"seconds\":60}";
     const int64_t deadline = fault_in(SIM_CLIENT_PATIENCE_MS);
-    sim_rig *f = *state;
 
     listen_with_tls(f);
     sim_expect(f->sim, "POST", "/kubelua/faults", certificate, 201);
@@ -191,19 +184,4 @@ static void a_certificate_and_a_refusal_both_hold(void **state)
         poll(NULL, 0, 1);
     }
     assert_true(shows_elsewhere(f));
-}
-
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, set_up, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(a_slow_handshake_follows_the_clock_of_the_cluster),
-        SPEC(a_stalled_handshake_continues_when_the_fault_ends),
-        SPEC(a_port_can_be_closed_during_a_stalled_handshake),
-        SPEC(a_certificate_and_a_refusal_both_hold),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,12 @@
  * sim_hostile_spec.c - malformed requests as bytes to a port: the answers are
  * those of kube-apiserver 1.36, and the cluster works afterwards.
  */
+#include "spec_case.h"
 #include "fault_rig.h"
 #include "sim_socket.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define HEAD "Host: localhost\r\nConnection: close\r\n"
 
@@ -32,10 +24,8 @@ static void expect_answer(sim_rig *f, const char *bytes, int status,
     sim_expect(f->sim, "GET", FAULT_OBJECTS, NULL, 200);
 }
 
-static void malformed_requests_are_refused_as_by_go(void **state)
+RIG_CASE(malformed_requests_are_refused_as_by_go)
 {
-    sim_rig *f = *state;
-
     expect_answer(f, "GET /version HTTP/1.1\r\nConnection: close\r\n\r\n", 400,
                   "400 Bad Request: missing required Host header");
     expect_answer(f, "GET /api/v1/pods%zz HTTP/1.1\r\n" HEAD "\r\n", 400,
@@ -45,14 +35,13 @@ static void malformed_requests_are_refused_as_by_go(void **state)
     expect_answer(f, "GET /version HTTP/3.7\r\n" HEAD "\r\n", 505, "");
 }
 
-static void malformed_request_lines_are_refused(void **state)
+RIG_CASE(malformed_request_lines_are_refused)
 {
     static const char *const lines[] = {
         "GET /version x HTTP/1.1", "G(T /version HTTP/1.1",
         "GET version HTTP/1.1",    "GET /ver\x01sion HTTP/1.1",
         "GET /ver%0zion HTTP/1.1",
     };
-    sim_rig *f = *state;
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char request[256];
@@ -67,7 +56,7 @@ static void malformed_request_lines_are_refused(void **state)
                   "\"major\"");
 }
 
-static void malformed_headers_are_refused(void **state)
+RIG_CASE(malformed_headers_are_refused)
 {
     static const struct {
         const char *header;
@@ -83,7 +72,6 @@ static void malformed_headers_are_refused(void **state)
         {"X-A: a\tz", 200, "\"major\""},
         {"X-A: caf\xe9", 200, "\"major\""},
     };
-    sim_rig *f = *state;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char request[256];
@@ -97,9 +85,8 @@ static void malformed_headers_are_refused(void **state)
 }
 
 /* kube-apiserver's 501 with libmicrohttpd 0.9; 1.0 answers by itself, 400. */
-static void an_unknown_transfer_encoding_is_refused(void **state)
+RIG_CASE(an_unknown_transfer_encoding_is_refused)
 {
-    sim_rig *f = *state;
     char *answer = sim_talk(f->sim, "GET /version HTTP/1.1\r\n" HEAD
                                     "Transfer-Encoding: gzip\r\n\r\n");
     int status = strncmp(answer, "HTTP/1.1 ", 9) == 0 ? atoi(answer + 9) : 0;
@@ -112,11 +99,10 @@ static void an_unknown_transfer_encoding_is_refused(void **state)
     kl_free(answer);
 }
 
-static void heads_may_be_long(void **state)
+RIG_CASE(heads_may_be_long)
 {
     enum { LONG = 60 * 1024, TOO_LONG = 2 * LONG };
     char *request = malloc(TOO_LONG + 256);
-    sim_rig *f = *state;
 
     assert_non_null(request);
     for (int length = LONG; length <= TOO_LONG; length += LONG) {
@@ -133,14 +119,13 @@ static void heads_may_be_long(void **state)
     free(request);
 }
 
-static void invalid_utf8_is_replaced(void **state)
+RIG_CASE(invalid_utf8_is_replaced)
 {
     static const char *const values[] = {"x\xffy", "x\xed\xa0\x80y",
                                          "x\\ud800y", "x\xe2\x82"};
     static const char *const kept[] = {
         "x\xef\xbf\xbdy", "x\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdy",
         "x\xef\xbf\xbdy", "x\xef\xbf\xbd\xef\xbf\xbd"};
-    sim_rig *f = *state;
 
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         char body[128], part[64];
@@ -166,10 +151,8 @@ static void invalid_utf8_is_replaced(void **state)
                "{\"metadata\":{\"name\":\"w\"}}\xff", 400);
 }
 
-static void strange_paths_are_404(void **state)
+RIG_CASE(strange_paths_are_404)
 {
-    sim_rig *f = *state;
-
     expect_answer(f, "GET /api/v1/../../etc/passwd HTTP/1.1\r\n" HEAD "\r\n",
                   404, "\"Status\"");
     expect_answer(
@@ -183,10 +166,9 @@ static void strange_paths_are_404(void **state)
                   404, "\"Status\"");
 }
 
-static void unknown_methods_are_not_allowed(void **state)
+RIG_CASE(unknown_methods_are_not_allowed)
 {
     static const char *const methods[] = {"OPTIONS", "BREW", "TRACE", "HEAD"};
-    sim_rig *f = *state;
 
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
         char request[256];
@@ -197,11 +179,11 @@ static void unknown_methods_are_not_allowed(void **state)
     }
 }
 
-static void some_paths_take_any_method(void **state)
+RIG_CASE(some_paths_take_any_method)
 {
     static const char *const all[] = {"/healthz", "/apis", "/openapi/v3", "/"};
     static const char *const gets[] = {"/api", "/version", "/api/v1"};
-    kl_sim *sim = ((sim_rig *)*state)->sim;
+    kl_sim *sim = ((sim_rig *)f)->sim;
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         sim_expect(sim, "POST", all[i], "{}", 200);
@@ -215,9 +197,9 @@ static void some_paths_take_any_method(void **state)
     sim_expect(sim, "HEAD", "/api/v9", NULL, 404);
 }
 
-static void expect_100_continue_is_answered(void **state)
+RIG_CASE(expect_100_continue_is_answered)
 {
-    int fd = sim_dial(((sim_rig *)*state)->sim);
+    int fd = sim_dial(((sim_rig *)f)->sim);
     char *rest;
 
     sim_say(fd, "POST " FAULT_OBJECTS " HTTP/1.1\r\n" HEAD
@@ -230,18 +212,17 @@ static void expect_100_continue_is_answered(void **state)
     kl_free(rest);
 }
 
-static void requests_may_be_pipelined(void **state)
+RIG_CASE(requests_may_be_pipelined)
 {
-    expect_answer(*state,
+    expect_answer(f,
                   "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
                   "GET /apis/none HTTP/1.1\r\n" HEAD "\r\n",
                   200, "HTTP/1.1 404");
 }
 
-static void a_slow_or_half_open_client_delays_no_other(void **state)
+RIG_CASE(a_slow_or_half_open_client_delays_no_other)
 {
     enum { CONNECTIONS = 200 };
-    sim_rig *f = *state;
     int peers[CONNECTIONS];
 
     for (int i = 0; i < CONNECTIONS; i++) {
@@ -260,27 +241,4 @@ static void a_slow_or_half_open_client_delays_no_other(void **state)
     for (int i = 0; i < CONNECTIONS; i++) {
         close(peers[i]);
     }
-}
-
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(malformed_requests_are_refused_as_by_go),
-        SPEC(malformed_request_lines_are_refused),
-        SPEC(malformed_headers_are_refused),
-        SPEC(an_unknown_transfer_encoding_is_refused),
-        SPEC(heads_may_be_long),
-        SPEC(invalid_utf8_is_replaced),
-        SPEC(strange_paths_are_404),
-        SPEC(unknown_methods_are_not_allowed),
-        SPEC(some_paths_take_any_method),
-        SPEC(expect_100_continue_is_answered),
-        SPEC(requests_may_be_pipelined),
-        SPEC(a_slow_or_half_open_client_delays_no_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

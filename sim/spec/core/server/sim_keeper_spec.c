@@ -2,6 +2,7 @@
  * sim_keeper_spec.c - faults of the port itself: it refuses connections for a
  * time, or shows another certificate, at once or later, by the cluster's clock.
  */
+#include "spec_case.h"
 #include "base/clock.h"
 #include "fault_rig.h"
 #include "sim_socket.h"
@@ -9,16 +10,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define START_MS INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
 
@@ -91,10 +84,11 @@ static int post(const sim_rig *f, const char *rule)
     return status;
 }
 
-static void a_refusal_ends_by_the_clock_of_the_cluster(void **state)
-{
-    sim_rig *f = *state;
+#define STANDING_CASE(name) \
+    SPEC_CASE(name, sim_rig *f, set_up_standing, sim_rig_tear_down)
 
+STANDING_CASE(a_refusal_ends_by_the_clock_of_the_cluster)
+{
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
     fault_order(f, "{\"action\":\"refuse\",\"seconds\":60}");
     assert_false(listens(f));
@@ -104,10 +98,8 @@ static void a_refusal_ends_by_the_clock_of_the_cluster(void **state)
     await(f, true);
 }
 
-static void a_refusal_without_end_is_not_ended_by_one_before_it(void **state)
+STANDING_CASE(a_refusal_without_end_is_not_ended_by_one_before_it)
 {
-    sim_rig *f = *state;
-
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
     fault_order(f, "{\"action\":\"refuse\",\"seconds\":60}");
     fault_order(f, "{\"action\":\"refuse\"}");
@@ -117,10 +109,8 @@ static void a_refusal_without_end_is_not_ended_by_one_before_it(void **state)
     assert_true(listens(f));
 }
 
-static void kl_sim_refuse_replaces_the_order_that_is_pending(void **state)
+STANDING_CASE(kl_sim_refuse_replaces_the_order_that_is_pending)
 {
-    sim_rig *f = *state;
-
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
     fault_order(f, "{\"action\":\"refuse\",\"seconds\":60}");
     kl_sim_refuse(f->sim, false);
@@ -132,10 +122,8 @@ static void kl_sim_refuse_replaces_the_order_that_is_pending(void **state)
 }
 
 /* The answer to the order comes first, on any clock; the end is on its own. */
-static void a_refusal_by_a_request_comes_after_its_answer(void **state)
+STANDING_CASE(a_refusal_by_a_request_comes_after_its_answer)
 {
-    sim_rig *f = *state;
-
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
     assert_int_equal(post(f, "{\"action\":\"refuse\",\"seconds\":60}"), 201);
     await(f, false);
@@ -145,10 +133,8 @@ static void a_refusal_by_a_request_comes_after_its_answer(void **state)
     await(f, true);
 }
 
-static void a_refusal_by_a_request_may_have_no_end(void **state)
+STANDING_CASE(a_refusal_by_a_request_may_have_no_end)
 {
-    sim_rig *f = *state;
-
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
     assert_int_equal(post(f, "{\"action\":\"refuse\"}"), 201);
     await(f, false);
@@ -156,9 +142,8 @@ static void a_refusal_by_a_request_may_have_no_end(void **state)
     expect_still(f, false);
 }
 
-static void faults_of_tls_are_refused_without_tls(void **state)
+STANDING_CASE(faults_of_tls_are_refused_without_tls)
 {
-    sim_rig *f = *state;
     const char certificate[] = "{\"action\":\"certificate\"}";
     const char tls[] = "{\"action\":\"tls\"}";
     kl_error err;
@@ -176,10 +161,8 @@ static void faults_of_tls_are_refused_without_tls(void **state)
 }
 
 /* Not yet carried out, it waits for a clock that does not move. */
-static void a_cluster_can_be_freed_with_an_order_pending(void **state)
+STANDING_CASE(a_cluster_can_be_freed_with_an_order_pending)
 {
-    sim_rig *f = *state;
-
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
     fault_order(f, "{\"action\":\"refuse\",\"seconds\":3600}");
     kl_sim_unlisten(f->sim);
@@ -188,22 +171,4 @@ static void a_cluster_can_be_freed_with_an_order_pending(void **state)
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
     assert_true(listens(f));
     fault_order(f, "{\"action\":\"refuse\",\"seconds\":3600}");
-}
-
-#define STANDING(spec) \
-    cmocka_unit_test_setup_teardown(spec, set_up_standing, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STANDING(a_refusal_ends_by_the_clock_of_the_cluster),
-        STANDING(a_refusal_without_end_is_not_ended_by_one_before_it),
-        STANDING(kl_sim_refuse_replaces_the_order_that_is_pending),
-        STANDING(a_refusal_by_a_request_comes_after_its_answer),
-        STANDING(a_refusal_by_a_request_may_have_no_end),
-        STANDING(faults_of_tls_are_refused_without_tls),
-        STANDING(a_cluster_can_be_freed_with_an_order_pending),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

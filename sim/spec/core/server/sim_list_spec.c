@@ -2,17 +2,7 @@
  * sim_list_spec.c - LIST: selectors, pages of one version, versions, and the
  * words of refusals.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "spec_case.h"
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
@@ -82,24 +72,25 @@ static void pod(kl_sim *sim, const char *name, const char *node,
     sim_expect(sim, "POST", "/api/v1/namespaces/default/pods", body, 201);
 }
 
-static void
-a_list_of_a_builtin_kind_has_bare_items_after_its_metadata(void **state)
+#define CASE(name) SPEC_CASE(name, kl_sim *sim, set_up, sim_tear_down)
+
+CASE(a_list_of_a_builtin_kind_has_bare_items_after_its_metadata)
 {
     static const char begins[] =
         "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{"
         "\"resourceVersion\":\"4\"},\"items\":[{\"metadata\":{\"name\":\"a\"";
     sim_reply reply;
 
-    sim_add(*state, "a");
-    reply = sim_ask(*state, "GET", "/api/v1/configmaps", NULL);
+    sim_add(sim, "a");
+    reply = sim_ask(sim, "GET", "/api/v1/configmaps", NULL);
     assert_memory_equal(reply.raw.body, begins, sizeof(begins) - 1);
     assert_string_equal(sim_text(reply.doc, "items[1].kind"), "");
     sim_reply_clear(&reply);
 }
 
-static void an_empty_list_has_an_empty_array(void **state)
+CASE(an_empty_list_has_an_empty_array)
 {
-    sim_reply reply = sim_ask(*state, "GET", CONFIGMAPS, NULL);
+    sim_reply reply = sim_ask(sim, "GET", CONFIGMAPS, NULL);
 
     assert_string_equal(reply.raw.body,
                         "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\","
@@ -108,29 +99,28 @@ static void an_empty_list_has_an_empty_array(void **state)
     sim_reply_clear(&reply);
 }
 
-static void items_come_in_the_order_of_namespace_and_name(void **state)
+CASE(items_come_in_the_order_of_namespace_and_name)
 {
-    sim_expect(*state, "POST", "/api/v1/namespaces",
-               "{\"metadata\":{\"name\":\"default-b\"}}", 201);
-    sim_expect(*state, "POST", "/api/v1/namespaces/default-b/configmaps",
-               "{\"metadata\":{\"name\":\"z\"}}", 201);
-    sim_add(*state, "c");
-    sim_add(*state, "a");
-    sim_add(*state, "b");
-    assert_string_equal(names(*state, "/api/v1/configmaps"), "z a b c");
-    assert_string_equal(names(*state, CONFIGMAPS), "a b c");
-    assert_string_equal(names(*state, "/api/v1/namespaces/none/configmaps"),
-                        "");
+    sim_play(sim,
+             "POST /api/v1/namespaces {metadata: {name: default-b}} -> 201\n"
+             "POST /api/v1/namespaces/default-b/configmaps {metadata: {name: "
+             "z}} -> 201\n"
+             "ADD c\n"
+             "ADD a\n"
+             "ADD b\n");
+    assert_string_equal(names(sim, "/api/v1/configmaps"), "z a b c");
+    assert_string_equal(names(sim, CONFIGMAPS), "a b c");
+    assert_string_equal(names(sim, "/api/v1/namespaces/none/configmaps"), "");
 }
 
-static void labels_and_fields_select(void **state)
+CASE(labels_and_fields_select)
 {
     static const char pods[] = "/api/v1/pods?";
     char target[256];
 
-    pod(*state, "p1", "n1", "{\"app\":\"shop\",\"tier\":\"web\"}");
-    pod(*state, "p2", "n1", "{\"app\":\"shop\"}");
-    pod(*state, "p3", "n2", "{}");
+    pod(sim, "p1", "n1", "{\"app\":\"shop\",\"tier\":\"web\"}");
+    pod(sim, "p2", "n1", "{\"app\":\"shop\"}");
+    pod(sim, "p3", "n2", "{}");
     static const struct {
         const char *query;
         const char *names;
@@ -149,32 +139,32 @@ static void labels_and_fields_select(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         snprintf(target, sizeof(target), "%s%s", pods, cases[i].query);
-        assert_string_equal(names(*state, target), cases[i].names);
+        assert_string_equal(names(sim, target), cases[i].names);
     }
 }
 
-static void pages_are_of_one_version_whatever_happens_meanwhile(void **state)
+CASE(pages_are_of_one_version_whatever_happens_meanwhile)
 {
     char token[512], target[1024];
     sim_reply reply;
 
-    sim_add(*state, "a");
-    sim_add(*state, "b");
-    sim_add(*state, "c");
-    sim_add(*state, "d");
-    reply = sim_ask(*state, "GET", CONFIGMAPS "?limit=1", NULL);
+    sim_play(sim, "ADD a\n"
+                  "ADD b\n"
+                  "ADD c\n"
+                  "ADD d\n");
+    reply = sim_ask(sim, "GET", CONFIGMAPS "?limit=1", NULL);
     assert_string_equal(sim_text(reply.doc, "metadata.remainingItemCount"),
                         "3");
     strcpy(token, sim_text(reply.doc, "metadata.continue"));
     sim_reply_clear(&reply);
-    sim_expect(*state, "DELETE", CONFIGMAPS "/b", NULL, 200);
-    sim_touch(*state, "c", "new");
-    sim_touch(*state, "c", "newer");
-    sim_add(*state, "bb");
-    sim_expect(*state, "DELETE", CONFIGMAPS "/d", NULL, 200);
-    sim_add(*state, "d");
+    sim_play(sim, "DELETE configmaps/b -> 200\n"
+                  "TOUCH c new\n"
+                  "TOUCH c newer\n"
+                  "ADD bb\n"
+                  "DELETE configmaps/d -> 200\n"
+                  "ADD d\n");
     snprintf(target, sizeof(target), CONFIGMAPS "?limit=2&continue=%s", token);
-    reply = sim_ask(*state, "GET", target, NULL);
+    reply = sim_ask(sim, "GET", target, NULL);
     assert_string_equal(sim_text(reply.doc, "items[1].metadata.name"), "b");
     assert_string_equal(sim_text(reply.doc, "items[2].metadata.name"), "c");
     assert_string_equal(sim_text(reply.doc, "items[2].data"), "");
@@ -184,40 +174,35 @@ static void pages_are_of_one_version_whatever_happens_meanwhile(void **state)
     snprintf(target, sizeof(target), CONFIGMAPS "?limit=2&continue=%s",
              sim_text(reply.doc, "metadata.continue"));
     sim_reply_clear(&reply);
-    reply = sim_ask(*state, "GET", target, NULL);
+    reply = sim_ask(sim, "GET", target, NULL);
     assert_string_equal(
         sim_text(reply.doc, "items[1].metadata.resourceVersion"), "7");
     assert_string_equal(sim_text(reply.doc, "items[2]"), "");
     assert_string_equal(sim_text(reply.doc, "metadata.continue"), "");
     sim_reply_clear(&reply);
-    assert_string_equal(names(*state, CONFIGMAPS), "a bb c d");
+    assert_string_equal(names(sim, CONFIGMAPS), "a bb c d");
 }
 
-static void a_page_with_a_selector_does_not_know_what_remains(void **state)
+CASE(a_page_with_a_selector_does_not_know_what_remains)
 {
-    sim_reply reply;
-
-    pod(*state, "p1", "n1", "{\"app\":\"x\"}");
-    pod(*state, "p2", "n1", "{\"app\":\"x\"}");
-    reply =
-        sim_ask(*state, "GET", "/api/v1/pods?limit=1&labelSelector=app", NULL);
-    assert_string_not_equal(sim_text(reply.doc, "metadata.continue"), "");
-    assert_string_equal(sim_text(reply.doc, "metadata.remainingItemCount"), "");
-    sim_reply_clear(&reply);
+    pod(sim, "p1", "n1", "{\"app\":\"x\"}");
+    pod(sim, "p2", "n1", "{\"app\":\"x\"}");
+    sim_play(sim, "GET /api/v1/pods?limit=1&labelSelector=app -> 200 "
+                  "metadata.continue!= | metadata.remainingItemCount=\n");
 }
 
-static void a_token_expires_with_its_version_and_offers_another(void **state)
+CASE(a_token_expires_with_its_version_and_offers_another)
 {
     char token[512], target[1024];
     sim_reply reply;
 
-    sim_add(*state, "a");
-    sim_add(*state, "b");
-    first_page(*state, token);
-    sim_add(*state, "c");
-    kl_sim_compact(*state);
+    sim_add(sim, "a");
+    sim_add(sim, "b");
+    first_page(sim, token);
+    sim_add(sim, "c");
+    kl_sim_compact(sim);
     snprintf(target, sizeof(target), CONFIGMAPS "?continue=%s", token);
-    reply = sim_ask(*state, "GET", target, NULL);
+    reply = sim_ask(sim, "GET", target, NULL);
     assert_int_equal(reply.status, 410);
     assert_string_equal(sim_text(reply.doc, "reason"), "Expired");
     assert_non_null(strstr(sim_text(reply.doc, "message"),
@@ -225,56 +210,49 @@ static void a_token_expires_with_its_version_and_offers_another(void **state)
     snprintf(target, sizeof(target), CONFIGMAPS "?continue=%s",
              sim_text(reply.doc, "metadata.continue"));
     sim_reply_clear(&reply);
-    assert_string_equal(names(*state, target), "b c");
+    assert_string_equal(names(sim, target), "b c");
 }
 
-static void a_limit_is_ignored_at_version_0(void **state)
+CASE(a_limit_is_ignored_at_version_0)
 {
-    sim_add(*state, "a");
-    sim_add(*state, "b");
-    assert_string_equal(names(*state, CONFIGMAPS "?limit=1&resourceVersion=0"),
+    sim_add(sim, "a");
+    sim_add(sim, "b");
+    assert_string_equal(names(sim, CONFIGMAPS "?limit=1&resourceVersion=0"),
                         "a b");
 }
 
-static void a_list_of_an_exact_version_has_the_objects_of_then(void **state)
+CASE(a_list_of_an_exact_version_has_the_objects_of_then)
 {
     char target[256];
     long then;
 
-    sim_add(*state, "a");
-    then = version(*state);
-    sim_expect(*state, "DELETE", CONFIGMAPS "/a", NULL, 200);
-    sim_add(*state, "b");
+    sim_add(sim, "a");
+    then = version(sim);
+    sim_expect(sim, "DELETE", CONFIGMAPS "/a", NULL, 200);
+    sim_add(sim, "b");
     snprintf(target, sizeof(target),
              CONFIGMAPS "?resourceVersionMatch=Exact&resourceVersion=%ld",
              then);
-    assert_string_equal(names(*state, target), "a");
+    assert_string_equal(names(sim, target), "a");
     snprintf(target, sizeof(target), CONFIGMAPS "?limit=5&resourceVersion=%ld",
              then);
-    assert_string_equal(names(*state, target), "a");
+    assert_string_equal(names(sim, target), "a");
     snprintf(target, sizeof(target), CONFIGMAPS "?resourceVersion=%ld", then);
-    assert_string_equal(names(*state, target), "b");
-    kl_sim_compact(*state);
+    assert_string_equal(names(sim, target), "b");
+    kl_sim_compact(sim);
     snprintf(target, sizeof(target),
              CONFIGMAPS "?resourceVersionMatch=Exact&resourceVersion=%ld",
              then);
-    sim_expect(*state, "GET", target, NULL, 410);
+    sim_expect(sim, "GET", target, NULL, 410);
 }
 
-static void a_future_version_is_too_large(void **state)
+CASE(a_future_version_is_too_large)
 {
-    sim_reply reply =
-        sim_ask(*state, "GET", CONFIGMAPS "?resourceVersion=99999", NULL);
-
-    assert_int_equal(reply.status, 504);
-    assert_string_equal(sim_text(reply.doc, "reason"), "Timeout");
-    assert_string_equal(sim_text(reply.doc, "message"),
-                        "Timeout: Too large resource version: 99999, current: "
-                        "3");
-    assert_string_equal(sim_text(reply.doc, "details.causes[1].reason"),
-                        "ResourceVersionTooLarge");
-    assert_string_equal(sim_text(reply.doc, "details.retryAfterSeconds"), "1");
-    sim_reply_clear(&reply);
+    sim_play(sim,
+             "GET configmaps?resourceVersion=99999 -> 504 reason=Timeout | "
+             "message=Timeout: Too large resource version: 99999, current: 3 | "
+             "details.causes[1].reason=ResourceVersionTooLarge | "
+             "details.retryAfterSeconds=1\n");
 }
 
 static const struct {
@@ -326,7 +304,7 @@ static const struct {
     {"continue=abc", 400, NULL},
 };
 
-static void invalid_combinations_of_parameters_are_refused(void **state)
+CASE(invalid_combinations_of_parameters_are_refused)
 {
     char target[512];
 
@@ -334,7 +312,7 @@ static void invalid_combinations_of_parameters_are_refused(void **state)
         sim_reply reply;
 
         snprintf(target, sizeof(target), CONFIGMAPS "?%s", refusals[i].query);
-        reply = sim_ask(*state, "GET", target, NULL);
+        reply = sim_ask(sim, "GET", target, NULL);
         if (reply.status != refusals[i].status ||
             (refusals[i].message != NULL &&
              strcmp(sim_text(reply.doc, "message"), refusals[i].message) !=
@@ -351,74 +329,32 @@ static void invalid_combinations_of_parameters_are_refused(void **state)
     }
 }
 
-static void a_continue_token_with_another_version_is_400(void **state)
+CASE(a_continue_token_with_another_version_is_400)
 {
     char token[512], target[1024];
 
-    sim_add(*state, "a");
-    sim_add(*state, "b");
-    first_page(*state, token);
+    sim_add(sim, "a");
+    sim_add(sim, "b");
+    first_page(sim, token);
     snprintf(target, sizeof(target),
              CONFIGMAPS "?continue=%s&resourceVersion=5", token);
-    sim_expect(*state, "GET", target, NULL, 400);
+    sim_expect(sim, "GET", target, NULL, 400);
     snprintf(target, sizeof(target),
              CONFIGMAPS "?continue=%s&resourceVersion=0", token);
-    assert_string_equal(names(*state, target), "b");
+    assert_string_equal(names(sim, target), "b");
 }
 
-static void an_accept_header_without_json_is_406(void **state)
+CASE(an_accept_header_without_json_is_406)
 {
     kl_call call = {
         .method = "GET", .target = CONFIGMAPS, .accept = "text/plain"};
     kl_reply reply;
 
-    assert_int_equal(kl_sim_call(*state, &call, &reply, NULL), KL_OK);
+    assert_int_equal(kl_sim_call(sim, &call, &reply, NULL), KL_OK);
     assert_int_equal(reply.status, 406);
     kl_reply_clear(&reply);
     call.accept = "application/json;as=Table;v=v1;g=meta.k8s.io,*/*;q=0.1";
-    assert_int_equal(kl_sim_call(*state, &call, &reply, NULL), KL_OK);
+    assert_int_equal(kl_sim_call(sim, &call, &reply, NULL), KL_OK);
     assert_int_equal(reply.status, 200);
     kl_reply_clear(&reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_list_of_a_builtin_kind_has_bare_items_after_its_metadata, set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_list_has_an_empty_array,
-                                        set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            items_come_in_the_order_of_namespace_and_name, set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(labels_and_fields_select, set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            pages_are_of_one_version_whatever_happens_meanwhile, set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_page_with_a_selector_does_not_know_what_remains, set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_token_expires_with_its_version_and_offers_another, set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_limit_is_ignored_at_version_0, set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_list_of_an_exact_version_has_the_objects_of_then, set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_future_version_is_too_large, set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            invalid_combinations_of_parameters_are_refused, set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_continue_token_with_another_version_is_400, set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_accept_header_without_json_is_406,
-                                        set_up, sim_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

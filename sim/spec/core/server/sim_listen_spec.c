@@ -2,21 +2,12 @@
  * sim_listen_spec.c - the cluster on a port: HTTP/1.1 with and without TLS, and
  * what faults look like there.
  */
-#include "sim_client.h"
 
+#include "spec_case.h"
 #include "base/base64.h"
 #include "base/clock.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
@@ -119,9 +110,10 @@ static int get(fixture *f, const char *target, kl__buf *body)
     return status;
 }
 
-static void answers_over_http_equal_those_in_process(void **state)
+#define CASE(name) SPEC_CASE(name, fixture *f, set_up, tear_down)
+
+CASE(answers_over_http_equal_those_in_process)
 {
-    fixture *f = *state;
     kl__buf body = {0};
     sim_reply reply;
 
@@ -137,9 +129,8 @@ static void answers_over_http_equal_those_in_process(void **state)
 }
 
 /* Lists of a size that is compressed, as the transport asks for. */
-static void large_lists_over_http_equal_those_in_process(void **state)
+CASE(large_lists_over_http_equal_those_in_process)
 {
-    fixture *f = *state;
     char value[400], name[16];
     kl__buf body = {0};
     sim_reply reply;
@@ -160,9 +151,8 @@ static void large_lists_over_http_equal_those_in_process(void **state)
     kl__buf_deinit(&body);
 }
 
-static void queries_arrive_as_they_were_sent(void **state)
+CASE(queries_arrive_as_they_were_sent)
 {
-    fixture *f = *state;
     kl__buf body = {0};
     char *asked;
 
@@ -179,9 +169,8 @@ static void queries_arrive_as_they_were_sent(void **state)
     kl__buf_deinit(&body);
 }
 
-static void a_body_is_uploaded(void **state)
+CASE(a_body_is_uploaded)
 {
-    fixture *f = *state;
     const kl__header header = {"Content-Type", "application/json"};
     const char *body = "{\"metadata\":{\"name\":\"a\"}}";
     kl__request request = {.method = "POST",
@@ -201,10 +190,9 @@ static void a_body_is_uploaded(void **state)
     sim_expect(f->sim, "GET", CONFIGMAPS "/a", NULL, 200);
 }
 
-static void too_large_an_upload_is_refused(void **state)
+CASE(too_large_an_upload_is_refused)
 {
     enum { BIG = 4 * 1024 * 1024 };
-    fixture *f = *state;
     char *body = calloc(1, BIG);
     kl__request request = {.method = "POST",
                            .target = CONFIGMAPS,
@@ -221,9 +209,8 @@ static void too_large_an_upload_is_refused(void **state)
     free(body);
 }
 
-static void tls_is_trusted_through_the_kubeconfig_alone(void **state)
+CASE(tls_is_trusted_through_the_kubeconfig_alone)
 {
-    fixture *f = *state;
     kl__buf body = {0};
     kl__request request = {.method = "GET", .target = "/healthz"};
     kl_error err;
@@ -239,9 +226,8 @@ static void tls_is_trusted_through_the_kubeconfig_alone(void **state)
     kl__buf_deinit(&body);
 }
 
-static void a_watch_is_streamed_as_it_happens(void **state)
+CASE(a_watch_is_streamed_as_it_happens)
 {
-    fixture *f = *state;
     sim_watch stream;
 
     listen_on(f, false, 0);
@@ -254,9 +240,8 @@ static void a_watch_is_streamed_as_it_happens(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_watch_ends_in_order_after_its_time(void **state)
+CASE(a_watch_ends_in_order_after_its_time)
 {
-    fixture *f = *state;
     sim_watch stream;
 
     listen_on(f, false, 0);
@@ -266,9 +251,8 @@ static void a_watch_ends_in_order_after_its_time(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_cut_breaks_the_connection(void **state)
+CASE(a_cut_breaks_the_connection)
 {
-    fixture *f = *state;
     sim_watch stream;
     kl_error err;
 
@@ -280,9 +264,8 @@ static void a_cut_breaks_the_connection(void **state)
     sim_watch_close(&stream);
 }
 
-static void refusing_closes_the_port_and_keeps_it(void **state)
+CASE(refusing_closes_the_port_and_keeps_it)
 {
-    fixture *f = *state;
     kl__request request = {.method = "GET", .target = "/healthz"};
     kl__buf body = {0};
     sim_watch stream;
@@ -307,9 +290,8 @@ static void refusing_closes_the_port_and_keeps_it(void **state)
     kl__buf_deinit(&body);
 }
 
-static void a_frozen_connection_is_silent_and_stays_open(void **state)
+CASE(a_frozen_connection_is_silent_and_stays_open)
 {
-    fixture *f = *state;
     sim_watch stream;
 
     listen_on(f, false, 0);
@@ -323,9 +305,8 @@ static void a_frozen_connection_is_silent_and_stays_open(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_port_can_be_closed_and_opened_again(void **state)
+CASE(a_port_can_be_closed_and_opened_again)
 {
-    fixture *f = *state;
     kl__buf body = {0};
     sim_watch stream;
     kl_error err;
@@ -346,9 +327,8 @@ static void a_port_can_be_closed_and_opened_again(void **state)
     kl__buf_deinit(&body);
 }
 
-static void a_port_in_use_is_said_to_be_so(void **state)
+CASE(a_port_in_use_is_said_to_be_so)
 {
-    fixture *f = *state;
     kl_sim *other = kl_sim_new(NULL, NULL);
     kl_sim_listen_options options = {.port = 70000};
     kl_error err;
@@ -365,9 +345,8 @@ static void a_port_in_use_is_said_to_be_so(void **state)
     kl_sim_unref(other);
 }
 
-static void the_last_reference_ends_everything(void **state)
+CASE(the_last_reference_ends_everything)
 {
-    fixture *f = *state;
     sim_watch stream;
     kl_error err;
 
@@ -380,10 +359,9 @@ static void the_last_reference_ends_everything(void **state)
     sim_watch_close(&stream);
 }
 
-static void a_kubeconfig_with_its_token_is_let_in(void **state)
+CASE(a_kubeconfig_with_its_token_is_let_in)
 {
     const kl_sim_options options = {.token = "a\"secret\":#"};
-    fixture *f = *state;
     kl_sim *sim = kl_sim_new(&options, NULL);
     char *text;
 
@@ -396,9 +374,8 @@ static void a_kubeconfig_with_its_token_is_let_in(void **state)
     kl_free(text);
 }
 
-static void a_client_that_goes_away_is_noticed(void **state)
+CASE(a_client_that_goes_away_is_noticed)
 {
-    fixture *f = *state;
     int64_t until;
     sim_watch stream;
 
@@ -414,10 +391,9 @@ static void a_client_that_goes_away_is_noticed(void **state)
     }
 }
 
-static void many_watchers_are_served_at_once(void **state)
+CASE(many_watchers_are_served_at_once)
 {
     enum { MANY = 100 };
-    fixture *f = *state;
     sim_watch *streams = calloc(MANY, sizeof(*streams));
     kl_transport *transports[MANY / 20];
 
@@ -440,45 +416,4 @@ static void many_watchers_are_served_at_once(void **state)
         kl_transport_unref(transports[i]);
     }
     free(streams);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            answers_over_http_equal_those_in_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            large_lists_over_http_equal_those_in_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(queries_arrive_as_they_were_sent,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_body_is_uploaded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(too_large_an_upload_is_refused, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            tls_is_trusted_through_the_kubeconfig_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_watch_is_streamed_as_it_happens,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_watch_ends_in_order_after_its_time,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_cut_breaks_the_connection, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(refusing_closes_the_port_and_keeps_it,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_frozen_connection_is_silent_and_stays_open, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_port_can_be_closed_and_opened_again,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_port_in_use_is_said_to_be_so, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_last_reference_ends_everything,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_kubeconfig_with_its_token_is_let_in,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_client_that_goes_away_is_noticed,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_watchers_are_served_at_once,
-                                        set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,9 @@
  * sim_load_spec.c - loading of manifests: order, lists, namespaces, status,
  * identity, and errors.
  */
-#include "sim_rig.h"
 
+#include "spec_case.h"
 #include "kubelua/log.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
@@ -36,44 +26,42 @@ static kl_code load_failure(kl_sim *sim, const char *text, kl_error *err)
     return code;
 }
 
-static void documents_and_lists_are_loaded(void **state)
+SIM_CASE(documents_and_lists_are_loaded)
 {
-    load(*state, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
-                 "apiVersion: v1\nkind: List\nitems:\n"
-                 "- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n"
-                 "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: "
-                 "c}}\n");
-    sim_expect(*state, "GET", CONFIGMAPS "/a", NULL, 200);
-    sim_expect(*state, "GET", "/api/v1/namespaces/default/secrets/b", NULL,
-               200);
-    sim_expect(*state, "GET", "/apis/apps/v1/namespaces/default/deployments/c",
-               NULL, 200);
+    load(sim, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
+              "apiVersion: v1\nkind: List\nitems:\n"
+              "- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n"
+              "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: "
+              "c}}\n");
+    sim_play(sim, "GET configmaps/a -> 200\n"
+                  "GET secrets/b -> 200\n"
+                  "GET apps/v1/deployments/c -> 200\n");
 }
 
-static void an_empty_text_loads_nothing(void **state)
+SIM_CASE(an_empty_text_loads_nothing)
 {
-    load(*state, "");
-    load(*state, "---\n# nothing\n---\n");
+    load(sim, "");
+    load(sim, "---\n# nothing\n---\n");
 }
 
-static void json_is_loaded_too(void **state)
+SIM_CASE(json_is_loaded_too)
 {
-    load(*state, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
-                 "\"name\":\"a\",\"namespace\":\"default\"}}");
-    sim_expect(*state, "GET", CONFIGMAPS "/a", NULL, 200);
+    load(sim, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+              "\"name\":\"a\",\"namespace\":\"default\"}}");
+    sim_expect(sim, "GET", CONFIGMAPS "/a", NULL, 200);
 }
 
-static void a_missing_namespace_is_made(void **state)
+SIM_CASE(a_missing_namespace_is_made)
 {
-    load(*state, "apiVersion: v1\nkind: ConfigMap\n"
-                 "metadata: {name: a, namespace: web}\n");
-    sim_expect(*state, "GET", "/api/v1/namespaces/web/configmaps/a", NULL, 200);
-    sim_expect(*state, "GET", "/api/v1/namespaces/web", NULL, 200);
+    load(sim, "apiVersion: v1\nkind: ConfigMap\n"
+              "metadata: {name: a, namespace: web}\n");
+    sim_expect(sim, "GET", "/api/v1/namespaces/web/configmaps/a", NULL, 200);
+    sim_expect(sim, "GET", "/api/v1/namespaces/web", NULL, 200);
 }
 
-static void definitions_go_first_wherever_they_stand(void **state)
+SIM_CASE(definitions_go_first_wherever_they_stand)
 {
-    load(*state,
+    load(sim,
          "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: a}\n---\n"
          "apiVersion: apiextensions.k8s.io/v1\n"
          "kind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n"
@@ -82,54 +70,44 @@ static void definitions_go_first_wherever_they_stand(void **state)
          "  versions:\n  - name: v1\n    served: true\n    storage: true\n"
          "    schema:\n      openAPIV3Schema:\n        type: object\n"
          "        x-kubernetes-preserve-unknown-fields: true\n");
-    sim_expect(*state, "GET", "/apis/example.com/v1/foos/a", NULL, 200);
+    sim_expect(sim, "GET", "/apis/example.com/v1/foos/a", NULL, 200);
 }
 
-static void loaded_objects_keep_their_status_and_uid(void **state)
+SIM_CASE(loaded_objects_keep_their_status_and_uid)
 {
     static const char pod[] =
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  uid: u-1\n"
         "  resourceVersion: \"77\"\n"
         "  creationTimestamp: \"2020-01-01T00:00:00Z\"\n"
         "status: {phase: Running}\n";
-    sim_reply reply;
 
-    load(*state, pod);
-    reply = sim_ask(*state, "GET", "/api/v1/namespaces/default/pods/p", NULL);
-    assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
-    assert_string_equal(sim_text(reply.doc, "metadata.uid"), "u-1");
-    assert_string_equal(sim_text(reply.doc, "metadata.creationTimestamp"),
-                        "2020-01-01T00:00:00Z");
-    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"), "4");
-    sim_reply_clear(&reply);
+    load(sim, pod);
+    sim_play(sim, "GET pods/p -> 200 status.phase=Running | metadata.uid=u-1 | "
+                  "metadata.creationTimestamp=2020-01-01T00:00:00Z | "
+                  "metadata.resourceVersion=4\n");
 }
 
-static void an_existing_object_is_replaced(void **state)
+SIM_CASE(an_existing_object_is_replaced)
 {
-    sim_reply reply;
-
-    load(*state, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
-                 "spec: {priority: 1}\nstatus: {phase: Running}\n");
-    load(*state, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
-                 "spec: {priority: 2}\n");
-    reply = sim_ask(*state, "GET", "/api/v1/namespaces/default/pods/p", NULL);
-    assert_string_equal(sim_text(reply.doc, "spec.priority"), "2");
-    assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
-    assert_string_equal(sim_text(reply.doc, "metadata.generation"), "2");
-    sim_reply_clear(&reply);
+    load(sim, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+              "spec: {priority: 1}\nstatus: {phase: Running}\n");
+    load(sim, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+              "spec: {priority: 2}\n");
+    sim_play(sim, "GET pods/p -> 200 spec.priority=2 | status.phase=Running | "
+                  "metadata.generation=2\n");
 }
 
-static void loading_another_uid_deletes_and_adds_the_object(void **state)
+SIM_CASE(loading_another_uid_deletes_and_adds_the_object)
 {
-    kl_transport *transport = kl_sim_transport(*state, NULL);
+    kl_transport *transport = kl_sim_transport(sim, NULL);
     sim_watch stream;
 
-    load(*state, "apiVersion: v1\nkind: ConfigMap\n"
-                 "metadata: {name: a, uid: u-1}\n");
+    load(sim, "apiVersion: v1\nkind: ConfigMap\n"
+              "metadata: {name: a, uid: u-1}\n");
     sim_watch_open(&stream, transport, "",
                    CONFIGMAPS "?watch=true&resourceVersion=4");
-    load(*state, "apiVersion: v1\nkind: ConfigMap\n"
-                 "metadata: {name: a, uid: u-2}\n");
+    load(sim, "apiVersion: v1\nkind: ConfigMap\n"
+              "metadata: {name: a, uid: u-2}\n");
     sim_watch_expect(&stream, "DELETED", "a");
     sim_watch_expect(&stream, "ADDED", "a");
     assert_string_equal(sim_text(stream.event, "object.metadata.uid"), "u-2");
@@ -137,7 +115,7 @@ static void loading_another_uid_deletes_and_adds_the_object(void **state)
     kl_transport_unref(transport);
 }
 
-static void loading_the_same_again_changes_nothing(void **state)
+SIM_CASE(loading_the_same_again_changes_nothing)
 {
     static const char text[] =
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: web}\n---\n"
@@ -153,22 +131,22 @@ static void loading_the_same_again_changes_nothing(void **state)
     sim_reply reply;
     char version[64];
 
-    load(*state, text);
-    reply = sim_ask(*state, "GET", "/api/v1/namespaces/web/configmaps", NULL);
+    load(sim, text);
+    reply = sim_ask(sim, "GET", "/api/v1/namespaces/web/configmaps", NULL);
     strcpy(version, sim_text(reply.doc, "metadata.resourceVersion"));
     sim_reply_clear(&reply);
-    load(*state, text);
-    reply = sim_ask(*state, "GET", "/api/v1/namespaces/web/configmaps", NULL);
+    load(sim, text);
+    reply = sim_ask(sim, "GET", "/api/v1/namespaces/web/configmaps", NULL);
     assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
                         version);
     sim_reply_clear(&reply);
 }
 
-static void an_unknown_kind_names_the_object_and_the_remedy(void **state)
+SIM_CASE(an_unknown_kind_names_the_object_and_the_remedy)
 {
     kl_error err;
 
-    assert_int_equal(load_failure(*state,
+    assert_int_equal(load_failure(sim,
                                   "apiVersion: example.com/v1\nkind: Foo\n"
                                   "metadata: {name: a, namespace: web}\n",
                                   &err),
@@ -177,11 +155,11 @@ static void an_unknown_kind_names_the_object_and_the_remedy(void **state)
     assert_non_null(strstr(err.message, "CustomResourceDefinition"));
 }
 
-static void the_error_for_a_wrong_version_names_the_served_one(void **state)
+SIM_CASE(the_error_for_a_wrong_version_names_the_served_one)
 {
     kl_error err;
 
-    assert_int_equal(load_failure(*state,
+    assert_int_equal(load_failure(sim,
                                   "apiVersion: extensions/v1beta1\n"
                                   "kind: Deployment\nmetadata: {name: a}\n",
                                   &err),
@@ -189,22 +167,22 @@ static void the_error_for_a_wrong_version_names_the_served_one(void **state)
     assert_non_null(strstr(err.message, "it is served as apps/v1"));
 }
 
-static void a_path_instead_of_a_manifest_is_explained(void **state)
+SIM_CASE(a_path_instead_of_a_manifest_is_explained)
 {
     kl_error err;
 
-    assert_int_equal(load_failure(*state, "examples/cluster.yaml", &err),
+    assert_int_equal(load_failure(sim, "examples/cluster.yaml", &err),
                      KL_EINVAL);
     assert_non_null(
         strstr(err.message, "not the text \"examples/cluster.yaml\""));
-    assert_int_equal(load_failure(*state, "7", &err), KL_EINVAL);
+    assert_int_equal(load_failure(sim, "7", &err), KL_EINVAL);
 }
 
-static void a_refused_object_is_reported_in_the_servers_words(void **state)
+SIM_CASE(a_refused_object_is_reported_in_the_servers_words)
 {
     kl_error err;
 
-    assert_int_equal(load_failure(*state,
+    assert_int_equal(load_failure(sim,
                                   "apiVersion: v1\nkind: ConfigMap\n"
                                   "metadata: {name: A_B}\n",
                                   &err),
@@ -212,21 +190,21 @@ static void a_refused_object_is_reported_in_the_servers_words(void **state)
     assert_non_null(strstr(err.message, "ConfigMap A_B"));
     assert_non_null(strstr(err.message, "RFC 1123"));
     assert_int_equal(
-        load_failure(*state,
+        load_failure(sim,
                      "apiVersion: v1\nkind: ConfigMap\n"
                      "metadata: {name: a, namespace: \"b\\\"c\"}\n",
                      &err),
         KL_EINVAL);
-    assert_int_equal(load_failure(*state, "metadata: {name: a}\n", &err),
+    assert_int_equal(load_failure(sim, "metadata: {name: a}\n", &err),
                      KL_EINVAL);
-    assert_int_equal(load_failure(*state, "- 1\n- 2\n", &err), KL_EINVAL);
+    assert_int_equal(load_failure(sim, "- 1\n- 2\n", &err), KL_EINVAL);
 }
 
-static void a_text_that_does_not_parse_names_its_line(void **state)
+SIM_CASE(a_text_that_does_not_parse_names_its_line)
 {
     kl_error err;
 
-    assert_int_equal(load_failure(*state, "apiVersion: v1\nkind: [\n", &err),
+    assert_int_equal(load_failure(sim, "apiVersion: v1\nkind: [\n", &err),
                      KL_EPARSE);
     assert_non_null(strstr(err.message, "line"));
 }
@@ -241,7 +219,7 @@ static void keep_lines(void *context, kl_log_level level, const char *message)
 }
 
 /* Once, be it created or replaced. */
-static void unknown_fields_are_logged_as_warnings(void **state)
+SIM_CASE(unknown_fields_are_logged_as_warnings)
 {
     const char *manifest =
         "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
@@ -251,56 +229,10 @@ static void unknown_fields_are_logged_as_warnings(void **state)
     kl_set_log(keep_lines, lines, KL_LOG_DEBUG);
     for (int times = 1; times <= 2; times++) {
         lines[0] = '\0';
-        load(*state, manifest);
+        load(sim, manifest);
         assert_string_equal(
             lines, "Service web: unknown field \"spec.ports[0].tragetPort\"\n"
                    "Service web: unknown field \"spec.typ\"\n");
     }
     kl_set_log(NULL, NULL, KL_LOG_OFF);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            the_error_for_a_wrong_version_names_the_served_one, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_path_instead_of_a_manifest_is_explained, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(documents_and_lists_are_loaded,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_empty_text_loads_nothing, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(json_is_loaded_too, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_missing_namespace_is_made, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            definitions_go_first_wherever_they_stand, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            loaded_objects_keep_their_status_and_uid, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_existing_object_is_replaced,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            loading_another_uid_deletes_and_adds_the_object, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(unknown_fields_are_logged_as_warnings,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(loading_the_same_again_changes_nothing,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_unknown_kind_names_the_object_and_the_remedy, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_refused_object_is_reported_in_the_servers_words, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_text_that_does_not_parse_names_its_line, sim_set_up,
-            sim_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

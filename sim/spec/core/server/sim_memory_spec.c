@@ -2,19 +2,9 @@
  * sim_memory_spec.c - every public call with each of its allocations failing:
  * it returns an error, nothing leaks, and the cluster works as before.
  */
-#include "sim_client.h"
 
+#include "spec_case.h"
 #include "failing_alloc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
@@ -44,9 +34,10 @@ static kl_code make(void *context)
     return sim != NULL ? KL_OK : err.code;
 }
 
-static void making_a_cluster_can_run_out_of_memory(void **state)
+#define CASE(name) SPEC_CASE(name, void *none, set_up, tear_down)
+
+CASE(making_a_cluster_can_run_out_of_memory)
 {
-    (void)state;
     failing_alloc_each(make, NULL);
 }
 
@@ -119,9 +110,8 @@ static void try_out(const char *method, const char *target, const char *body)
     kl_sim_unref(a.sim);
 }
 
-static void reading_can_run_out_of_memory(void **state)
+CASE(reading_can_run_out_of_memory)
 {
-    (void)state;
     try_out("GET", CONFIGMAPS "/a", NULL);
     try_out("GET", CONFIGMAPS "/none", NULL);
     try_out("GET",
@@ -139,9 +129,8 @@ static void reading_can_run_out_of_memory(void **state)
     try_out("GET", "/apis/apps/v1", NULL);
 }
 
-static void writing_can_run_out_of_memory(void **state)
+CASE(writing_can_run_out_of_memory)
 {
-    (void)state;
     try_out("POST", CONFIGMAPS,
             "{\"metadata\":{\"generateName\":\"x-\",\"labels\":{\"a\":\"b\"}},"
             "\"data\":{\"k\":\"v\"}}");
@@ -155,9 +144,8 @@ static void writing_can_run_out_of_memory(void **state)
     try_out("DELETE", CONFIGMAPS, NULL);
 }
 
-static void namespaces_and_definitions_can_run_out_of_memory(void **state)
+CASE(namespaces_and_definitions_can_run_out_of_memory)
 {
-    (void)state;
     try_out("POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}");
     try_out("DELETE", "/api/v1/namespaces/kube-node-lease", NULL);
     try_out("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
@@ -168,14 +156,13 @@ static void namespaces_and_definitions_can_run_out_of_memory(void **state)
             "\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}");
 }
 
-static void custom_objects_can_run_out_of_memory(void **state)
+CASE(custom_objects_can_run_out_of_memory)
 {
     static const char head[] =
         "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Bar\",\"metadata\":{"
         "\"name\":\"x\"},";
     char body[512];
 
-    (void)state;
     snprintf(body, sizeof(body), "%s\"s\":[\"aa\",\"a\"],\"x\":1}", head);
     try_out("POST", "/apis/example.com/v1/bars", body);
     snprintf(body, sizeof(body), "%s\"s\":[\"a\",\"b\",\"b\"],\"n\":5}", head);
@@ -207,9 +194,8 @@ static kl_code load(void *context)
     return code;
 }
 
-static void loading_can_run_out_of_memory(void **state)
+CASE(loading_can_run_out_of_memory)
 {
-    (void)state;
     failing_alloc_each(load, NULL);
 }
 
@@ -242,11 +228,10 @@ static kl_code watch(void *context)
     return err.code;
 }
 
-static void watching_can_run_out_of_memory(void **state)
+CASE(watching_can_run_out_of_memory)
 {
     kl_sim *sim = kl_sim_new(NULL, NULL);
 
-    (void)state;
     sim_add(sim, "a");
     failing_alloc_each(watch, sim);
     kl_sim_unref(sim);
@@ -268,21 +253,19 @@ static kl_code listen_once(void *context)
     return code;
 }
 
-static void listening_can_run_out_of_memory(void **state)
+CASE(listening_can_run_out_of_memory)
 {
     kl_sim *sim = kl_sim_new(NULL, NULL);
 
-    (void)state;
     failing_alloc_each(listen_once, sim);
     kl_sim_unref(sim);
 }
 
-static void ordering_failures_can_run_out_of_memory(void **state)
+CASE(ordering_failures_can_run_out_of_memory)
 {
     const kl_sim_failure wanted = {"get", 1, 500, 0, "body"};
     kl_code code = KL_ENOMEM;
 
-    (void)state;
     for (long nth = 1; code != KL_OK; nth++) {
         kl_sim *sim = kl_sim_new(NULL, NULL);
         char *text;
@@ -299,31 +282,4 @@ static void ordering_failures_can_run_out_of_memory(void **state)
         kl_free(text);
         kl_sim_unref(sim);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(making_a_cluster_can_run_out_of_memory,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(reading_can_run_out_of_memory, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(writing_can_run_out_of_memory, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(custom_objects_can_run_out_of_memory,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            namespaces_and_definitions_can_run_out_of_memory, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(loading_can_run_out_of_memory, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(watching_can_run_out_of_memory, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(listening_can_run_out_of_memory, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(ordering_failures_can_run_out_of_memory,
-                                        set_up, tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,9 @@
  * sim_openapi_spec.c - OpenAPI: the index, the documents, and that every
  * reference in them has a target.
  */
-#include "sim_rig.h"
 
+#include "spec_case.h"
 #include "failing_alloc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static sim_reply get(kl_sim *sim, const char *target)
 {
@@ -35,9 +26,9 @@ static void expect_at(const sim_reply *reply, const char *type,
     assert_string_equal(sim_text(reply->doc, whole), wanted);
 }
 
-static void the_index_leads_to_every_group_and_version(void **state)
+SIM_CASE(the_index_leads_to_every_group_and_version)
 {
-    sim_reply reply = get(*state, "/openapi/v3");
+    sim_reply reply = get(sim, "/openapi/v3");
     const kl_value *paths = kl_value_get(kl_doc_root(reply.doc), "paths");
     kl_value_iter iter = {0};
     const kl_value *path, *name;
@@ -50,15 +41,15 @@ static void the_index_leads_to_every_group_and_version(void **state)
 
         assert_non_null(strstr(url, kl_value_string(name, NULL)));
         assert_non_null(strstr(url, "?hash="));
-        one = get(*state, url);
+        one = get(sim, url);
         assert_string_equal(sim_text(one.doc, "openapi"), "3.0.0");
         sim_reply_clear(&one);
         count++;
     }
     assert_true(count > 15);
     sim_reply_clear(&reply);
-    sim_expect(*state, "GET", "/openapi/v3/apis/nope/v1", NULL, 404);
-    sim_expect(*state, "GET", "/openapi/v4", NULL, 404);
+    sim_expect(sim, "GET", "/openapi/v3/apis/nope/v1", NULL, 404);
+    sim_expect(sim, "GET", "/openapi/v4", NULL, 404);
 }
 
 /* Goes through a document and asserts that what is referred to is in it. */
@@ -78,14 +69,14 @@ static void check_references(const kl_value *schemas, const kl_value *value)
     }
 }
 
-static void every_reference_of_openapi_has_a_target(void **state)
+SIM_CASE(every_reference_of_openapi_has_a_target)
 {
     static const char *const targets[] = {
         "/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1",
         "/openapi/v3/apis/apiextensions.k8s.io/v1"};
 
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
-        sim_reply reply = get(*state, targets[i]);
+        sim_reply reply = get(sim, targets[i]);
         const kl_value *root = kl_doc_root(reply.doc);
 
         check_references(
@@ -94,9 +85,9 @@ static void every_reference_of_openapi_has_a_target(void **state)
     }
 }
 
-static void a_type_has_fields_keys_and_its_kind(void **state)
+SIM_CASE(a_type_has_fields_keys_and_its_kind)
 {
-    sim_reply reply = get(*state, "/openapi/v3/apis/apps/v1");
+    sim_reply reply = get(sim, "/openapi/v3/apis/apps/v1");
 
     expect_at(&reply, "io.k8s.api.apps.v1.Deployment",
               "x-kubernetes-group-version-kind[1].kind", "Deployment");
@@ -121,9 +112,9 @@ static void a_type_has_fields_keys_and_its_kind(void **state)
     sim_reply_clear(&reply);
 }
 
-static void paths_tell_actions_and_parameters(void **state)
+SIM_CASE(paths_tell_actions_and_parameters)
 {
-    sim_reply reply = get(*state, "/openapi/v3/api/v1");
+    sim_reply reply = get(sim, "/openapi/v3/api/v1");
 
     assert_string_equal(sim_text(reply.doc,
                                  "paths[\"/api/v1/namespaces/{namespace}/pods/"
@@ -137,7 +128,7 @@ static void paths_tell_actions_and_parameters(void **state)
     sim_reply_clear(&reply);
 }
 
-static void a_new_definition_is_in_openapi_at_once(void **state)
+SIM_CASE(a_new_definition_is_in_openapi_at_once)
 {
     static const char definition[] =
         "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
@@ -149,11 +140,11 @@ static void a_new_definition_is_in_openapi_at_once(void **state)
         "\"spec\":{\"type\":\"object\",\"description\":\"it\"}}}}}]}}";
     sim_reply reply;
 
-    sim_expect(*state, "GET", "/openapi/v3/apis/example.com/v1", NULL, 404);
-    sim_expect(*state, "POST",
+    sim_expect(sim, "GET", "/openapi/v3/apis/example.com/v1", NULL, 404);
+    sim_expect(sim, "POST",
                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
                definition, 201);
-    reply = get(*state, "/openapi/v3/apis/example.com/v1");
+    reply = get(sim, "/openapi/v3/apis/example.com/v1");
     expect_at(&reply, "com.example.v1.Foo", "properties.spec.description",
               "it");
     expect_at(&reply, "com.example.v1.Foo",
@@ -166,9 +157,9 @@ static void a_new_definition_is_in_openapi_at_once(void **state)
     sim_reply_clear(&reply);
 }
 
-static void openapi_v2_has_all_groups_in_one_document(void **state)
+SIM_CASE(openapi_v2_has_all_groups_in_one_document)
 {
-    sim_reply reply = get(*state, "/openapi/v2");
+    sim_reply reply = get(sim, "/openapi/v2");
 
     assert_string_equal(sim_text(reply.doc, "swagger"), "2.0");
     assert_string_equal(sim_text(reply.doc,
@@ -190,25 +181,7 @@ static kl_code ask(void *context)
     return code;
 }
 
-static void a_document_can_run_out_of_memory(void **state)
+SIM_CASE(a_document_can_run_out_of_memory)
 {
-    failing_alloc_each(ask, *state);
-}
-
-#define TEST(name) \
-    cmocka_unit_test_setup_teardown(name, sim_set_up, sim_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_index_leads_to_every_group_and_version),
-        TEST(every_reference_of_openapi_has_a_target),
-        TEST(a_type_has_fields_keys_and_its_kind),
-        TEST(paths_tell_actions_and_parameters),
-        TEST(a_new_definition_is_in_openapi_at_once),
-        TEST(openapi_v2_has_all_groups_in_one_document),
-        TEST(a_document_can_run_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    failing_alloc_each(ask, sim);
 }

@@ -2,19 +2,10 @@
  * sim_origin_spec.c - the port answers no page of another site, and control
  * requests need the control token, and JSON.
  */
+#include "spec_case.h"
 #include "fault_rig.h"
 #include "kubelua/sim.h"
 #include "sim_socket.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static int status_of(sim_rig *f, const char *bytes)
 {
@@ -34,7 +25,7 @@ static int get(sim_rig *f, const char *headers)
     return status_of(f, bytes);
 }
 
-static void only_its_own_names_are_answered(void **state)
+RIG_CASE(only_its_own_names_are_answered)
 {
     static const char *const own[] = {
         "localhost", "LocalHost:1", "127.0.0.1", "127.0.0.1:6443",
@@ -43,7 +34,6 @@ static void only_its_own_names_are_answered(void **state)
         "evil.example",      "evil.example:6443", "127.0.0.1.evil.example",
         "10.0.0.1",          "[fe80::1]",         "localhost.evil.example",
         "[::ffff:10.0.0.1]", "[127.0.0.1",        "[]:80"};
-    sim_rig *f = *state;
     char header[128];
 
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
@@ -57,12 +47,11 @@ static void only_its_own_names_are_answered(void **state)
     }
 }
 
-static void a_foreign_origin_is_refused(void **state)
+RIG_CASE(a_foreign_origin_is_refused)
 {
     static const char *const foreign[] = {
         "http://evil.example", "null", "http://localhost", "https://%s",
         "http://localhost:1",  "",     "http://",          "%s"};
-    sim_rig *f = *state;
     const char *here;
     char header[200], origin[100];
 
@@ -97,10 +86,9 @@ static int order_cut(sim_rig *f, const char *authorization,
     return status_of(f, bytes);
 }
 
-static void a_control_request_needs_token_and_json(void **state)
+RIG_CASE(a_control_request_needs_token_and_json)
 {
     static const char json[] = "Content-Type: application/json; charset=utf-8";
-    sim_rig *f = *state;
     char token[100];
 
     assert_null(kl_sim_control_token(f->sim));
@@ -125,10 +113,9 @@ static void a_control_request_needs_token_and_json(void **state)
                      401);
 }
 
-static void an_open_cluster_serves_this_machine_only(void **state)
+RIG_CASE(an_open_cluster_serves_this_machine_only)
 {
     static const char *const open[] = {"0.0.0.0", "::"};
-    sim_rig *f = *state;
     const kl_sim_options closed = {.token = "t"};
     kl_sim *sim = kl_sim_new(&closed, NULL);
     kl_error err;
@@ -144,19 +131,4 @@ static void an_open_cluster_serves_this_machine_only(void **state)
                       &err),
         KL_OK);
     kl_sim_unref(sim);
-}
-
-#define SPEC(f) \
-    cmocka_unit_test_setup_teardown(f, sim_rig_set_up, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(only_its_own_names_are_answered),
-        SPEC(a_foreign_origin_is_refused),
-        SPEC(a_control_request_needs_token_and_json),
-        SPEC(an_open_cluster_serves_this_machine_only),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

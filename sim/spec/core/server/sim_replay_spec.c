@@ -2,17 +2,7 @@
  * sim_replay_spec.c - recorded objects of another server: their versions, and
  * the events that watches get.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "spec_case.h"
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
@@ -30,35 +20,25 @@ static kl_code replay(kl_sim *sim, kl_sim_change change, const char *version,
     return kl_sim_replay(sim, change, json, strlen(json), err);
 }
 
-static void a_replayed_object_keeps_uid_version_and_time(void **state)
+SIM_CASE(a_replayed_object_keeps_uid_version_and_time)
 {
-    sim_reply reply;
-
-    assert_int_equal(replay(*state, KL_SIM_PUT, "5000", "1", NULL), KL_OK);
-    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "metadata.uid"), "u-1");
-    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
-                        "5000");
-    assert_string_equal(sim_text(reply.doc, "metadata.creationTimestamp"),
-                        "2020-01-01T00:00:00Z");
-    sim_reply_clear(&reply);
-    reply = sim_ask(*state, "GET", CONFIGMAPS, NULL);
-    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
-                        "5000");
-    sim_reply_clear(&reply);
+    assert_int_equal(replay(sim, KL_SIM_PUT, "5000", "1", NULL), KL_OK);
+    sim_play(sim, "GET configmaps/a -> 200 metadata.uid=u-1 | "
+                  "metadata.resourceVersion=5000 | "
+                  "metadata.creationTimestamp=2020-01-01T00:00:00Z\n"
+                  "GET configmaps -> 200 metadata.resourceVersion=5000\n");
 }
 
-static void a_watch_sees_the_changes_with_their_versions(void **state)
+SIM_CASE(a_watch_sees_the_changes_with_their_versions)
 {
-    kl_transport *transport = kl_sim_transport(*state, NULL);
+    kl_transport *transport = kl_sim_transport(sim, NULL);
     sim_watch watch;
 
     sim_watch_open(&watch, transport, "",
                    CONFIGMAPS "?watch=true&fieldSelector=metadata.name%3Da");
-    replay(*state, KL_SIM_PUT, "5000", "1", NULL);
-    replay(*state, KL_SIM_PUT, "6000", "2", NULL);
-    replay(*state, KL_SIM_DELETED, "7000", "2", NULL);
+    replay(sim, KL_SIM_PUT, "5000", "1", NULL);
+    replay(sim, KL_SIM_PUT, "6000", "2", NULL);
+    replay(sim, KL_SIM_DELETED, "7000", "2", NULL);
     sim_watch_expect(&watch, "ADDED", "a");
     sim_watch_expect(&watch, "MODIFIED", "a");
     assert_string_equal(
@@ -70,40 +50,31 @@ static void a_watch_sees_the_changes_with_their_versions(void **state)
     kl_transport_unref(transport);
 }
 
-static void a_version_of_the_past_becomes_the_next_one(void **state)
+SIM_CASE(a_version_of_the_past_becomes_the_next_one)
 {
-    sim_reply reply;
-
-    replay(*state, KL_SIM_PUT, "5000", "1", NULL);
-    replay(*state, KL_SIM_PUT, "4000", "2", NULL);
-    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
-    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
-                        "5001");
-    sim_reply_clear(&reply);
+    replay(sim, KL_SIM_PUT, "5000", "1", NULL);
+    replay(sim, KL_SIM_PUT, "4000", "2", NULL);
+    sim_play(sim, "GET configmaps/a -> 200 metadata.resourceVersion=5001\n");
 }
 
-static void objects_of_the_first_state_may_have_any_version(void **state)
+SIM_CASE(objects_of_the_first_state_may_have_any_version)
 {
     sim_watch watch;
-    kl_transport *transport = kl_sim_transport(*state, NULL);
-    sim_reply reply;
+    kl_transport *transport = kl_sim_transport(sim, NULL);
 
-    replay(*state, KL_SIM_INITIAL, "5000", "1", NULL);
-    replay(*state, KL_SIM_INITIAL, "4000", "2", NULL);
-    kl_sim_compact(*state);
-    reply = sim_ask(*state, "GET", CONFIGMAPS, NULL);
-    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
-                        "5000");
-    sim_reply_clear(&reply);
+    replay(sim, KL_SIM_INITIAL, "5000", "1", NULL);
+    replay(sim, KL_SIM_INITIAL, "4000", "2", NULL);
+    sim_play(sim, "COMPACT\n"
+                  "GET configmaps -> 200 metadata.resourceVersion=5000\n");
     sim_watch_open(&watch, transport, "",
                    CONFIGMAPS "?watch=true&resourceVersion=5000");
-    replay(*state, KL_SIM_PUT, "5001", "3", NULL);
+    replay(sim, KL_SIM_PUT, "5001", "3", NULL);
     sim_watch_expect(&watch, "MODIFIED", "a");
     sim_watch_close(&watch);
     kl_transport_unref(transport);
 }
 
-static void an_impossible_change_is_refused(void **state)
+SIM_CASE(an_impossible_change_is_refused)
 {
     static const char *const wrong[] = {
         "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}",
@@ -119,12 +90,12 @@ static void an_impossible_change_is_refused(void **state)
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         kl_code code =
-            kl_sim_replay(*state, KL_SIM_PUT, wrong[i], strlen(wrong[i]), &err);
+            kl_sim_replay(sim, KL_SIM_PUT, wrong[i], strlen(wrong[i]), &err);
 
         assert_true(code == KL_EINVAL || code == KL_EPARSE);
         assert_true(err.message[0] != '\0');
     }
-    assert_int_equal(replay(*state, KL_SIM_DELETED, "9", "1", NULL), KL_OK);
+    assert_int_equal(replay(sim, KL_SIM_DELETED, "9", "1", NULL), KL_OK);
 }
 
 static const char DEFINITION[] =
@@ -151,44 +122,18 @@ static void replay_gear(kl_sim *sim, kl_sim_change change, const char *uid)
 }
 
 /* The garbage collector remembers nothing that is in no resource. */
-static void a_deleted_object_leaves_no_trace_among_owners(void **state)
+SIM_CASE(a_deleted_object_leaves_no_trace_among_owners)
 {
     static const char definitions[] =
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-    replay(*state, KL_SIM_PUT, "5000", "1", NULL);
-    sim_expect(*state, "POST", definitions, DEFINITION, 201);
-    replay_gear(*state, KL_SIM_PUT, "g-1");
-    replay_gear(*state, KL_SIM_PUT, "g-2"); /* another one, as it seems */
-    replay_gear(*state, KL_SIM_DELETED, "g-2");
-    sim_expect(*state, "DELETE",
-               "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
-               "gears.a.io",
-               NULL, 200);
-    sim_expect(*state, "DELETE", CONFIGMAPS "/a", NULL, 200);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_replayed_object_keeps_uid_version_and_time, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_watch_sees_the_changes_with_their_versions, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_version_of_the_past_becomes_the_next_one, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            objects_of_the_first_state_may_have_any_version, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_impossible_change_is_refused,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_deleted_object_leaves_no_trace_among_owners, sim_set_up,
-            sim_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    replay(sim, KL_SIM_PUT, "5000", "1", NULL);
+    sim_expect(sim, "POST", definitions, DEFINITION, 201);
+    replay_gear(sim, KL_SIM_PUT, "g-1");
+    replay_gear(sim, KL_SIM_PUT, "g-2"); /* another one, as it seems */
+    replay_gear(sim, KL_SIM_DELETED, "g-2");
+    sim_play(sim, "DELETE "
+                  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+                  "gears.a.io -> 200\n"
+                  "DELETE configmaps/a -> 200\n");
 }

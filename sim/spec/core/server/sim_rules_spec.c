@@ -2,17 +2,8 @@
  * sim_rules_spec.c - rules of faults through the in-process transport: which
  * requests they apply to, and what is answered instead.
  */
+#include "spec_case.h"
 #include "fault_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void expect_misuse(sim_rig *f, const char *rule, const char *message)
 {
@@ -23,76 +14,62 @@ static void expect_misuse(sim_rig *f, const char *rule, const char *message)
     assert_string_equal(err.message, message);
 }
 
-static void a_rule_is_for_a_verb_a_resource_and_a_count(void **state)
+RIG_CASE(a_rule_is_for_a_verb_a_resource_and_a_count)
 {
-    sim_rig *f = *state;
-
-    fault_order(f, "{\"action\":\"fail\",\"status\":500,\"verb\":\"list\","
-                   "\"resource\":\"configmaps\",\"namespace\":\"default\","
-                   "\"count\":2}");
-    assert_int_equal(fault_outcome(f, "/api/v1/configmaps", NULL), 200);
-    assert_int_equal(fault_outcome(f, "/api/v1/namespaces/default/pods", NULL),
-                     200);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "/a", NULL), 404);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 500);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 500);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 200);
+    rig_play(f, "FAULT {action: fail, status: 500, verb: list, resource: "
+                "configmaps, namespace: default, count: 2}\n"
+                "SEND /api/v1/configmaps -> 200\n"
+                "SEND pods -> 200\n"
+                "SEND configmaps/a -> 404\n"
+                "SEND configmaps -> 500\n"
+                "SEND configmaps -> 500\n"
+                "SEND configmaps -> 200\n");
 }
 
-static void a_resource_may_say_its_group_and_subresource(void **state)
+RIG_CASE(a_resource_may_say_its_group_and_subresource)
 {
-    sim_rig *f = *state;
-
-    fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0,"
-                   "\"resource\":\"deployments.apps\"}");
-    fault_order(f, "{\"action\":\"fail\",\"status\":502,\"count\":0,"
-                   "\"resource\":\"pods/status\"}");
-    assert_int_equal(fault_outcome(f, "/apis/apps/v1/deployments", NULL), 500);
-    assert_int_equal(fault_outcome(f, "/apis/apps/v1/replicasets", NULL), 200);
-    assert_int_equal(
-        fault_outcome(f, "/api/v1/namespaces/default/pods/a", NULL), 404);
-    assert_int_equal(
-        fault_outcome(f, "/api/v1/namespaces/default/pods/a/status", NULL),
-        502);
+    rig_play(
+        f,
+        "FAULT {action: fail, status: 500, count: 0, resource: "
+        "deployments.apps}\n"
+        "FAULT {action: fail, status: 502, count: 0, resource: pods/status}\n"
+        "SEND /apis/apps/v1/deployments -> 500\n"
+        "SEND /apis/apps/v1/replicasets -> 200\n"
+        "SEND pods/a -> 404\n"
+        "SEND pods/a/status -> 502\n");
 }
 
-static void a_rule_may_skip_requests_and_choose_the_client(void **state)
+RIG_CASE(a_rule_may_skip_requests_and_choose_the_client)
 {
-    sim_rig *f = *state;
-
-    fault_order(f, "{\"action\":\"fail\",\"status\":503,\"skip\":1,"
-                   "\"client\":\"kubectl\",\"path\":\"/api/v1/namespaces/\"}");
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, "kubectl/1.36"), 200);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, "curl"), 200);
-    assert_int_equal(fault_outcome(f, "/api/v1/pods", "kubectl/1.36"), 200);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, "kubectl/1.36"), 503);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, "kubectl/1.36"), 200);
+    rig_play(f, "FAULT {action: fail, status: 503, skip: 1, client: kubectl, "
+                "path: /api/v1/namespaces/}\n"
+                "SEND configmaps kubectl/1.36 -> 200\n"
+                "SEND configmaps curl -> 200\n"
+                "SEND /api/v1/pods kubectl/1.36 -> 200\n"
+                "SEND configmaps kubectl/1.36 -> 503\n"
+                "SEND configmaps kubectl/1.36 -> 200\n");
 }
 
-static void several_failures_are_used_in_order(void **state)
+RIG_CASE(several_failures_are_used_in_order)
 {
-    sim_rig *f = *state;
-
-    fault_order(f, "{\"action\":\"fail\",\"status\":500}");
-    fault_order(f, "{\"action\":\"fail\",\"status\":503}");
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 500);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 503);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 200);
+    rig_play(f, "FAULT {action: fail, status: 500}\n"
+                "FAULT {action: fail, status: 503}\n"
+                "SEND configmaps -> 500\n"
+                "SEND configmaps -> 503\n"
+                "SEND configmaps -> 200\n");
 }
 
-static void a_page_of_a_list_can_fail_as_often_as_it_is_asked_for(void **state)
+RIG_CASE(a_page_of_a_list_can_fail_as_often_as_it_is_asked_for)
 {
     char *target;
-    sim_rig *f = *state;
     sim_reply page;
     kl__buf next = {0};
 
-    sim_add(f->sim, "a");
-    sim_add(f->sim, "b");
-    sim_add(f->sim, "c");
-    fault_order(f,
-                "{\"action\":\"fail\",\"status\":504,\"page\":2,\"count\":2}");
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?limit=1", NULL), 200);
+    rig_play(f, "ADD a\n"
+                "ADD b\n"
+                "ADD c\n"
+                "FAULT {action: fail, status: 504, page: 2, count: 2}\n"
+                "SEND configmaps?limit=1 -> 200\n");
     page = sim_ask(f->sim, "GET", FAULT_OBJECTS "?limit=1", NULL);
     kl__buf_printf(&next, FAULT_OBJECTS "?limit=1&continue=%s",
                    sim_text(page.doc, "metadata.continue"));
@@ -118,9 +95,8 @@ static void expect_expired(sim_rig *f, const char *target, bool has_token)
     kl__buf_deinit(&body);
 }
 
-static void a_token_can_expire_with_and_without_a_way_on(void **state)
+RIG_CASE(a_token_can_expire_with_and_without_a_way_on)
 {
-    sim_rig *f = *state;
     sim_reply page;
     kl__buf next = {0};
 
@@ -130,41 +106,32 @@ static void a_token_can_expire_with_and_without_a_way_on(void **state)
     kl__buf_printf(&next, FAULT_OBJECTS "?limit=1&continue=%s",
                    sim_text(page.doc, "metadata.continue"));
     sim_reply_clear(&page);
-    fault_order(f, "{\"action\":\"expire\"}");
-    fault_order(f, "{\"action\":\"expire\",\"how\":\"no_token\",\"skip\":1}");
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?limit=1", NULL), 200);
+    rig_play(f, "FAULT {action: expire}\n"
+                "FAULT {action: expire, how: no_token, skip: 1}\n"
+                "SEND configmaps?limit=1 -> 200\n");
     expect_expired(f, next.bytes, true);
     expect_expired(f, next.bytes, false);
     assert_int_equal(fault_outcome(f, next.bytes, NULL), 200);
     kl__buf_deinit(&next);
 }
 
-static void a_watch_can_expire_as_a_status_or_an_event(void **state)
+RIG_CASE(a_watch_can_expire_as_a_status_or_an_event)
 {
-    sim_rig *f = *state;
-    sim_watch stream;
-
-    fault_order(
-        f, "{\"action\":\"expire\",\"verb\":\"watch\",\"how\":\"status\"}");
-    assert_int_equal(fault_outcome(f, FAULT_WATCH, NULL), 410);
-    fault_order(f, "{\"action\":\"expire\",\"verb\":\"watch\"}");
-    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-    assert_string_equal(sim_watch_next(&stream), "ERROR");
-    assert_string_equal(sim_text(stream.event, "object.code"), "410");
-    assert_string_equal(sim_watch_next(&stream), "");
-    sim_watch_close(&stream);
-    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-    sim_watch_expect_silence(&stream);
+    rig_play(f, "FAULT {action: expire, verb: watch, how: status}\n"
+                "SEND configmaps?watch=true&resourceVersion=3 -> 410\n"
+                "FAULT {action: expire, verb: watch}\n"
+                "WATCH configmaps?resourceVersion=3\n"
+                "ERROR | code=410\n"
+                "END\n"
+                "WATCH configmaps?resourceVersion=3\n"
+                "SILENCE\n");
     fault_order(f,
                 "{\"action\":\"expire\",\"verb\":\"watch\"}"); /* while open */
-    assert_string_equal(sim_watch_next(&stream), "ERROR");
-    assert_string_equal(sim_watch_next(&stream), "");
-    sim_watch_close(&stream);
+    rig_play(f, "ERROR, END\n");
 }
 
-static void a_fault_that_needs_a_socket_is_an_error_in_process(void **state)
+RIG_CASE(a_fault_that_needs_a_socket_is_an_error_in_process)
 {
-    sim_rig *f = *state;
     kl__stream *stream;
     kl__response response;
     kl_error err;
@@ -178,9 +145,8 @@ static void a_fault_that_needs_a_socket_is_an_error_in_process(void **state)
     kl__stream_close(stream);
 }
 
-static void rules_are_listed_with_their_hits(void **state)
+RIG_CASE(rules_are_listed_with_their_hits)
 {
-    sim_rig *f = *state;
     char *told;
 
     fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0}");
@@ -198,9 +164,8 @@ static void rules_are_listed_with_their_hits(void **state)
     kl_free(told);
 }
 
-static void an_invalid_rule_is_explained(void **state)
+RIG_CASE(an_invalid_rule_is_explained)
 {
-    sim_rig *f = *state;
     kl_error err;
 
     assert_int_equal(kl_sim_fault(f->sim, "{", 1, NULL, &err), KL_EPARSE);
@@ -233,25 +198,4 @@ static void an_invalid_rule_is_explained(void **state)
                   "\"bytes\"");
     expect_misuse(f, "{\"action\":\"event\",\"at\":0}",
                   "fault: \"at\" counts from 1");
-}
-
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(a_rule_is_for_a_verb_a_resource_and_a_count),
-        SPEC(a_resource_may_say_its_group_and_subresource),
-        SPEC(a_rule_may_skip_requests_and_choose_the_client),
-        SPEC(several_failures_are_used_in_order),
-        SPEC(a_page_of_a_list_can_fail_as_often_as_it_is_asked_for),
-        SPEC(a_token_can_expire_with_and_without_a_way_on),
-        SPEC(a_watch_can_expire_as_a_status_or_an_event),
-        SPEC(a_fault_that_needs_a_socket_is_an_error_in_process),
-        SPEC(rules_are_listed_with_their_hits),
-        SPEC(an_invalid_rule_is_explained),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

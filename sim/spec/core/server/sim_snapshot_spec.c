@@ -1,17 +1,8 @@
 /*
  * sim_snapshot_spec.c - snapshots: a cluster goes back to an earlier state.
  */
+#include "spec_case.h"
 #include "fault_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const char crd[] =
     "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
@@ -43,9 +34,8 @@ static void expect_data(sim_rig *f, const char *name, const char *value)
     sim_reply_clear(&reply);
 }
 
-static void a_snapshot_is_restored_with_its_version(void **state)
+RIG_CASE(a_snapshot_is_restored_with_its_version)
 {
-    sim_rig *f = *state;
     int64_t version;
 
     sim_add(f->sim, "a");
@@ -65,9 +55,8 @@ static void a_snapshot_is_restored_with_its_version(void **state)
     }
 }
 
-static void any_version_of_the_history_can_be_restored(void **state)
+RIG_CASE(any_version_of_the_history_can_be_restored)
 {
-    sim_rig *f = *state;
     int64_t version;
     kl_error err;
 
@@ -83,50 +72,40 @@ static void any_version_of_the_history_can_be_restored(void **state)
     assert_non_null(strstr(err.message, "nor in the history"));
 }
 
-static void a_restore_breaks_watches_and_leaves_no_history(void **state)
+RIG_CASE(a_restore_breaks_watches_and_leaves_no_history)
 {
-    sim_rig *f = *state;
-    sim_watch stream;
     int64_t version;
     kl_error err;
 
     sim_add(f->sim, "a");
     assert_int_equal(kl_sim_snapshot(f->sim, &version, NULL), KL_OK);
-    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-    sim_watch_expect(&stream, "ADDED", "a");
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
+    sim_watch_expect(&f->watch, "ADDED", "a");
     assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
-    assert_int_equal(sim_watch_failure(&stream, &err), KL_EUNAVAILABLE);
-    sim_watch_close(&stream);
-    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-    assert_string_equal(sim_watch_next(&stream), "ERROR");
-    assert_string_equal(sim_text(stream.event, "object.code"), "410");
-    sim_watch_close(&stream);
+    assert_int_equal(sim_watch_failure(&f->watch, &err), KL_EUNAVAILABLE);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n"
+                "ERROR | code=410\n");
 }
 
-static void a_restore_serves_the_kinds_of_its_snapshot(void **state)
+RIG_CASE(a_restore_serves_the_kinds_of_its_snapshot)
 {
-    sim_rig *f = *state;
     int64_t without, with;
 
     assert_int_equal(kl_sim_snapshot(f->sim, &without, NULL), KL_OK);
     sim_expect(f->sim, "POST",
                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd,
                201);
-    sim_expect(f->sim, "POST", "/apis/a.io/v1/namespaces/default/gears",
-               "{\"apiVersion\":\"a.io/v1\",\"kind\":\"Gear\",\"metadata\":{"
-               "\"name\":\"g\"}}",
-               201);
+    rig_play(f, "POST a.io/v1/gears {apiVersion: a.io/v1, kind: Gear, "
+                "metadata: {name: g}} -> 201\n");
     assert_int_equal(kl_sim_snapshot(f->sim, &with, NULL), KL_OK);
     assert_int_equal(kl_sim_restore(f->sim, without, NULL), KL_OK);
     sim_expect(f->sim, "GET", "/apis/a.io/v1/gears", NULL, 404);
     assert_int_equal(kl_sim_restore(f->sim, with, NULL), KL_OK);
-    sim_expect(f->sim, "GET", "/apis/a.io/v1/namespaces/default/gears/g", NULL,
-               200);
+    rig_play(f, "GET a.io/v1/gears/g -> 200\n");
 }
 
-static void a_definition_after_a_restore_is_new(void **state)
+RIG_CASE(a_definition_after_a_restore_is_new)
 {
-    sim_rig *f = *state;
     int64_t version;
 
     assert_int_equal(kl_sim_snapshot(f->sim, &version, NULL), KL_OK);
@@ -138,29 +117,12 @@ static void a_definition_after_a_restore_is_new(void **state)
     for (int i = 0; i < 8; i++) { /* the last look was at a later version */
         sim_touch(f->sim, "a", i % 2 != 0 ? "1" : "2");
     }
-    sim_expect(f->sim, "DELETE",
-               "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
-               "gears.a.io",
-               NULL, 200);
+    rig_play(f, "DELETE "
+                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+                "gears.a.io -> 200\n");
     assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
     sim_expect(f->sim, "POST",
                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd,
                201);
     sim_expect(f->sim, "GET", "/apis/a.io/v1/gears", NULL, 200);
-}
-
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(a_snapshot_is_restored_with_its_version),
-        SPEC(any_version_of_the_history_can_be_restored),
-        SPEC(a_restore_breaks_watches_and_leaves_no_history),
-        SPEC(a_restore_serves_the_kinds_of_its_snapshot),
-        SPEC(a_definition_after_a_restore_is_new),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

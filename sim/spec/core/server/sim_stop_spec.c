@@ -2,17 +2,11 @@
  * sim_stop_spec.c - a port that is closed, or refuses connections, while
  * requests of every kind are under way.
  */
-#include "sim_client.h"
+#include "spec_case.h"
 #include "sim_socket.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 400, PEERS = 6 };
 
@@ -26,12 +20,11 @@ static void await_first(int fd)
 
 /* libmicrohttpd before 1.0.1 follows a NULL pointer where it is stopped while
  * it refuses a request: once in some hundred such ends. */
-static void a_port_can_be_closed_while_it_refuses_requests(void **state)
+PLAIN_CASE(a_port_can_be_closed_while_it_refuses_requests)
 {
     kl_sim *sim = kl_sim_new(NULL, NULL);
     int peers[PEERS];
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < PEERS; i++) {
             peers[i] = sim_dial(sim);
@@ -50,13 +43,4 @@ static void a_port_can_be_closed_while_it_refuses_requests(void **state)
     sim_expect(sim, "GET", "/version", NULL, 200);
     kl_sim_unref(sim);
     sim_expect_nothing_lives();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_port_can_be_closed_while_it_refuses_requests),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,26 +2,15 @@
  * sim_streams_spec.c - faults of streams through the in-process transport: they
  * break, freeze, are slow, and send false events.
  */
+#include "spec_case.h"
 #include "fault_rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void a_stream_is_cut_after_bytes_in_the_middle_of_a_line(void **state)
+RIG_CASE(a_stream_is_cut_after_bytes_in_the_middle_of_a_line)
 {
-    sim_rig *f = *state;
     kl__buf body = {0};
 
-    sim_add(f->sim, "a");
-    fault_order(f,
-                "{\"action\":\"cut\",\"verb\":\"watch\",\"after_bytes\":33}");
+    rig_play(f, "ADD a\n"
+                "FAULT {action: cut, verb: watch, after_bytes: 33}\n");
     assert_int_equal(fault_body(f, FAULT_WATCH, SIM_CLIENT_PATIENCE_MS, &body),
                      KL_EUNAVAILABLE);
     assert_int_equal(body.length, 33);
@@ -34,44 +23,39 @@ static void a_stream_is_cut_after_bytes_in_the_middle_of_a_line(void **state)
         KL_EUNAVAILABLE);
     assert_int_equal(body.length, 10);
     kl__buf_reset(&body);
-    fault_order(
-        f, "{\"action\":\"cut\",\"verb\":\"get\",\"after_bytes\":1000000}");
+    rig_play(f, "FAULT {action: cut, verb: get, after_bytes: 1000000}\n");
     assert_int_equal(
         fault_body(f, FAULT_OBJECTS "/a", SIM_CLIENT_PATIENCE_MS, &body),
         KL_OK);
     kl__buf_deinit(&body);
 }
 
-static void a_stream_is_cut_or_ended_after_events(void **state)
+RIG_CASE(a_stream_is_cut_or_ended_after_events)
 {
     static const char *const rules[] = {
         "{\"action\":\"cut\",\"after_events\":2}",
         "{\"action\":\"cut\",\"after_events\":2,\"how\":\"end\"}"};
     static const kl_code codes[] = {KL_EUNAVAILABLE, KL_OK};
-    sim_rig *f = *state;
-    sim_watch stream;
     kl_error err;
 
-    sim_add(f->sim, "a");
-    sim_add(f->sim, "b");
-    sim_add(f->sim, "c");
+    rig_play(f, "ADD a\n"
+                "ADD b\n"
+                "ADD c\n");
     for (int i = 0; i < 2; i++) {
         fault_order(f, rules[i]);
-        sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-        sim_watch_expect(&stream, "ADDED", "a");
-        sim_watch_expect(&stream, "ADDED", "b");
+        rig_play(f, "WATCH configmaps?resourceVersion=3\n");
+        sim_watch_expect(&f->watch, "ADDED", "a");
+        sim_watch_expect(&f->watch, "ADDED", "b");
         if (codes[i] == KL_OK) {
-            assert_string_equal(sim_watch_next(&stream), "");
+            assert_string_equal(sim_watch_next(&f->watch), "");
         } else {
-            assert_int_equal(sim_watch_failure(&stream, &err), codes[i]);
+            assert_int_equal(sim_watch_failure(&f->watch, &err), codes[i]);
         }
-        sim_watch_close(&stream);
     }
 }
 
-static void a_cut_before_the_head_leaves_no_answer(void **state)
+RIG_CASE(a_cut_before_the_head_leaves_no_answer)
 {
-    sim_rig *f = *state;
     char *asked;
 
     fault_order(f, "{\"action\":\"cut\"}");
@@ -82,42 +66,35 @@ static void a_cut_before_the_head_leaves_no_answer(void **state)
     kl_free(asked);
 }
 
-static void a_rule_is_for_streams_that_are_open_too(void **state)
+RIG_CASE(a_rule_is_for_streams_that_are_open_too)
 {
-    sim_rig *f = *state;
-    sim_watch stream;
     kl_error err;
 
-    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-    sim_watch_expect_silence(&stream);
-    fault_order(f, "{\"action\":\"cut\",\"open\":false,\"verb\":\"watch\"}");
-    sim_watch_expect_silence(&stream);
-    fault_order(f, "{\"action\":\"cut\",\"verb\":\"watch\"}");
-    assert_int_equal(sim_watch_failure(&stream, &err), KL_EUNAVAILABLE);
-    sim_watch_close(&stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n"
+                "SILENCE\n"
+                "FAULT {action: cut, open: false, verb: watch}\n"
+                "SILENCE\n"
+                "FAULT {action: cut, verb: watch}\n");
+    assert_int_equal(sim_watch_failure(&f->watch, &err), KL_EUNAVAILABLE);
 }
 
-static void a_frozen_stream_continues_when_the_fault_ends(void **state)
+RIG_CASE(a_frozen_stream_continues_when_the_fault_ends)
 {
-    sim_rig *f = *state;
-    sim_watch stream;
     int64_t id;
 
     sim_add(f->sim, "a");
     id = fault_order(f, "{\"action\":\"freeze\",\"after_events\":1}");
-    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-    sim_watch_expect(&stream, "ADDED", "a");
-    sim_add(f->sim, "b");
-    sim_watch_expect_silence(&stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n"
+                "ADDED a\n"
+                "ADD b\n"
+                "SILENCE\n");
     assert_true(kl_sim_heal(f->sim, id));
     assert_false(kl_sim_heal(f->sim, id));
-    sim_watch_expect(&stream, "ADDED", "b");
-    sim_watch_close(&stream);
+    sim_watch_expect(&f->watch, "ADDED", "b");
 }
 
-static void a_freeze_may_have_an_end(void **state)
+RIG_CASE(a_freeze_may_have_an_end)
 {
-    sim_rig *f = *state;
     int64_t began = fault_in(0);
 
     fault_order(f, "{\"action\":\"freeze\",\"seconds\":0.06}");
@@ -125,9 +102,8 @@ static void a_freeze_may_have_an_end(void **state)
     assert_true(fault_in(0) - began >= 60);
 }
 
-static void bytes_come_one_at_a_time(void **state)
+RIG_CASE(bytes_come_one_at_a_time)
 {
-    sim_rig *f = *state;
     kl__stream *stream;
     char buffer[64];
     size_t length;
@@ -143,17 +119,15 @@ static void bytes_come_one_at_a_time(void **state)
     kl__stream_close(stream);
 }
 
-static void a_delay_is_before_the_head_or_between_bytes_and_events(void **state)
+RIG_CASE(a_delay_is_before_the_head_or_between_bytes_and_events)
 {
-    sim_rig *f = *state;
     kl__buf body = {0};
-    sim_watch stream;
     int64_t began = fault_in(0);
 
-    sim_add(f->sim, "a");
-    sim_add(f->sim, "b");
-    fault_order(f, "{\"action\":\"delay\",\"before\":0.05}");
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 200);
+    rig_play(f, "ADD a\n"
+                "ADD b\n"
+                "FAULT {action: delay, before: 0.05}\n"
+                "SEND configmaps -> 200\n");
     assert_true(fault_in(0) - began >= 50);
     began = fault_in(0);
     fault_order(f, "{\"action\":\"delay\",\"byte\":0.01,\"bytes\":100}");
@@ -162,28 +136,24 @@ static void a_delay_is_before_the_head_or_between_bytes_and_events(void **state)
     assert_true(fault_in(0) - began >= (int64_t)(body.length / 100 - 1) * 10);
     kl__buf_deinit(&body);
     began = fault_in(0);
-    fault_order(f, "{\"action\":\"delay\",\"event\":0.05}");
-    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-    sim_watch_expect(&stream, "ADDED", "a");
-    sim_watch_expect(&stream, "ADDED", "b");
+    rig_play(f, "FAULT {action: delay, event: 0.05}\n"
+                "WATCH configmaps?resourceVersion=3\n"
+                "ADDED a, ADDED b\n");
     assert_true(fault_in(0) - began >= 50);
-    sim_watch_close(&stream);
 }
 
-static void a_delay_beyond_the_timeout_parameter_is_a_504(void **state)
+RIG_CASE(a_delay_beyond_the_timeout_parameter_is_a_504)
 {
-    sim_rig *f = *state;
     int64_t began = fault_in(0);
 
-    sim_add(f->sim, "a");
-    fault_order(f, "{\"action\":\"delay\",\"before\":3600}");
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?timeout=50ms", NULL),
-                     504);
+    rig_play(f, "ADD a\n"
+                "FAULT {action: delay, before: 3600}\n"
+                "SEND configmaps?timeout=50ms -> 504\n");
     assert_true(fault_in(0) - began >= 50);
-    fault_order(f, "{\"action\":\"delay\",\"before\":0.05}");
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?timeout=1h", NULL), 200);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?timeout=0", NULL), 200);
-    assert_int_equal(fault_outcome(f, FAULT_OBJECTS "?timeout=5", NULL), 400);
+    rig_play(f, "FAULT {action: delay, before: 0.05}\n"
+                "SEND configmaps?timeout=1h -> 200\n"
+                "SEND configmaps?timeout=0 -> 200\n"
+                "SEND configmaps?timeout=5 -> 400\n");
 }
 
 /* What a watch of a, b, c tells under a rule, a word an event. */
@@ -213,13 +183,11 @@ static void expect_told(sim_rig *f, const char *rule, const char *told)
     kl_sim_heal(f->sim, 0);
 }
 
-static void a_watch_can_be_made_to_send_false_events(void **state)
+RIG_CASE(a_watch_can_be_made_to_send_false_events)
 {
-    sim_rig *f = *state;
-
-    sim_add(f->sim, "a");
-    sim_add(f->sim, "b");
-    sim_add(f->sim, "c");
+    rig_play(f, "ADD a\n"
+                "ADD b\n"
+                "ADD c\n");
     expect_told(f, "{\"action\":\"event\",\"at\":2}",
                 "ADDED:a ADDED:b ADDED:b ADDED:c ");
     expect_told(f, "{\"action\":\"event\",\"how\":\"swap\"}",
@@ -251,63 +219,30 @@ static void a_watch_can_be_made_to_send_false_events(void **state)
                 "ADDED:a ADDED:b ADDED:c ");
 }
 
-static void events_kept_back_come_when_the_fault_ends(void **state)
+RIG_CASE(events_kept_back_come_when_the_fault_ends)
 {
-    sim_rig *f = *state;
-    sim_watch stream;
-
-    sim_watch_open(&stream, f->transport, "", FAULT_WATCH);
-    fault_order(f, "{\"action\":\"event\",\"how\":\"swap\"}");
-    sim_add(f->sim, "a");
-    sim_watch_expect_silence(&stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n"
+                "FAULT {action: event, how: swap}\n"
+                "ADD a\n"
+                "SILENCE\n");
     kl_sim_heal(f->sim, 0);
-    sim_watch_expect(&stream, "ADDED", "a");
-    sim_add(f->sim, "b");
-    sim_watch_expect(&stream, "ADDED", "b");
-    sim_watch_close(&stream);
+    rig_play(f, "ADDED a\n"
+                "ADD b\n"
+                "ADDED b\n");
 }
 
-static void bookmarks_can_be_withheld(void **state)
+RIG_CASE(bookmarks_can_be_withheld)
 {
-    static const char streaming[] =
-        FAULT_OBJECTS "?watch=true&sendInitialEvents=true&allowWatchBookmarks="
-                      "true&resourceVersionMatch=NotOlderThan";
-    sim_rig *f = *state;
-    sim_watch stream;
-
-    sim_add(f->sim, "a");
-    sim_watch_open(&stream, f->transport, "", streaming);
-    sim_watch_expect(&stream, "ADDED", "a");
-    assert_string_equal(sim_watch_next(&stream), "BOOKMARK");
-    sim_watch_close(&stream);
-    fault_order(f, "{\"action\":\"bookmarks\",\"how\":\"end\"}");
-    sim_watch_open(&stream, f->transport, "", streaming);
-    sim_watch_expect(&stream, "ADDED", "a");
-    sim_watch_expect_silence(&stream);
-    sim_add(f->sim, "b");
-    sim_watch_expect(&stream, "ADDED", "b");
-    sim_watch_close(&stream);
-}
-
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(a_stream_is_cut_after_bytes_in_the_middle_of_a_line),
-        SPEC(a_stream_is_cut_or_ended_after_events),
-        SPEC(a_cut_before_the_head_leaves_no_answer),
-        SPEC(a_rule_is_for_streams_that_are_open_too),
-        SPEC(a_frozen_stream_continues_when_the_fault_ends),
-        SPEC(a_freeze_may_have_an_end),
-        SPEC(bytes_come_one_at_a_time),
-        SPEC(a_delay_is_before_the_head_or_between_bytes_and_events),
-        SPEC(a_delay_beyond_the_timeout_parameter_is_a_504),
-        SPEC(a_watch_can_be_made_to_send_false_events),
-        SPEC(events_kept_back_come_when_the_fault_ends),
-        SPEC(bookmarks_can_be_withheld),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    rig_play(f, "ADD a\n"
+                "WATCH "
+                "configmaps?sendInitialEvents=true&allowWatchBookmarks=true&"
+                "resourceVersionMatch=NotOlderThan\n"
+                "ADDED a, BOOKMARK\n"
+                "FAULT {action: bookmarks, how: end}\n"
+                "WATCH "
+                "configmaps?sendInitialEvents=true&allowWatchBookmarks=true&"
+                "resourceVersionMatch=NotOlderThan\n"
+                "ADDED a, SILENCE\n"
+                "ADD b\n"
+                "ADDED b\n");
 }

@@ -2,18 +2,10 @@
  * sim_table_spec.c - Tables for `kubectl get`, cell by cell as a real
  * kube-apiserver 1.36 was seen to answer.
  */
+#include "spec_case.h"
 #include "sim/core/kinds/sim_columns.h"
 #include "sim/core/kinds/sim_jsonpath.h"
 #include "sim/core/table/sim_table_row.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define NOW INT64_C(1795392000000) /* 2026-11-23T00:00:00Z */
 
@@ -73,9 +65,8 @@ static void expect_pod(const char *rest, const char *cells)
 
 #define SPEC "},'spec':{'containers':[{'name':'a'},{'name':'b'}]},'status':"
 
-static void a_pod_without_containers_shows_its_phase(void **state)
+PLAIN_CASE(a_pod_without_containers_shows_its_phase)
 {
-    (void)state;
     expect_pod(SPEC "{'phase':'Pending'}", "'0/2','Pending','0'");
     expect_pod(SPEC "{'phase':'Failed','reason':'Evicted'}",
                "'0/2','Evicted','0'");
@@ -84,9 +75,8 @@ static void a_pod_without_containers_shows_its_phase(void **state)
                "'0/2','SchedulingGated','0'");
 }
 
-static void a_pod_shows_what_its_containers_do(void **state)
+PLAIN_CASE(a_pod_shows_what_its_containers_do)
 {
-    (void)state;
     expect_pod(SPEC "{'phase':'Running','containerStatuses':[{'name':'a',"
                     "'ready':true,'state':{'running':{}}},{'name':'b',"
                     "'ready':true,'restartCount':2,'state':{'running':{}}}]}",
@@ -114,9 +104,8 @@ static void a_pod_shows_what_its_containers_do(void **state)
     "},'spec':{'containers':[{'name':'a'}],'initContainers':[{'name':'i'}," \
     "{'name':'s','restartPolicy':'Always'}]},'status':"
 
-static void a_pod_shows_how_far_initialization_is(void **state)
+PLAIN_CASE(a_pod_shows_how_far_initialization_is)
 {
-    (void)state;
     expect_pod(INIT "{'phase':'Pending','initContainerStatuses':[{'name':'i',"
                     "'state':{'running':{}}}]}",
                "'0/2','Init:0/2','0'");
@@ -134,9 +123,8 @@ static void a_pod_shows_how_far_initialization_is(void **state)
                "'2/2','Running','4'");
 }
 
-static void a_pod_that_is_deleted_is_terminating(void **state)
+PLAIN_CASE(a_pod_that_is_deleted_is_terminating)
 {
-    (void)state;
     expect_pod(",'deletionTimestamp':'2026-11-22T23:59:00Z'" SPEC
                "{'phase':'Running'}",
                "'0/2','Terminating','0'");
@@ -148,9 +136,8 @@ static void a_pod_that_is_deleted_is_terminating(void **state)
                "'0/2','Unknown','0'");
 }
 
-static void other_kinds_show_what_a_real_server_does(void **state)
+PLAIN_CASE(other_kinds_show_what_a_real_server_does)
 {
-    (void)state;
     expect("apps", "deployments",
            "{'metadata':{'name':'d'},'spec':{'replicas':3,'selector':{"
            "'matchLabels':{'a':'b'},'matchExpressions':[{'key':'z','operator':"
@@ -186,9 +173,8 @@ static void other_kinds_show_what_a_real_server_does(void **state)
            "'10.0.0.9','<none>','<unknown>','6.1 (arm64)','<unknown>']");
 }
 
-static void every_builtin_kind_has_as_many_cells_as_columns(void **state)
+PLAIN_CASE(every_builtin_kind_has_as_many_cells_as_columns)
 {
-    (void)state;
     for (size_t i = 0; kl__sim_builtins[i].kind != NULL; i++) {
         kl__sim_kind *kind = kl__sim_kind_builtin(&kl__sim_builtins[i]);
         const kl__sim_table table = {kind, "v1", NOW};
@@ -213,7 +199,7 @@ static void every_builtin_kind_has_as_many_cells_as_columns(void **state)
     }
 }
 
-static void durations_are_written_as_kubectl_does(void **state)
+PLAIN_CASE(durations_are_written_as_kubectl_does)
 {
     static const struct {
         int64_t seconds;
@@ -227,14 +213,13 @@ static void durations_are_written_as_kubectl_does(void **state)
                 {252288000, "8y"}};
     char age[KL__SIM_AGE_SIZE];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_string_equal(kl__sim_duration(rows[i].seconds * 1000, age),
                             rows[i].text);
     }
 }
 
-static void json_paths_lead_to_the_first_value(void **state)
+PLAIN_CASE(json_paths_lead_to_the_first_value)
 {
     static const char json[] =
         "{\"a\":{\"b.c\":[{\"t\":\"X\",\"v\":1},{\"t\":\"Y\",\"v\":2}]}}";
@@ -255,27 +240,10 @@ static void json_paths_lead_to_the_first_value(void **state)
                 {"a", 0}};
     kl_doc *doc = kl_doc_parse(json, sizeof(json) - 1, NULL);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(kl_value_integer(kl__sim_jsonpath_first(
                              rows[i].path, kl_doc_root(doc))),
                          rows[i].value);
     }
     kl_doc_unref(doc);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_without_containers_shows_its_phase),
-        cmocka_unit_test(a_pod_shows_what_its_containers_do),
-        cmocka_unit_test(a_pod_shows_how_far_initialization_is),
-        cmocka_unit_test(a_pod_that_is_deleted_is_terminating),
-        cmocka_unit_test(other_kinds_show_what_a_real_server_does),
-        cmocka_unit_test(every_builtin_kind_has_as_many_cells_as_columns),
-        cmocka_unit_test(durations_are_written_as_kubectl_does),
-        cmocka_unit_test(json_paths_lead_to_the_first_value),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

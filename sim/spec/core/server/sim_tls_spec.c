@@ -2,20 +2,14 @@
  * sim_tls_spec.c - the certificates of a cluster: names, dates, and their one
  * authority.
  */
+#include "spec_case.h"
 #include "sim/core/http/sim_tls.h"
 
 #include "failing_alloc.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { HOUR = 3600, YEAR = 365 * 24 * HOUR };
 
@@ -63,12 +57,11 @@ static void expect_about(int64_t seconds, int64_t wanted)
     assert_true(seconds >= wanted && seconds <= wanted + 5);
 }
 
-static void a_server_is_known_by_its_address_and_as_localhost(void **state)
+PLAIN_CASE(a_server_is_known_by_its_address_and_as_localhost)
 {
     const time_t now = time(NULL);
     kl__sim_tls tls;
 
-    (void)state;
     assert_int_equal(kl__sim_tls_make(&tls, "127.0.0.1", NULL), KL_OK);
     assert_int_equal(judge(&tls, tls.cert, "127.0.0.1"), 0);
     assert_int_equal(judge(&tls, tls.cert, "localhost"), 0);
@@ -85,13 +78,12 @@ static void a_server_is_known_by_its_address_and_as_localhost(void **state)
     kl__sim_tls_clear(&tls);
 }
 
-static void a_renewed_certificate_has_the_same_authority(void **state)
+PLAIN_CASE(a_renewed_certificate_has_the_same_authority)
 {
     const time_t now = time(NULL);
     kl__sim_tls tls;
     char ca[4096], key[4096];
 
-    (void)state;
     assert_int_equal(kl__sim_tls_make(&tls, "127.0.0.1", NULL), KL_OK);
     assert_true(strlen(tls.ca) < sizeof(ca) && strlen(tls.key) < sizeof(key));
     strcpy(ca, tls.ca);
@@ -106,12 +98,11 @@ static void a_renewed_certificate_has_the_same_authority(void **state)
     kl__sim_tls_clear(&tls);
 }
 
-static void an_expired_certificate_is_otherwise_valid(void **state)
+PLAIN_CASE(an_expired_certificate_is_otherwise_valid)
 {
     const time_t now = time(NULL);
     kl__sim_tls tls;
 
-    (void)state;
     assert_int_equal(kl__sim_tls_make(&tls, "127.0.0.1", NULL), KL_OK);
     assert_int_equal(kl__sim_tls_renew(&tls, "127.0.0.1", -60, NULL), KL_OK);
     expect_about(lasts(tls.cert, now), -60);
@@ -133,12 +124,11 @@ static const char *subject(const char *pem, const char *oid, unsigned n)
     return value;
 }
 
-static void a_user_is_named_with_its_groups(void **state)
+PLAIN_CASE(a_user_is_named_with_its_groups)
 {
     kl__sim_tls tls;
     kl__sim_pair pair;
 
-    (void)state;
     assert_int_equal(kl__sim_tls_make(&tls, "127.0.0.1", NULL), KL_OK);
     assert_int_equal(kl__sim_tls_issue(&tls, "jane", "a,,b", &pair, NULL),
                      KL_OK);
@@ -179,21 +169,7 @@ static kl_code make_all(void *context)
     return code;
 }
 
-static void certificates_can_run_out_of_memory(void **state)
+PLAIN_CASE(certificates_can_run_out_of_memory)
 {
-    (void)state;
     assert_true(failing_alloc_each(make_all, NULL) >= 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_server_is_known_by_its_address_and_as_localhost),
-        cmocka_unit_test(a_renewed_certificate_has_the_same_authority),
-        cmocka_unit_test(an_expired_certificate_is_otherwise_valid),
-        cmocka_unit_test(a_user_is_named_with_its_groups),
-        cmocka_unit_test(certificates_can_run_out_of_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,10 @@
  * failing: it is refused as invalid, or for lack of memory; the stored object
  * is the old one, or all of the new one.
  */
-#include "sim_client.h"
 
+#include "spec_case.h"
 #include "failing_alloc.h"
 #include "vet_cases.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define IN_DEFAULT "/namespaces/default/"
 #define NAMED "\"metadata\":{\"name\":\"a\"}"
@@ -159,11 +150,10 @@ static void try_write(kl_sim *sim, const written *w)
     assert_true(refused);
 }
 
-static void an_invalid_object_is_never_accepted_without_memory(void **state)
+PLAIN_CASE(an_invalid_object_is_never_accepted_without_memory)
 {
     kl_sim *sim = kl_sim_new(NULL, NULL);
 
-    (void)state;
     for (size_t i = 0; i < vet_case_count; i++) {
         const written create = {.path = vet_cases[i].path,
                                 .method = "POST",
@@ -237,24 +227,13 @@ static const written writes[] = {
      NULL},
 };
 
-static void a_valid_object_is_written_completely_or_not_at_all(void **state)
+PLAIN_CASE(a_valid_object_is_written_completely_or_not_at_all)
 {
     kl_sim *sim = kl_sim_new(NULL, NULL);
 
-    (void)state;
     for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
         try_write(sim, &writes[i]);
     }
     kl_sim_unref(sim);
     sim_expect_nothing_lives();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_invalid_object_is_never_accepted_without_memory),
-        cmocka_unit_test(a_valid_object_is_written_completely_or_not_at_all),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,8 @@
  * sim_warnings_spec.c - warnings of answers: their form, and the requests that
  * a real server warns of.
  */
+#include "spec_case.h"
 #include "sim/core/answer/sim_answer.h"
-
-#include "sim_client.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 typedef struct world {
     kl_sim *sim;
@@ -64,10 +54,10 @@ static const char *headers(world *self)
     return self->out.length != 0 ? self->out.bytes : "";
 }
 
-static void warnings_are_unique_quoted_and_in_order(void **state)
-{
-    world *self = *state;
+#define CASE(name) SPEC_CASE(name, world *self, set_up, tear_down)
 
+CASE(warnings_are_unique_quoted_and_in_order)
+{
     warn(self, "b is \"old\" and \\odd");
     warn(self, "a");
     warn(self, "b is \"old\" and \\odd");
@@ -77,19 +67,16 @@ static void warnings_are_unique_quoted_and_in_order(void **state)
                         "299 - \"a\"\n");
 }
 
-static void a_text_with_control_characters_is_dropped(void **state)
+CASE(a_text_with_control_characters_is_dropped)
 {
-    world *self = *state;
-
     warn(self, "two\nlines");
     warn(self, "a \xc2\x85");
     warn(self, "caf\xc3\xa9");
     assert_string_equal(headers(self), "299 - \"caf\xc3\xa9\"\n");
 }
 
-static void texts_that_are_long_together_are_cut(void **state)
+CASE(texts_that_are_long_together_are_cut)
 {
-    world *self = *state;
     char text[4001];
     size_t count = 0;
 
@@ -108,9 +95,8 @@ static void texts_that_are_long_together_are_cut(void **state)
     assert_int_equal(self->out.length, 16 * (256 + 9));
 }
 
-static void a_deprecated_version_is_warned_of(void **state)
+CASE(a_deprecated_version_is_warned_of)
 {
-    world *self = *state;
     sim_reply reply = sim_ask(self->sim, "GET", "/api/v1/endpoints", NULL);
 
     assert_int_equal(reply.status, 200);
@@ -123,9 +109,8 @@ static void a_deprecated_version_is_warned_of(void **state)
     sim_reply_clear(&reply);
 }
 
-static void a_transport_hands_warnings_over(void **state)
+CASE(a_transport_hands_warnings_over)
 {
-    world *self = *state;
     kl_transport *transport = kl_sim_transport(self->sim, NULL);
     const kl__request request = {
         .method = "GET", .base_url = "", .target = "/api/v1/endpoints"};
@@ -138,22 +123,4 @@ static void a_transport_hands_warnings_over(void **state)
     assert_non_null(strstr(response.warnings, "use discovery.k8s.io/v1"));
     kl__stream_close(stream);
     kl_transport_unref(transport);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(warnings_are_unique_quoted_and_in_order,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_text_with_control_characters_is_dropped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(texts_that_are_long_together_are_cut,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_deprecated_version_is_warned_of,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_transport_hands_warnings_over, set_up,
-                                        tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

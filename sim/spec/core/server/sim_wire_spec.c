@@ -2,22 +2,14 @@
  * sim_wire_spec.c - answers that break HTTP or TCP, compared as bytes from the
  * port.
  */
+#include "spec_case.h"
 #include "fault_rig.h"
 #include "sim_socket.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define GET(target) "GET " target " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 #define OBJECT FAULT_OBJECTS "/a"
@@ -55,9 +47,8 @@ static const char *body_of(const char *answer, size_t *length)
     return end + 4;
 }
 
-static void lengths_are_less_or_more_than_what_comes(void **state)
+RIG_CASE(lengths_are_less_or_more_than_what_comes)
 {
-    sim_rig *f = *state;
     const char *body;
     char *object, *answer;
     size_t told;
@@ -77,9 +68,8 @@ static void lengths_are_less_or_more_than_what_comes(void **state)
     free(object);
 }
 
-static void chunks_gzip_and_status_lines_can_be_malformed(void **state)
+RIG_CASE(chunks_gzip_and_status_lines_can_be_malformed)
 {
-    sim_rig *f = *state;
     char *answer;
     const char *body;
     size_t told;
@@ -104,9 +94,8 @@ static void chunks_gzip_and_status_lines_can_be_malformed(void **state)
 }
 
 /* Of a watch goes out what it tells at once. */
-static void a_broken_watch_still_sends_its_first_event(void **state)
+RIG_CASE(a_broken_watch_still_sends_its_first_event)
 {
-    sim_rig *f = *state;
     size_t told;
     char *answer;
 
@@ -117,9 +106,8 @@ static void a_broken_watch_still_sends_its_first_event(void **state)
 }
 
 /* One byte a chunk: size, byte, end of line. */
-static void bytes_come_one_a_chunk(void **state)
+RIG_CASE(bytes_come_one_a_chunk)
 {
-    sim_rig *f = *state;
     char *object, *answer, *at;
     int fd;
 
@@ -146,9 +134,8 @@ static void bytes_come_one_a_chunk(void **state)
     free(object);
 }
 
-static void a_reset_is_seen_as_econnreset(void **state)
+RIG_CASE(a_reset_is_seen_as_econnreset)
 {
-    sim_rig *f = *state;
     struct pollfd ready = {.events = POLLIN};
     char room[64];
     ssize_t got;
@@ -166,9 +153,8 @@ static void a_reset_is_seen_as_econnreset(void **state)
 
 /* More than the socket holds, for a client that does not read: the cluster ends
  * all the same, without waiting for the bytes to be sent. */
-static void a_client_that_does_not_read_delays_no_other(void **state)
+RIG_CASE(a_client_that_does_not_read_delays_no_other)
 {
-    sim_rig *f = *state;
     int size = 4096, fd;
     int64_t began;
 
@@ -194,21 +180,4 @@ static void a_client_that_does_not_read_delays_no_other(void **state)
     kl_sim_unlisten(f->sim);
     assert_true(fault_in(0) - began < 3000); /* SEND_MS is 5000 */
     close(fd);
-}
-
-#define SPEC(name) \
-    cmocka_unit_test_setup_teardown(name, sim_rig_set_up, sim_rig_tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SPEC(lengths_are_less_or_more_than_what_comes),
-        SPEC(chunks_gzip_and_status_lines_can_be_malformed),
-        SPEC(a_broken_watch_still_sends_its_first_event),
-        SPEC(bytes_come_one_a_chunk),
-        SPEC(a_reset_is_seen_as_econnreset),
-        SPEC(a_client_that_does_not_read_delays_no_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

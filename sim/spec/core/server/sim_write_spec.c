@@ -1,17 +1,7 @@
 /*
  * sim_write_spec.c - create, update and patch of an object, and their refusals.
  */
-#include "sim_rig.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "spec_case.h"
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
@@ -27,13 +17,13 @@ static void create(kl_sim *sim, const char *target, const char *body, char *uid,
     sim_reply_clear(&reply);
 }
 
-static void a_new_object_gets_uid_version_and_time(void **state)
+SIM_CASE(a_new_object_gets_uid_version_and_time)
 {
     static const char begins[] =
         "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
         "\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"";
     sim_reply reply =
-        sim_ask(*state, "POST", CONFIGMAPS,
+        sim_ask(sim, "POST", CONFIGMAPS,
                 "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
                 "\"name\":\"a\"},\"data\":{\"k\":\"v\"}}");
     const char *uid;
@@ -51,20 +41,20 @@ static void a_new_object_gets_uid_version_and_time(void **state)
     sim_reply_clear(&reply);
 }
 
-static void versions_are_one_counter_of_all_changes(void **state)
+SIM_CASE(versions_are_one_counter_of_all_changes)
 {
     char uid[64], first[64], second[64];
 
-    create(*state, CONFIGMAPS, "{\"metadata\":{\"name\":\"a\"}}", uid, first);
-    sim_expect(*state, "DELETE", CONFIGMAPS "/a", NULL, 200);
-    create(*state, "/api/v1/namespaces/default/secrets",
+    create(sim, CONFIGMAPS, "{\"metadata\":{\"name\":\"a\"}}", uid, first);
+    sim_expect(sim, "DELETE", CONFIGMAPS "/a", NULL, 200);
+    create(sim, "/api/v1/namespaces/default/secrets",
            "{\"metadata\":{\"name\":\"b\"}}", uid, second);
     assert_int_equal(atoi(second), atoi(first) + 2);
 }
 
-static void an_object_without_name_gets_a_generated_one(void **state)
+SIM_CASE(an_object_without_name_gets_a_generated_one)
 {
-    sim_reply reply = sim_ask(*state, "POST", CONFIGMAPS,
+    sim_reply reply = sim_ask(sim, "POST", CONFIGMAPS,
                               "{\"metadata\":{\"generateName\":\"x-\"}}");
     const char *name;
 
@@ -75,47 +65,36 @@ static void an_object_without_name_gets_a_generated_one(void **state)
     sim_reply_clear(&reply);
 }
 
-static void a_second_object_of_a_name_already_exists(void **state)
+SIM_CASE(a_second_object_of_a_name_already_exists)
 {
-    sim_add(*state, "a");
-    sim_expect_refusal(*state, "POST " CONFIGMAPS,
-                       "{\"metadata\":{\"name\":\"a\"}}", 409,
-                       "AlreadyExists: "
-                       "configmaps \"a\" already exists");
+    sim_play(sim, "ADD a\n"
+                  "POST configmaps {metadata: {name: a}} -> 409 AlreadyExists: "
+                  "configmaps \"a\" already exists\n");
 }
 
-static void an_object_needs_its_namespace(void **state)
+SIM_CASE(an_object_needs_its_namespace)
 {
-    sim_expect_refusal(*state, "POST /api/v1/namespaces/nope/configmaps",
-                       "{\"metadata\":{\"name\":\"a\"}}", 404,
-                       "NotFound: "
-                       "namespaces \"nope\" not found");
-    sim_expect_refusal(*state, "POST " CONFIGMAPS,
-                       "{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\"}}",
-                       400,
-                       "BadRequest: "
-                       "the namespace of the provided object does not match "
-                       "the namespace sent on the request");
+    sim_play(sim, "POST /api/v1/namespaces/nope/configmaps {metadata: {name: "
+                  "a}} -> 404 NotFound: namespaces \"nope\" not found\n"
+                  "POST configmaps {metadata: {name: a, namespace: b}} -> 400 "
+                  "BadRequest: the namespace of the provided object does not "
+                  "match the namespace sent on the request\n");
 }
 
-static void a_name_must_be_one_that_its_kind_allows(void **state)
+SIM_CASE(a_name_must_be_one_that_its_kind_allows)
 {
-    sim_expect(*state, "POST", CONFIGMAPS, "{\"metadata\":{\"name\":\"A_b\"}}",
-               422);
-    sim_expect(*state, "POST", CONFIGMAPS, "{\"metadata\":{\"name\":\"a.b\"}}",
-               201);
-    sim_expect(*state, "POST", "/api/v1/namespaces",
-               "{\"metadata\":{\"name\":\"a.b\"}}", 422);
-    sim_expect(*state, "POST",
-               "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-               "{\"metadata\":{\"name\":\"system:A_b\"}}", 201);
-    sim_expect_refusal(*state, "POST " CONFIGMAPS, "{}", 422,
-                       "Invalid: "
-                       "ConfigMap \"\" is invalid: metadata.name: Required "
-                       "value: name or generateName is required");
+    sim_play(
+        sim,
+        "POST configmaps {metadata: {name: A_b}} -> 422\n"
+        "POST configmaps {metadata: {name: a.b}} -> 201\n"
+        "POST /api/v1/namespaces {metadata: {name: a.b}} -> 422\n"
+        "POST /apis/rbac.authorization.k8s.io/v1/clusterroles {metadata: "
+        "{name: 'system:A_b'}} -> 201\n"
+        "POST configmaps {} -> 422 Invalid: ConfigMap \"\" is invalid: "
+        "metadata.name: Required value: name or generateName is required\n");
 }
 
-static void invalid_labels_are_refused(void **state)
+SIM_CASE(invalid_labels_are_refused)
 {
     static const struct {
         const char *labels;
@@ -136,29 +115,26 @@ static void invalid_labels_are_refused(void **state)
         snprintf(body, sizeof(body),
                  "{\"metadata\":{\"generateName\":\"a\",\"labels\":%s}}",
                  cases[i].labels);
-        sim_expect(*state, "POST", CONFIGMAPS, body, cases[i].status);
+        sim_expect(sim, "POST", CONFIGMAPS, body, cases[i].status);
     }
 }
 
-static void a_body_must_be_an_object_of_the_kind(void **state)
+SIM_CASE(a_body_must_be_an_object_of_the_kind)
 {
-    sim_expect(*state, "POST", CONFIGMAPS, "{\"metadata\":", 400);
-    sim_expect(*state, "POST", CONFIGMAPS, "[]", 400);
-    sim_expect(*state, "POST", CONFIGMAPS, NULL, 400);
-    sim_expect(*state, "POST", CONFIGMAPS,
-               "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}", 400);
-    sim_expect(*state, "POST", CONFIGMAPS,
-               "{\"metadata\":{\"name\":\"a\",\"labels\":{\"a\":5}}}", 400);
-    sim_expect(*state, "POST", CONFIGMAPS, "{\"metadata\":[]}", 400);
-    sim_expect_refusal(*state, "POST " CONFIGMAPS,
-                       "{\"metadata\":{\"name\":5}}", 400,
-                       "BadRequest: "
-                       "ConfigMap in version \"v1\" cannot be handled as a "
-                       "ConfigMap: json: cannot unmarshal number into Go "
-                       "struct field ObjectMeta.metadata.name of type string");
+    sim_play(sim,
+             "POST configmaps ={\"metadata\": -> 400\n"
+             "POST configmaps [] -> 400\n"
+             "POST configmaps -> 400\n"
+             "POST configmaps {kind: Pod, metadata: {name: a}} -> 400\n"
+             "POST configmaps {metadata: {name: a, labels: {a: 5}}} -> 400\n"
+             "POST configmaps {metadata: []} -> 400\n"
+             "POST configmaps {metadata: {name: 5}} -> 400 BadRequest: "
+             "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: "
+             "json: cannot unmarshal number into Go struct field "
+             "ObjectMeta.metadata.name of type string\n");
 }
 
-static void a_nesting_bomb_is_a_bad_request(void **state)
+SIM_CASE(a_nesting_bomb_is_a_bad_request)
 {
     enum { DEEP = 100000 };
     char *body = malloc(2 * DEEP + 64);
@@ -167,56 +143,56 @@ static void a_nesting_bomb_is_a_bad_request(void **state)
     memset(body + at, '[', DEEP);
     memset(body + at + DEEP, ']', DEEP);
     strcpy(body + at + 2 * DEEP, "}");
-    sim_expect(*state, "POST", CONFIGMAPS, body, 400);
+    sim_expect(sim, "POST", CONFIGMAPS, body, 400);
     free(body);
 }
 
-static void an_upload_of_more_than_3_mb_is_too_large(void **state)
+SIM_CASE(an_upload_of_more_than_3_mb_is_too_large)
 {
     enum { BIG = 3 * 1024 * 1024 + 1 };
     char *body = malloc(BIG + 1);
 
     memset(body, ' ', BIG);
     body[BIG] = '\0';
-    sim_expect_refusal(*state, "POST " CONFIGMAPS, body, 413,
+    sim_expect_refusal(sim, "POST " CONFIGMAPS, body, 413,
                        "RequestEntityTooLarge: "
                        "Request entity too large: limit is 3145728");
     free(body);
 }
 
-static void a_replaced_object_keeps_its_identity(void **state)
+SIM_CASE(a_replaced_object_keeps_its_identity)
 {
     char uid[64], version[64], body[256];
     sim_reply reply;
 
-    create(*state, CONFIGMAPS, "{\"metadata\":{\"name\":\"a\"}}", uid, version);
+    create(sim, CONFIGMAPS, "{\"metadata\":{\"name\":\"a\"}}", uid, version);
     snprintf(body, sizeof(body),
              "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"%s\"},"
              "\"data\":{\"k\":\"v\"}}",
              version);
-    reply = sim_ask(*state, "PUT", CONFIGMAPS "/a", body);
+    reply = sim_ask(sim, "PUT", CONFIGMAPS "/a", body);
     assert_int_equal(reply.status, 200);
     assert_string_equal(sim_text(reply.doc, "metadata.uid"), uid);
     assert_string_equal(sim_text(reply.doc, "data.k"), "v");
     assert_int_equal(atoi(sim_text(reply.doc, "metadata.resourceVersion")),
                      atoi(version) + 1);
     sim_reply_clear(&reply);
-    sim_expect_refusal(*state, "PUT " CONFIGMAPS "/a", body, 409,
+    sim_expect_refusal(sim, "PUT " CONFIGMAPS "/a", body, 409,
                        "Conflict: "
                        "Operation cannot be fulfilled on configmaps \"a\": the "
                        "object has been modified; please apply your changes to "
                        "the latest version and try again");
 }
 
-static void an_update_without_changes_makes_no_version(void **state)
+SIM_CASE(an_update_without_changes_makes_no_version)
 {
     char uid[64], version[64];
     sim_reply reply;
 
-    create(*state, CONFIGMAPS,
+    create(sim, CONFIGMAPS,
            "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}", uid,
            version);
-    reply = sim_ask(*state, "PUT", CONFIGMAPS "/a",
+    reply = sim_ask(sim, "PUT", CONFIGMAPS "/a",
                     "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}");
     assert_int_equal(reply.status, 200);
     assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
@@ -224,51 +200,35 @@ static void an_update_without_changes_makes_no_version(void **state)
     sim_reply_clear(&reply);
 }
 
-static void an_update_must_match_the_stored_object(void **state)
+SIM_CASE(an_update_must_match_the_stored_object)
 {
-    sim_add(*state, "a");
-    sim_expect(*state, "PUT", CONFIGMAPS "/b",
-               "{\"metadata\":{\"name\":\"b\"}}", 404);
-    sim_expect(*state, "PUT", CONFIGMAPS "/a", "{\"metadata\":{}}", 400);
-    sim_expect(*state, "PUT", CONFIGMAPS "/a",
-               "{\"metadata\":{\"name\":\"a\",\"uid\":\"x\"}}", 409);
-    sim_expect(*state, "PUT", CONFIGMAPS "/a",
-               "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"x\"}}",
-               500);
-    sim_expect(*state, "PUT", CONFIGMAPS, "{}", 405);
-    sim_expect_refusal(*state, "PUT " CONFIGMAPS "/a",
-                       "{\"metadata\":{\"name\":\"b\"}}", 400,
-                       "BadRequest: "
-                       "the name of the object (b) does not match the name on "
-                       "the URL (a)");
+    sim_play(
+        sim,
+        "ADD a\n"
+        "PUT configmaps/b {metadata: {name: b}} -> 404\n"
+        "PUT configmaps/a {metadata: {}} -> 400\n"
+        "PUT configmaps/a {metadata: {name: a, uid: x}} -> 409\n"
+        "PUT configmaps/a {metadata: {name: a, resourceVersion: x}} -> 500\n"
+        "PUT configmaps {} -> 405\n"
+        "PUT configmaps/a {metadata: {name: b}} -> 400 BadRequest: the name of "
+        "the object (b) does not match the name on the URL (a)\n");
 }
 
-static void a_merge_patch_changes_and_removes_members(void **state)
+SIM_CASE(a_merge_patch_changes_and_removes_members)
 {
-    sim_reply reply;
-
-    sim_expect(*state, "POST", CONFIGMAPS,
-               "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\",\"l\":"
-               "\"w\"}}",
-               201);
-    reply = sim_ask(*state, "PATCH", CONFIGMAPS "/a",
-                    "{\"metadata\":{\"labels\":{\"x\":\"y\"}},\"data\":{\"k\":"
-                    "null,\"m\":\"n\"}}");
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "data"),
-                        "{\"l\":\"w\",\"m\":\"n\"}");
-    assert_string_equal(sim_text(reply.doc, "metadata.labels.x"), "y");
-    sim_reply_clear(&reply);
-    sim_expect(*state, "PATCH", CONFIGMAPS "/a",
-               "{\"metadata\":{\"resourceVersion\":\"1\"}}", 409);
-    sim_expect(*state, "PATCH", CONFIGMAPS "/a", "[]", 400);
-    sim_expect(*state, "PATCH", CONFIGMAPS "/a",
-               "{\"metadata\":{\"labels\":7}}", 422);
-    sim_expect(*state, "PATCH", CONFIGMAPS "/a", "{\"metadata\":null}", 400);
-    sim_expect(*state, "PATCH", CONFIGMAPS "/zz", "{}", 404);
+    sim_play(
+        sim,
+        "POST configmaps {metadata: {name: a}, data: {k: v, l: w}} -> 201\n"
+        "PATCH configmaps/a {metadata: {labels: {x: 'y'}}, data: {k: null, m: "
+        "'n'}} -> 200 data={l: w, m: 'n'} | metadata.labels.x=y\n"
+        "PATCH configmaps/a {metadata: {resourceVersion: '1'}} -> 409\n"
+        "PATCH configmaps/a [] -> 400\n"
+        "PATCH configmaps/a {metadata: {labels: 7}} -> 422\n"
+        "PATCH configmaps/a {metadata: null} -> 400\n"
+        "PATCH configmaps/zz {} -> 404\n");
 }
 
-static void an_unknown_kind_of_patch_is_unsupported(void **state)
+SIM_CASE(an_unknown_kind_of_patch_is_unsupported)
 {
     const kl_call call = {.method = "PATCH",
                           .target = CONFIGMAPS "/a",
@@ -277,13 +237,13 @@ static void an_unknown_kind_of_patch_is_unsupported(void **state)
                           .content_type = "application/patch+json"};
     kl_reply reply;
 
-    sim_add(*state, "a");
-    assert_int_equal(kl_sim_call(*state, &call, &reply, NULL), KL_OK);
+    sim_add(sim, "a");
+    assert_int_equal(kl_sim_call(sim, &call, &reply, NULL), KL_OK);
     assert_int_equal(reply.status, 415);
     kl_reply_clear(&reply);
 }
 
-static void a_body_may_be_yaml(void **state)
+SIM_CASE(a_body_may_be_yaml)
 {
     static const char yaml[] = "metadata:\n  name: a\ndata: {k: v}\n";
     const kl_call call = {.method = "POST",
@@ -293,69 +253,46 @@ static void a_body_may_be_yaml(void **state)
                           .content_type = "application/yaml"};
     kl_reply reply;
 
-    assert_int_equal(kl_sim_call(*state, &call, &reply, NULL), KL_OK);
+    assert_int_equal(kl_sim_call(sim, &call, &reply, NULL), KL_OK);
     assert_int_equal(reply.status, 201);
     kl_reply_clear(&reply);
 }
 
-static void a_spec_has_a_generation_and_a_status_of_its_own(void **state)
+SIM_CASE(a_spec_has_a_generation_and_a_status_of_its_own)
 {
-    sim_reply reply;
-
-    sim_expect(*state, "POST", "/api/v1/namespaces/default/pods",
-               "{\"metadata\":{\"name\":\"p\"},\"spec\":{"
-               "\"activeDeadlineSeconds\":9,\"containers\":[{\"name\":\"c\","
-               "\"image\":\"i\"}]}}",
-               201);
-    reply = sim_ask(
-        *state, "PUT", "/api/v1/namespaces/default/pods/p/status",
-        "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"activeDeadlineSeconds\":8},"
-        "\"status\":{\"phase\":\"Running\"}}");
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "spec.activeDeadlineSeconds"), "9");
-    assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
-    assert_string_equal(sim_text(reply.doc, "metadata.generation"), "1");
-    sim_reply_clear(&reply);
-    reply = sim_ask(*state, "PATCH", "/api/v1/namespaces/default/pods/p",
-                    "{\"spec\":{\"activeDeadlineSeconds\":7},\"status\":{"
-                    "\"phase\":\"Failed\"}}");
-    assert_string_equal(sim_text(reply.doc, "spec.activeDeadlineSeconds"), "7");
-    assert_string_equal(sim_text(reply.doc, "status.phase"), "Running");
-    assert_string_equal(sim_text(reply.doc, "metadata.generation"), "2");
-    sim_reply_clear(&reply);
-    sim_expect(*state, "GET", "/api/v1/namespaces/default/pods/p/status", NULL,
-               200);
-    sim_expect(*state, "GET", CONFIGMAPS "/p/status", NULL, 404);
+    sim_play(
+        sim,
+        "POST pods {metadata: {name: p}, spec: {activeDeadlineSeconds: 9, "
+        "containers: [{name: c, image: i}]}} -> 201\n"
+        "PUT pods/p/status {metadata: {name: p}, spec: {activeDeadlineSeconds: "
+        "8}, status: {phase: Running}} -> 200 spec.activeDeadlineSeconds=9 | "
+        "status.phase=Running | metadata.generation=1\n"
+        "PATCH pods/p {spec: {activeDeadlineSeconds: 7}, status: {phase: "
+        "Failed}} -> 200 spec.activeDeadlineSeconds=7 | status.phase=Running | "
+        "metadata.generation=2\n"
+        "GET pods/p/status -> 200\n"
+        "GET configmaps/p/status -> 404\n");
 }
 
-static void a_new_pod_is_pending_whatever_it_says(void **state)
+SIM_CASE(a_new_pod_is_pending_whatever_it_says)
 {
-    sim_reply reply = sim_ask(
-        *state, "POST", "/api/v1/namespaces/default/pods",
-        "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":"
-        "\"c\",\"image\":\"i\"}]},\"status\":{\"phase\":\"Running\"}}");
-
-    assert_string_equal(sim_text(reply.doc, "status"),
-                        "{\"phase\":\"Pending\",\"qosClass\":"
-                        "\"BestEffort\"}");
-    sim_reply_clear(&reply);
+    sim_play(sim, "POST pods {metadata: {name: p}, spec: {containers: [{name: "
+                  "c, image: i}]}, status: {phase: Running}} -> 201 "
+                  "status={phase: Pending, qosClass: BestEffort}\n");
 }
 
-static void invalid_methods_and_paths_are_refused(void **state)
+SIM_CASE(invalid_methods_and_paths_are_refused)
 {
-    sim_expect(*state, "POST", CONFIGMAPS "/a", "{}", 405);
-    sim_expect(*state, "BREW", CONFIGMAPS, NULL, 405);
-    sim_expect(*state, "POST", "/api/v1/configmaps",
-               "{\"metadata\":{\"name\":\"a\"}}", 405);
-    sim_expect(*state, "GET", "/apis/none/v1/x", NULL, 404);
-    sim_expect(*state, "GET", CONFIGMAPS "/a/b/c/d/e", NULL, 404);
-    sim_expect(*state, "GET", "/%00/%ff?%zz=%", NULL, 404);
-    sim_expect(*state, "GET", CONFIGMAPS "/%ff%fe", NULL, 404);
-    sim_expect(*state, "GET", "/api/v1/configmaps/a", NULL, 404);
-    sim_expect_refusal(*state, "GET /api/v1/namespaces/default/nothings", NULL,
-                       404,
-                       "NotFound: "
-                       "the server could not find the requested resource");
+    sim_play(sim, "POST configmaps/a {} -> 405\n"
+                  "BREW configmaps -> 405\n"
+                  "POST /api/v1/configmaps {metadata: {name: a}} -> 405\n"
+                  "GET /apis/none/v1/x -> 404\n"
+                  "GET configmaps/a/b/c/d/e -> 404\n"
+                  "GET /%00/%ff?%zz=% -> 404\n"
+                  "GET configmaps/%ff%fe -> 404\n"
+                  "GET /api/v1/configmaps/a -> 404\n"
+                  "GET nothings -> 404 NotFound: the server could not find the "
+                  "requested resource\n");
 }
 
 /* A ConfigMap "a" whose data are k0, k1, ... of one value, or null. */
@@ -373,77 +310,16 @@ static const char *many_names(char *text, size_t size, int count,
     return text;
 }
 
-static void a_merge_patch_may_have_many_members(void **state)
+SIM_CASE(a_merge_patch_may_have_many_members)
 {
     char text[2048];
-    sim_reply reply;
 
-    sim_expect(*state, "POST", CONFIGMAPS,
+    sim_expect(sim, "POST", CONFIGMAPS,
                many_names(text, sizeof(text), 40, "\"v\""), 201);
-    sim_expect(*state, "PATCH", CONFIGMAPS "/a",
+    sim_expect(sim, "PATCH", CONFIGMAPS "/a",
                many_names(text, sizeof(text), 38, "null"), 200);
-    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
-    assert_string_equal(sim_text(reply.doc, "data"),
-                        "{\"k38\":\"v\",\"k39\":\"v\"}");
-    sim_reply_clear(&reply);
-    sim_expect(*state, "PATCH", CONFIGMAPS "/a",
+    sim_play(sim, "GET configmaps/a -> 200 data={k38: v, k39: v}\n");
+    sim_expect(sim, "PATCH", CONFIGMAPS "/a",
                many_names(text, sizeof(text), 40, "\"w\""), 200);
-    reply = sim_ask(*state, "GET", CONFIGMAPS "/a", NULL);
-    assert_string_equal(sim_text(reply.doc, "data.k0"), "w");
-    assert_string_equal(sim_text(reply.doc, "data.k39"), "w");
-    sim_reply_clear(&reply);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(invalid_labels_are_refused, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_new_object_gets_uid_version_and_time,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(versions_are_one_counter_of_all_changes,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_object_without_name_gets_a_generated_one, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_second_object_of_a_name_already_exists, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_object_needs_its_namespace,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_name_must_be_one_that_its_kind_allows,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_body_must_be_an_object_of_the_kind,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_nesting_bomb_is_a_bad_request,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_upload_of_more_than_3_mb_is_too_large, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_replaced_object_keeps_its_identity,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            an_update_without_changes_makes_no_version, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_update_must_match_the_stored_object,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_merge_patch_changes_and_removes_members, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_merge_patch_may_have_many_members,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(an_unknown_kind_of_patch_is_unsupported,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_body_may_be_yaml, sim_set_up,
-                                        sim_tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_spec_has_a_generation_and_a_status_of_its_own, sim_set_up,
-            sim_tear_down),
-        cmocka_unit_test_setup_teardown(a_new_pod_is_pending_whatever_it_says,
-                                        sim_set_up, sim_tear_down),
-        cmocka_unit_test_setup_teardown(invalid_methods_and_paths_are_refused,
-                                        sim_set_up, sim_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    sim_play(sim, "GET configmaps/a -> 200 data.k0=w | data.k39=w\n");
 }
