@@ -24,8 +24,6 @@
 #include "sim/core/store/sim_owners.h"
 #include "sim/core/write/sim_write.h"
 
-#include <string.h>
-
 enum { DEFAULT_BOOKMARK_MS = 60 * 1000, DEFAULT_HISTORY = 10000 };
 
 static kl_code serve_builtins(kl_sim *sim, kl_error *err)

@@ -11,7 +11,6 @@
 #include "sim/core/answer/sim_plan.h"
 #include "sim/core/answer/sim_requests.h"
 #include "sim/core/sim_control.h"
-#include "sim/core/sim_faults.h"
 
 #include <string.h>
 

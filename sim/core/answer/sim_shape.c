@@ -5,7 +5,6 @@
 
 #include "sim/core/store/sim_compose.h"
 #include "sim/core/store/sim_convert.h"
-#include "sim/core/store/sim_core.h"
 #include "sim/core/table/sim_table.h"
 
 #include <inttypes.h>

@@ -9,7 +9,6 @@
 #include "sim/core/request/sim_said.h"
 #include "sim/core/write/sim_pipeline.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The Go package that has the kind in kube-apiserver, for messages. */

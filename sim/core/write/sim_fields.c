@@ -9,9 +9,6 @@
 #include "sim/core/schema/schema_normal.h"
 #include "sim/core/write/sim_found.h"
 #include "sim/core/write/sim_patched.h"
-#include "sim/core/write/sim_write.h"
-
-#include <string.h>
 
 /* The schema of a built-in kind in a version. NULL: the kind is custom, or out
  * of memory (*code). */

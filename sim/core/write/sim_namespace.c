@@ -4,8 +4,6 @@
  */
 #include "sim/core/write/sim_pipeline.h"
 
-#include "base/mem.h"
-#include "base/str.h"
 #include "sim/core/write/sim_write.h"
 
 #include <stdio.h>

@@ -4,10 +4,7 @@
  */
 #include "sim/core/write/sim_pipeline.h"
 
-#include "base/mem.h"
 #include "base/str.h"
-#include "sim/core/patch/field_set.h"
-#include "sim/core/patch/go_text.h"
 #include "sim/core/patch/members.h"
 #include "sim/core/patch/patch.h"
 #include "sim/core/patch/strict.h"
