@@ -22,7 +22,7 @@ target_link_libraries(kubelua_objects PUBLIC ${KUBELUA_CORE_LIBRARIES})
 # the dynamic linker looks for what the library stands on ($ORIGIN): so both
 # libraries move together, in a build folder, a prefix or a rock.
 # Until 1.0 each minor version may add fields to the structs of the headers, so
-# that its libraries have a SONAME of their own (libkubelua.so.0.1): a program
+# that its libraries have a SONAME of their own (libkubelua.so.0.2): a program
 # that was built with another minor version does not start, instead of reading
 # or writing beyond a struct.
 if(PROJECT_VERSION_MAJOR EQUAL 0)

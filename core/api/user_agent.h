@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* "kubelua/0.1.0 (linux/amd64)", with Go's names of systems and machines, as
+/* "kubelua/0.2.0 (linux/amd64)", with Go's names of systems and machines, as
  * other Kubernetes clients; the caller frees it (kl__free). NULL: out of
  * memory. */
 char *kl__user_agent(void);

@@ -179,7 +179,7 @@ cd "$root"
 
 if command -v luarocks >/dev/null 2>&1; then
     luarocks --lua-version 5.4 --tree "$work/rocks" make --deps-mode none \
-        rockspec/kubelua-scm-1.rockspec >"$work/rock.log" 2>&1 || {
+        rockspec/kubelua-0.2.0-1.rockspec >"$work/rock.log" 2>&1 || {
         tail -n 30 "$work/rock.log"
         exit 1
     }
@@ -199,7 +199,7 @@ fi
 if command -v luarocks >/dev/null 2>&1 && command -v luajit >/dev/null 2>&1; then
     CMAKE_BUILD_PARALLEL_LEVEL=2 luarocks --lua-version=5.1 \
         --tree "$work/rocks51" make --deps-mode none \
-        rockspec/kubelua-scm-1.rockspec >"$work/rock51.log" 2>&1 || {
+        rockspec/kubelua-0.2.0-1.rockspec >"$work/rock51.log" 2>&1 || {
         tail -n 30 "$work/rock51.log"
         exit 1
     }

@@ -124,7 +124,7 @@ int kl_shared_role(const kl_shared *map);
 -- KubeLua can be installed in two ways; the message names both.
 local REMEDY = "\nresty.kubelua needs libkubelua.so and its module kubelua/core.so for LuaJIT. "
     .. "Install them by either\n"
-    .. "  luarocks --lua-version=5.1 make rockspec/kubelua-scm-1.rockspec   (a rock), or\n"
+    .. "  luarocks --lua-version=5.1 make rockspec/kubelua-0.2.0-1.rockspec   (a rock), or\n"
     .. "  cmake --install build                  (or a package; docs/NGINX.md has both)\n"
     .. "and name the folder in nginx.conf: "
     .. "lua_package_cpath \"/usr/local/lib/lua/5.1/?.so;;\";"

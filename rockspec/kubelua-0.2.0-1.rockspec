@@ -1,16 +1,16 @@
--- luarocks --lua-version=5.4 make rockspec/kubelua-scm-1.rockspec: the modules for one Lua, with the
+-- luarocks --lua-version=5.4 make rockspec/kubelua-0.2.0-1.rockspec: the modules for one Lua, with the
 -- libraries beside them, and the command. LuaJIT is 5.1 here; cmake/lua.cmake refuses other Luas.
 rockspec_format = "3.0"
 package = "kubelua"
-version = "scm-1"
-source = { url = "git+file://." }
+version = "0.2.0-1"
+source = { url = "git+https://github.com/kubelua/kubelua.git", tag = "v0.2.0" }
 description = {
     summary = "Kubernetes informers for Lua, over a C core",
     detailed = "React to a Kubernetes cluster from a Lua script: list-watch, indexed caches, handlers.",
     license = "MIT",
 }
 supported_platforms = { "linux" }
-dependencies = { "lua >= 5.1, < 5.5", "lua-cjson", "argparse" }
+dependencies = { "lua >= 5.1, < 5.5, ~= 5.2, ~= 5.3", "lua-cjson", "argparse" }
 -- The command names its interpreter itself: LuaRocks' wrapper would run LuaJIT's in plain Lua 5.1.
 deploy = { wrap_bin_scripts = false }
 build = {
