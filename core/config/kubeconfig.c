@@ -43,14 +43,21 @@ static bool is_known(const kubeconfig *self, const char *path, size_t length)
     return false;
 }
 
-/* Reads each file of the request, in order. Appends the paths of missing files
- * to `why`. */
+/* Reads each file of the request, in order, or its text. Appends the paths of
+ * missing files to `why`. */
 static kl_code open_files(kubeconfig *self,
                           const kl__kubeconfig_request *request, kl__buf *why,
                           kl_error *err)
 {
     const char *path = request->paths;
 
+    if (request->text != NULL) {
+        kl_code code = kl__kubeconfig_file_init_text(
+            &self->files[0], "kubeconfig_text", request->text, err);
+
+        self->count = code == KL_OK;
+        return code;
+    }
     while (*path != '\0') {
         size_t length = strcspn(path, ":");
         bool missing = false;

@@ -11,6 +11,7 @@
 
 typedef struct kl__kubeconfig_request {
     const char *paths;   /* separated by ':' */
+    const char *text;    /* a kubeconfig itself; NULL: the paths are read */
     const char *context; /* NULL: current-context of the files */
     bool must_exist;     /* a missing file is an error, not skipped */
 } kl__kubeconfig_request;

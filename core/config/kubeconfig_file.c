@@ -90,37 +90,64 @@ static kl_code check_kind(const kl__kubeconfig_file *file, kl_error *err)
     return KL_OK;
 }
 
+static kl_code begin_file(kl__kubeconfig_file *file, const char *path,
+                          size_t path_length, kl_error *err)
+{
+    *file = (kl__kubeconfig_file){.path = kl__strndup(path, path_length)};
+    file->folder = file->path != NULL ? folder_of(file->path) : NULL;
+    return file->folder != NULL ? KL_OK : no_memory_for_file(err);
+}
+
+static kl_code parse_text(kl__kubeconfig_file *file, kl_error *err)
+{
+    kl_error why;
+    kl_code code = kl_manifest_each(file->text.bytes, file->text.length,
+                                    take_document, file, &why);
+
+    if (code != KL_OK) {
+        code = code == KL_ENOMEM ? code : KL_ECONFIG;
+        return kl_error_set(err, code, "%s: %s", file->path, why.message);
+    }
+    return file->doc != NULL ? check_kind(file, err) : KL_OK;
+}
+
 kl_code kl__kubeconfig_file_init(kl__kubeconfig_file *file, const char *path,
                                  size_t path_length, bool *missing,
                                  kl_error *err)
 {
-    kl_error why;
-    kl_code code;
+    kl_code code = begin_file(file, path, path_length, err);
 
-    *file = (kl__kubeconfig_file){.path = kl__strndup(path, path_length)};
     *missing = false;
-    file->folder = file->path != NULL ? folder_of(file->path) : NULL;
-    if (file->folder == NULL) {
-        code = no_memory_for_file(err);
-        goto fail;
-    }
-    code = kl__file_read(file->path, &file->text, missing, err);
-    if (code != KL_OK) {
-        goto fail;
-    }
-    code = kl_manifest_each(file->text.bytes, file->text.length, take_document,
-                            file, &why);
-    if (code != KL_OK) {
-        code = code == KL_ENOMEM ? code : KL_ECONFIG;
-        kl_error_set(err, code, "%s: %s", file->path, why.message);
-        goto fail;
-    }
-    code = file->doc != NULL ? check_kind(file, err) : KL_OK;
     if (code == KL_OK) {
-        return KL_OK;
+        code = kl__file_read(file->path, &file->text, missing, err);
     }
-fail:
-    kl__kubeconfig_file_deinit(file);
+    if (code == KL_OK) {
+        code = parse_text(file, err);
+    }
+    if (code != KL_OK) {
+        kl__kubeconfig_file_deinit(file);
+    }
+    return code;
+}
+
+kl_code kl__kubeconfig_file_init_text(kl__kubeconfig_file *file,
+                                      const char *name, const char *text,
+                                      kl_error *err)
+{
+    kl_code code = begin_file(file, name, strlen(name), err);
+
+    if (code == KL_OK && strlen(text) > KL__MAX_FILE) {
+        code = kl_error_set(err, KL_ETOO_LARGE, "%s has more than %d MB", name,
+                            KL__MAX_FILE / (1024 * 1024));
+    }
+    if (code == KL_OK) {
+        kl__buf_puts(&file->text, text);
+        code =
+            file->text.failed ? no_memory_for_file(err) : parse_text(file, err);
+    }
+    if (code != KL_OK) {
+        kl__kubeconfig_file_deinit(file);
+    }
     return code;
 }
 

@@ -26,6 +26,11 @@ typedef struct kl__kubeconfig_file {
 kl_code kl__kubeconfig_file_init(kl__kubeconfig_file *file, const char *path,
                                  size_t path_length, bool *missing,
                                  kl_error *err);
+/* The same for a text in memory, which is copied; messages call it `name`.
+ * Relative paths in it start in the working folder. */
+kl_code kl__kubeconfig_file_init_text(kl__kubeconfig_file *file,
+                                      const char *name, const char *text,
+                                      kl_error *err);
 void kl__kubeconfig_file_deinit(kl__kubeconfig_file *file);
 
 /* An entry of "clusters", "users" or "contexts". */

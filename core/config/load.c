@@ -40,10 +40,16 @@ static kl_code read_kubeconfig(const kl_config_options *options,
                                kl__settings *settings, bool *usable,
                                kl__buf *why, kl_error *err)
 {
-    kl__kubeconfig_request request = {.context = options->context};
-    char *paths = find_paths(options, &request.must_exist);
+    kl__kubeconfig_request request = {.context = options->context,
+                                      .text = options->kubeconfig_text};
+    char *paths;
     kl_code code;
 
+    if (request.text != NULL) {
+        request.must_exist = true;
+        return kl__kubeconfig_read(&request, settings, usable, why, err);
+    }
+    paths = find_paths(options, &request.must_exist);
     if (paths == NULL) {
         return no_memory_for_config(err);
     }
@@ -75,7 +81,9 @@ static kl_code find_settings(const kl_config_options *options,
                              kl__settings *settings, kl__buf *why,
                              kl_error *err)
 {
-    bool explicit = options->kubeconfig != NULL || options->context != NULL;
+    bool explicit = options->kubeconfig != NULL ||
+                    options->kubeconfig_text != NULL ||
+                    options->context != NULL;
     bool usable = false;
     kl_code code;
 
@@ -110,6 +118,10 @@ kl_code kl__settings_load(const kl_config_options *options,
     kl_code code;
 
     *settings = (kl__settings){.source = NULL};
+    code = kl__settings_check_options(options, err);
+    if (code != KL_OK) {
+        return code;
+    }
     code = find_settings(options, seams, settings, &why, err);
     kl__buf_deinit(&why);
     if (code == KL_OK) {

@@ -7,6 +7,7 @@
 #include "base/namespace.h"
 #include "base/str.h"
 #include "config/proxy.h"
+#include "http/pem.h"
 #include "http/url.h"
 
 #include <string.h>
@@ -113,6 +114,57 @@ static void clear_credentials(kl__settings *settings)
     settings->exec = NULL;
 }
 
+/* Checks one PEM text of the options. */
+static kl_code check_data(const char *name, const char *text, const char *label,
+                          kl_error *err)
+{
+    if (text == NULL) {
+        return KL_OK;
+    }
+    if (strncmp(text, "LS0tLS", 6) == 0) { /* "-----" in base64 */
+        return kl_error_set(err, KL_ECONFIG,
+                            "%s is base64 of a PEM text, as a kubeconfig or a "
+                            "Secret has it: decode it first",
+                            name);
+    }
+    if (strstr(text, label) == NULL) {
+        return kl_error_set(err, KL_ECONFIG,
+                            "%s holds no PEM: it must have a line "
+                            "\"-----BEGIN ...%s\"",
+                            name, label);
+    }
+    return KL_OK;
+}
+
+static kl_code fail_both(const char *one, const char *other, kl_error *err)
+{
+    return kl_error_set(err, KL_ECONFIG, "both %s and %s are given; keep one",
+                        one, other);
+}
+
+kl_code kl__settings_check_options(const kl_config_options *options,
+                                   kl_error *err)
+{
+    kl_code code;
+
+    if (options->kubeconfig_text != NULL && options->kubeconfig != NULL) {
+        return fail_both("kubeconfig_text", "kubeconfig", err);
+    }
+    if (options->cert_data != NULL && options->cert_file != NULL) {
+        return fail_both("cert_data", "cert_file", err);
+    }
+    if (options->key_data != NULL && options->key_file != NULL) {
+        return fail_both("key_data", "key_file", err);
+    }
+    if (kl__pem_has_passphrase(options->key_data)) {
+        return kl_error_set(err, KL_ECONFIG, "key_data %s", KL__PEM_PASSPHRASE);
+    }
+    code = check_data("cert_data", options->cert_data, "CERTIFICATE-----", err);
+    return code == KL_OK ? check_data("key_data", options->key_data,
+                                      "PRIVATE KEY-----", err)
+                         : code;
+}
+
 kl_code kl__settings_override(kl__settings *settings,
                               const kl_config_options *options, kl_error *err)
 {
@@ -134,8 +186,8 @@ kl_code kl__settings_override(kl__settings *settings,
          replace_text(&settings->token, options->token) &&
          replace_text(&settings->token_file, options->token_file) &&
          put_pem(&settings->ca, options->ca_data, options->ca_file) &&
-         put_pem(&settings->cert, NULL, options->cert_file) &&
-         put_pem(&settings->key, NULL, options->key_file) &&
+         put_pem(&settings->cert, options->cert_data, options->cert_file) &&
+         put_pem(&settings->key, options->key_data, options->key_file) &&
          replace_text(&settings->name_space, options->name_space) &&
          replace_text(&settings->tls_server_name, options->tls_server_name) &&
          replace_text(&settings->proxy_url, options->proxy_url);

@@ -58,6 +58,11 @@ void kl__pem_clear(kl__pem *pem);
 /* Wipes and frees one string and sets it to NULL. */
 void kl__secret_free(char **secret);
 
+/* Checks the options that are texts: KL_ECONFIG, with a message that names the
+ * option, but never has its text. */
+kl_code kl__settings_check_options(const kl_config_options *options,
+                                   kl_error *err);
+
 /* Replaces settings by the options that are set, by the rules of kubectl's
  * flags: a CA clears "insecure", and "insecure" clears the CA; a server clears
  * the server name for TLS; a token clears every other token, the password and

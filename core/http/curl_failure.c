@@ -174,7 +174,8 @@ static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
     case CURLE_SSL_CERTPROBLEM:
         kl_error_set(failure, KL_ETLS,
                      "the client certificate for %s is not usable: check "
-                     "client-certificate and client-key [%s]",
+                     "client-certificate and client-key, or the options "
+                     "cert_data and key_data, cert_file and key_file [%s]",
                      stream->origin, text);
         return true;
     case CURLE_SSL_CACERT_BADFILE:

@@ -29,6 +29,7 @@ end
 ---What kubelua.connect takes; every key is optional.
 ---@class kubelua.ConnectOptions
 ---@field kubeconfig? string the path of a kubeconfig, instead of the default one
+---@field kubeconfig_text? string a kubeconfig itself, YAML or JSON, instead of a path
 ---@field context? string a context of the kubeconfig, instead of its current one
 ---@field server? string the URL of the API server
 ---@field token? string a bearer token
@@ -39,16 +40,19 @@ end
 ---@field tls_server_name? string the name in the server's certificate
 ---@field cert_file? string a client certificate
 ---@field key_file? string the key of the client certificate
+---@field cert_data? string a client certificate as PEM text, not in base64 again
+---@field key_data? string its key as PEM text
 ---@field proxy_url? string an HTTP(S) or SOCKS5 proxy
 ---@field namespace? string what client:namespace() returns
 ---@field sim? kubelua.Sim a simulated cluster
 ---@field share? string a name: Lua states of this process that connect with it share watches
 
 local TYPES = {
-    kubeconfig = "string", context = "string", server = "string", token = "string",
-    token_file = "string", ca_file = "string", ca_data = "string", insecure = "boolean",
-    tls_server_name = "string", cert_file = "string", key_file = "string", proxy_url = "string",
-    namespace = "string", sim = "userdata", share = "string",
+    kubeconfig = "string", kubeconfig_text = "string", context = "string", server = "string",
+    token = "string", token_file = "string", ca_file = "string", ca_data = "string",
+    insecure = "boolean", tls_server_name = "string", cert_file = "string", key_file = "string",
+    cert_data = "string", key_data = "string", proxy_url = "string", namespace = "string",
+    sim = "userdata", share = "string",
 }
 
 local clients = {
@@ -84,8 +88,12 @@ local function merge_options(given, cluster)
     for key, value in pairs(given) do
         merged[key] = value
     end
-    if given.server or given.kubeconfig then
+    if given.server or given.kubeconfig or given.kubeconfig_text then
         merged.sim = given.sim -- a server that is named wins over --sim
+    end
+    if given.kubeconfig_text and not given.kubeconfig then
+        merged.kubeconfig = nil -- of the command line
+        merged.context, merged.server = given.context, given.server
     end
     return merged
 end

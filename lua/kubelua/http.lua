@@ -21,16 +21,19 @@ local urls = require "kubelua.url"
 ---@field tls_server_name? string the name in the server's certificate
 ---@field cert_file? string a client certificate
 ---@field key_file? string the key of the client certificate
+---@field cert_data? string a client certificate as PEM text
+---@field key_data? string its key as PEM text
 ---@field proxy_url? string default: that of HTTPS_PROXY, HTTP_PROXY and NO_PROXY
 
 local TYPES = {
     method = "string", headers = "table", query = "table", body = "string|table|userdata",
     timeout = "number", ca_file = "string", ca_data = "string", insecure = "boolean",
-    tls_server_name = "string", cert_file = "string", key_file = "string", proxy_url = "string",
+    tls_server_name = "string", cert_file = "string", key_file = "string", cert_data = "string",
+    key_data = "string", proxy_url = "string",
 }
 
 local CONNECTION = { "ca_file", "ca_data", "insecure", "tls_server_name", "cert_file", "key_file",
-    "proxy_url" }
+    "cert_data", "key_data", "proxy_url" }
 
 local REDIRECTS = 10 -- as in Go's client
 local TIMEOUT = 30 -- seconds
@@ -116,7 +119,8 @@ local function exchange(url, given, call)
 end
 
 local function has_credentials(given)
-    return given.cert_file ~= nil or given.key_file ~= nil
+    return given.cert_file ~= nil or given.key_file ~= nil or given.cert_data ~= nil
+        or given.key_data ~= nil
 end
 
 -- The options and headers without what may be a credential, for another server.
@@ -132,7 +136,7 @@ local function without_credentials(given, headers)
     for name, value in pairs(given) do
         without[name] = value
     end
-    without.cert_file, without.key_file = nil, nil
+    without.cert_file, without.key_file, without.cert_data, without.key_data = nil, nil, nil, nil
     return without, fewer
 end
 

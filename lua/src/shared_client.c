@@ -11,6 +11,7 @@ static const struct {
     const char *name;
     size_t offset;
 } TEXTS[] = {{"kubeconfig", offsetof(kl_config_options, kubeconfig)},
+             {"kubeconfig_text", offsetof(kl_config_options, kubeconfig_text)},
              {"context", offsetof(kl_config_options, context)},
              {"server", offsetof(kl_config_options, server)},
              {"token", offsetof(kl_config_options, token)},
@@ -19,6 +20,8 @@ static const struct {
              {"ca_data", offsetof(kl_config_options, ca_data)},
              {"cert_file", offsetof(kl_config_options, cert_file)},
              {"key_file", offsetof(kl_config_options, key_file)},
+             {"cert_data", offsetof(kl_config_options, cert_data)},
+             {"key_data", offsetof(kl_config_options, key_data)},
              {"namespace", offsetof(kl_config_options, name_space)},
              {"tls_server_name", offsetof(kl_config_options, tls_server_name)},
              {"proxy_url", offsetof(kl_config_options, proxy_url)}};
@@ -90,6 +93,9 @@ static void free_shared(shared_client *shared)
         return;
     }
     for (size_t i = 0; i < TEXT_COUNT; i++) {
+        if (shared->texts[i] != NULL) { /* it may be a key */
+            explicit_bzero(shared->texts[i], strlen(shared->texts[i]));
+        }
         free(shared->texts[i]);
     }
     free(shared->name);

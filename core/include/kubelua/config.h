@@ -18,11 +18,15 @@ typedef struct kl_config kl_config;
 
 /*
  * Every field may be NULL, false or 0. If `server` is set, no kubeconfig is
- * read unless `kubeconfig` or `context` is set too. The other fields override
- * what a kubeconfig says.
+ * read unless `kubeconfig`, `kubeconfig_text` or `context` is set too. The
+ * other fields override what a kubeconfig says. All texts are copied, and keys
+ * are wiped when the config is freed.
  */
 typedef struct kl_config_options {
     const char *kubeconfig; /* a path; several with ':' are merged */
+    /* A kubeconfig itself, YAML or JSON, instead of a path; relative paths in
+     * it begin in the working folder. KL_ECONFIG beside `kubeconfig`. */
+    const char *kubeconfig_text;
     const char *context;
     const char *server; /* "https://host:port/prefix" */
     const char *token;
@@ -31,6 +35,10 @@ typedef struct kl_config_options {
     const char *ca_data;    /* PEM; ca_file is ignored then */
     const char *cert_file;
     const char *key_file;
+    /* PEM, not in base64 again; KL_ECONFIG beside the file of the same, if it
+     * is no PEM, or if the key has a passphrase. */
+    const char *cert_data;
+    const char *key_data;
     const char *name_space; /* NULL: the context's, else "default" */
     const char *tls_server_name;
     const char *proxy_url;

@@ -61,7 +61,7 @@ end
 ---@return string?
 function connection.resolve(given)
     local resolved, why = {}, nil
-    if not (given and (given.server or given.kubeconfig)) then
+    if not (given and (given.server or given.kubeconfig or given.kubeconfig_text)) then
         resolved, why = read_environment()
     end
     for name, value in pairs(given or {}) do

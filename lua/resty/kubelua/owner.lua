@@ -49,7 +49,8 @@ end
 
 -- Connects; in a task, waits while the configuration of kube.init cannot be used.
 local function connect_patiently(map, given)
-    local merged, is_own = {}, given and (given.server or given.kubeconfig)
+    local merged = {}
+    local is_own = given and (given.server or given.kubeconfig or given.kubeconfig_text)
     for _, options in ipairs { map.options.connect or {}, given or {} } do
         for name, value in pairs(options) do
             merged[name] = value
