@@ -4,6 +4,8 @@ require "kubelua.interpreter"
 local clients = require "kubelua.client"
 local controllers = require "kubelua.controller"
 local core = require "kubelua.core"
+local cron = require "kubelua.cron"
+local duration = require "kubelua.duration"
 local exec = require "kubelua.exec"
 local http = require "kubelua.http"
 local log = require "kubelua.log"
@@ -11,6 +13,7 @@ local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
+local quantity = require "kubelua.quantity"
 local registrations = require "kubelua.registration"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
@@ -81,6 +84,9 @@ local kubelua = {
     time = values.time,
     timestamp = values.timestamp,
     condition = values.condition,
+    quantity = quantity,
+    duration = duration,
+    cron = cron,
 }
 
 registrations.defaults = kubelua -- it holds the backlog, which scripts may set

@@ -83,8 +83,10 @@ local TABLE = { nulls = "boolean" }
 
 local ARRAY = getmetatable(core.array({}))
 
+-- A quantity or a duration is no table of JSON: it stands for a text, and never changes.
 local function is_table(value)
-    return type(value) == "table"
+    local mark = type(value) == "table" and getmetatable(value)
+    return type(value) == "table" and not (type(mark) == "table" and mark.__kubelua_text)
 end
 
 -- An array stays one when it is empty, and a copy of an object that lacks fields (`drop`) is not

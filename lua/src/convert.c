@@ -429,11 +429,23 @@ static bool push_next(lua_State *L, emitter *self)
     return true;
 }
 
+/* A table that stands for a text, such as a quantity, has a function in its
+ * metatable that makes the text. Replaces such a table, on top of the stack. */
+static void replace_by_text(lua_State *L)
+{
+    if (lua_istable(L, -1) && luaL_getmetafield(L, -1, "__kubelua_text")) {
+        /* table, function */
+        lua_insert(L, -2);
+        lua_call(L, 1, 1);
+    }
+}
+
 /* Writes the value on top of the stack, and pops it. */
 static void write_value(lua_State *L, kl_writer *writer)
 {
     emitter self; /* `few` has no initial value */
 
+    replace_by_text(L);
     if (!lua_istable(L, -1)) {
         write_scalar(L, writer, -1);
         lua_pop(L, 1);
@@ -448,7 +460,10 @@ static void write_value(lua_State *L, kl_writer *writer)
     while (self.depth > 0) {
         if (!push_next(L, &self)) {
             end_table(L, &self);
-        } else if (lua_istable(L, -1)) {
+            continue;
+        }
+        replace_by_text(L);
+        if (lua_istable(L, -1)) {
             begin_table(L, &self);
         } else {
             write_scalar(L, writer, lua_gettop(L));
