@@ -112,8 +112,8 @@ const char *kl__resource_word(const char *name, size_t *length);
 /* The same for the group: "example.com" of "foos.example.com". */
 const char *kl__resource_group(const char *name, size_t *length);
 
-/* True if the server serves a group of that name, or one that begins with it.
- */
+/* True if the server serves a group of that name, or one whose name begins with
+ * these letters: "networking" for "networking.k8s.io". */
 bool kl__catalogue_has_group(const kl__catalogue *catalogue, const char *group,
                              size_t length);
 

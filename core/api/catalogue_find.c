@@ -426,11 +426,11 @@ static bool is_unreachable(const kl__catalogue *catalogue, const char *group,
            memmem(texts->bytes, texts->length, group, length) != NULL;
 }
 
-/* Finds the group in a name, if the server has neither it nor a similar one;
- * length 0: the name has no group, or the server has it or a similar one. A
- * group without a dot, such as "extensions", is one of Kubernetes' own, and its
- * resources have moved to other groups: for it the message suggests near names
- * instead. */
+/* The group in `name`, if the server serves nothing of it. Length 0: there is
+ * no group in the name; or the server has it, or a similar one; or its
+ * discovery failed; or it has no dot, such as "extensions": that is one of
+ * Kubernetes' own, whose resources have moved to other groups, so that the
+ * message suggests near names instead. */
 static const char *unserved_group(const kl__catalogue *catalogue,
                                   const char *name, size_t *length)
 {

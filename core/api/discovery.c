@@ -14,7 +14,7 @@
  * unknown: the server is not asked again. */
 enum { YOUNG_MS = 1000 };
 
-/* The time of one refresh. */
+/* The longest time that one refresh may take. */
 enum { TIMEOUT_MS = 30000 };
 
 struct kl__discovery {

@@ -293,7 +293,8 @@ static bool has_refusal(const kl_request *request)
            request->response.status >= 400;
 }
 
-/* Repeats the request or completes it with the failure. */
+/* Repeats the request, or completes it: with the server's refusal if one has
+ * come, else with the failure. */
 static void end_try(kl_request *request, kl_error *failure)
 {
     bool was_sent = kl__stream_withdraw(request->stream);

@@ -15,7 +15,8 @@
 
 /* One value, and the objects that have it. */
 typedef struct kl__bucket {
-    kl__table objects; /* no references: the entries or the store have them */
+    kl__table objects; /* no references: the table's entries have them, or the
+                          store for the index by namespace */
     uint64_t mark;     /* serial number of the newest object with it */
     uint32_t hash;     /* of the value */
     uint32_t touched;  /* its number in a plan's list `touched`, from 1; or 0 */

@@ -137,7 +137,8 @@ static bool is_value(int tag, span value)
     }
 }
 
-/* True if the span is elements to its end, and so are their contents. */
+/* True if the span is a row of whole elements up to its end, and the content of
+ * each that has elements is such a row too, at most `depth` levels down. */
 static bool is_well_formed(span from, int depth)
 {
     while (from.left > 0) {

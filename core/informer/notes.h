@@ -1,6 +1,7 @@
 /*
  * notes.h - the events of one listener, oldest first, and the rules by which
- * two events of one object are merged into one. It has no lock of its own.
+ * two events of one object are merged into one ("coalesced" in the Lua module;
+ * `every_change` of the C API turns it off). It has no lock of its own.
  */
 #ifndef KL_INFORMER_NOTES_H
 #define KL_INFORMER_NOTES_H

@@ -65,8 +65,9 @@ typedef struct attempt {
     bool gathers; /* the queue gathers: items come without a wait */
 } attempt;
 
-/* Makes an object of a watch young, if the objects of this reflector rest
- * packed. Takes the reference, returns one. */
+/* If the objects of this reflector rest packed, gives an object of a watch to
+ * the packer, which leaves it plain for a while ("young": object/pack.h), or
+ * packs it now. Takes the reference, returns one. */
 static kl_object *keep_young(kl__reflector *self, kl_object *object)
 {
     size_t crowd;
@@ -80,7 +81,8 @@ static kl_object *keep_young(kl__reflector *self, kl_object *object)
                                  kl__reflector_now(self));
 }
 
-/* Packs at most `most` objects that are due. */
+/* Packs at most `most` objects that are due. Returns how long the caller may
+ * wait: `rest_ms`, or less if an object is due before (< 0: no limit). */
 static int64_t pack_some(kl__reflector *self, int64_t rest_ms, size_t most)
 {
     int64_t now_ms, left_ms;
@@ -226,8 +228,9 @@ static kl_informer_state after_stall(kl__reflector *self)
 static kl_informer_state end_watch(kl__reflector *self, const attempt *now)
 {
     /* A watch that lasted SHORT_MS and ended or fell silent shows that an
-     * earlier failure is over. It does not show health yet (HEALTHY_MS): a
-     * proxy may have ended it. */
+     * earlier failure is over, so that failure is forgotten for now. The
+     * backoff is not reset by this alone (HEALTHY_MS): a proxy may have ended
+     * the watch. */
     if ((now->result == WATCH_ENDED || now->result == WATCH_SILENT) &&
         kl__reflector_now(self) - now->began >= SHORT_MS) {
         kl__health_forget(self->options.health);
@@ -242,8 +245,8 @@ static kl_informer_state end_watch(kl__reflector *self, const attempt *now)
                self->version);
         kl__list_watch_end(self->options.source);
         self->fresh = true;
-        /* check_at was set when the last item was read, which is later than its
-         * last byte came */
+        /* Ask the server now. check_at is a little later than the silence: it
+         * counts from when the last item was read, not from its last byte. */
         self->check_at = kl__reflector_now(self);
         return KL_STATE_WATCHING;
     case WATCH_DOUBTED:
@@ -494,7 +497,8 @@ static bool read_item(kl__reflector *self, attempt *now, int64_t timeout_ms)
     return true;
 }
 
-/* True if the reflector's thread waits longer than it may now. */
+/* True if the reflector's thread, which sleeps, must wake earlier than it
+ * planned: something is due before. */
 static bool waits_too_long(kl__reflector *self, const attempt *now)
 {
     int64_t rest_ms = limit_wait(self, item_timeout(self, now));
@@ -619,9 +623,9 @@ static int64_t spread_idle(kl__reflector *self)
     return idle < INT64_MAX - spread ? idle + spread : INT64_MAX;
 }
 
-/* Begins a watch, unless the server has not reached its version. If the version
- * is in doubt the server is asked, however short the watches before were: a
- * proxy may end each of them early. */
+/* Sends the watch. If the version to watch from is in doubt, first asks the
+ * server whether it has reached it, and does not watch if not. The doubt grows
+ * over all watches together, since a proxy may end each of them early. */
 static kl_code begin_watch(kl__reflector *self, attempt *now)
 {
     kl__watch_params params = {
@@ -646,9 +650,9 @@ kl_informer_state kl__reflector_watch(kl__reflector *self)
                    .began = kl__reflector_now(self),
                    .err = {.retry_after_ms = -1}};
 
-    /* A list without a version can be watched from no version only, which says
-     * nothing of what was deleted before: so each such watch needs a list of
-     * its own (docs/KUBERNETES.md#list-without-version). */
+    /* If the list had no version, a watch must begin without one. It brings all
+     * objects again, but not what was deleted meanwhile: so list again before
+     * each such watch (docs/KUBERNETES.md#list-without-version). */
     if (self->version[0] == '\0' && !self->was_listed) {
         return kl__reflector_relist(self);
     }

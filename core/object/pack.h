@@ -42,9 +42,9 @@
 /* A zstd dictionary, shared by the objects that were packed with it. */
 typedef struct kl__dictionary kl__dictionary;
 
-/* Makes a dictionary from a copy of the bytes. Objects of this kind and
- * apiVersion, which are copied, take both from the dictionary. The caller gets
- * a reference. NULL: out of memory. */
+/* Makes a dictionary. The bytes, the kind and the apiVersion are copied;
+ * objects of that kind and apiVersion take both texts from the dictionary. The
+ * caller gets a reference. NULL: out of memory. */
 kl__dictionary *kl__dictionary_new(const void *bytes, size_t length,
                                    const char *kind, const char *api_version);
 /* The kind and the apiVersion that most objects of this dictionary have.

@@ -11,7 +11,9 @@
 typedef struct kl__timing {
     int64_t gathered_ms; /* when the gathered events are due, or KL__NEVER */
     int64_t timer_ms;    /* the timer, or the end of a backoff; or KL__NEVER */
-    int64_t asked_ms;  /* the timer that was asked for last; cleared by a run */
+    /* What set_timer was last called with, also while a backoff that ends
+     * earlier is in timer_ms; a run clears it. */
+    int64_t asked_ms;
     uint64_t failures; /* failed runs in a row */
     unsigned steps;    /* backoffs in a row */
     kl_lane gathered_lane;

@@ -74,7 +74,9 @@ void kl_queue_free(kl_queue *queue)
     kl__live_add(KL_LIVE_WORKQUEUE, -1);
 }
 
-/* Moves all keys that are due, and returns the time for the keys. */
+/* Moves every key that is due into its lane. Returns the queue's time: that of
+ * the clock plus what kl_queue_advance added (only that, if the clock stands).
+ */
 static int64_t move_due_locked(kl_queue *queue)
 {
     int64_t now_ms = queue->ahead_ms;

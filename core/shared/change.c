@@ -121,7 +121,7 @@ typedef struct ranked {
 
 struct kl__ranking {
     size_t count;
-    size_t by_zone;    /* more behind those: see layout.h */
+    size_t by_zone;    /* so many more follow in `all`: see layout.h */
     size_t text_words; /* of all texts */
     ranked all[];
 };

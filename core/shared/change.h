@@ -11,8 +11,8 @@
 typedef enum kl__change_kind {
     KL__CHANGE_PUT,
     KL__CHANGE_REMOVE,
-    KL__CHANGE_RENEW,   /* `name` is a table's: all its entries are left */
-    KL__CHANGE_COMPLETE /* the same: entries that are left are removed */
+    KL__CHANGE_RENEW,   /* `name` is a table's: all its entries are left over */
+    KL__CHANGE_COMPLETE /* of that table: what is left over is removed */
 } kl__change_kind;
 
 /* One allocation (kl__free). A put becomes the entry when it is applied. The

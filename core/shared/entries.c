@@ -34,7 +34,8 @@ static bool is_same(const kl__change *a, const kl__change *b)
            memcmp(a->block, b->block, (size_t)a->words * 8) == 0;
 }
 
-/* The names in the map have the hash that blocks have. */
+/* The map uses the hash that the block already has, so no name is hashed again.
+ */
 static kl__map_slot slot_of(kl__change *entry)
 {
     return (kl__map_slot){.key = kl__change_name(entry),

@@ -152,7 +152,8 @@ local function rest_in_task()
     end
 end
 
----Asks for the roots, and then for all groups: those that the name may mean come first.
+---Asks for the roots of discovery (/api and /apis), and then for all groups: those that the name
+---may mean come first.
 ---@param port kubelua.Port
 ---@param known kubelua.Kinds
 ---@param name string

@@ -58,11 +58,11 @@ typedef struct kl_shared_options {
     const char *name; /* NULL: the path, or "default" */
     /* A file, for processes that are not forked from one another. It is made
      * with mode 0600 if it is missing, and is not deleted. No process may
-     * truncate it. Refused, as another user could then read or change the map:
-     * a file that is not of the effective user or root, that has permissions
-     * for the group or others, several names or a symbolic link for a name,
-     * that is no regular file; a folder that is not of the effective user or
-     * root, or that the group or others can write (the sticky bit does not
+     * truncate it. Refused, since another user could then read or change the
+     * map: a file that somebody else owns than the effective user or root, that
+     * the group or others have any permission for, that has several hard links,
+     * that is a symbolic link or no regular file; a folder that somebody else
+     * owns, or that the group or others can write (the sticky bit does not
      * help, so not /tmp itself). NULL: memory that only forks inherit. */
     const char *path;
     /* Bytes, at least 1 MB; 0: KL_SHARED_SIZE. A third of that is room for one

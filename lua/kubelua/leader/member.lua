@@ -96,8 +96,8 @@ function members.release(candidate, send)
     end
 end
 
--- Called before each write. It looks at the clock, because the process may have been suspended
--- since the last look.
+-- The fence: called before each write. It looks at the clock, because the process may have been
+-- suspended since the last look.
 local function may_write(candidate, write, term)
     local election = candidate.election
     if not candidate:look() or (term and term ~= election.term) then

@@ -1,5 +1,5 @@
 -- The catalogue of the kinds that a server serves, in its order of preference. It finds a kind by a
--- name as people type it, with kubectl's rules. survey.lua fills it, one group and version at a
+-- name as people type it, with kubectl's rules. kinds.lua fills it, one group and version at a
 -- time: what is known of a version is kept until its next reply has come.
 local core = require "kubelua.core"
 local options = require "kubelua.options"

@@ -116,7 +116,8 @@ function serving.start(map)
     return ok, message, code
 end
 
--- Lets a part of the wait pass: this worker may be the owner, whose scripts fill the tables.
+-- Waits for LOOK seconds. With tables it runs the owner's scripts meanwhile: this worker may be the
+-- owner, and only they fill the tables.
 local function pass_time(map)
     if map.options.tables then
         owner.run_scripts(LOOK)

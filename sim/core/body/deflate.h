@@ -2,8 +2,8 @@
  * deflate.h - compresses an answer's body with gzip, piece by piece, while the
  * body is being made. inflate.h does the reverse.
  */
-#ifndef KL_HTTP_DEFLATE_H
-#define KL_HTTP_DEFLATE_H
+#ifndef KL_SIM_BODY_DEFLATE_H
+#define KL_SIM_BODY_DEFLATE_H
 
 #include "base/buf.h"
 

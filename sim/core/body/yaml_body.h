@@ -3,8 +3,8 @@
  * the first document; repeated names are noted, in the words of
  * sigs.k8s.io/yaml.
  */
-#ifndef KL_CONFIG_YAML_BODY_H
-#define KL_CONFIG_YAML_BODY_H
+#ifndef KL_SIM_BODY_YAML_BODY_H
+#define KL_SIM_BODY_YAML_BODY_H
 
 #include "base/buf.h"
 #include "kubelua/value.h"

@@ -2,8 +2,8 @@
  * yaml_write.h - writes JSON as YAML in the form of kubectl and kube-apiserver:
  * names in order, quotes only where a text needs them.
  */
-#ifndef KL_CONFIG_YAML_WRITE_H
-#define KL_CONFIG_YAML_WRITE_H
+#ifndef KL_SIM_BODY_YAML_WRITE_H
+#define KL_SIM_BODY_YAML_WRITE_H
 
 #include "base/buf.h"
 #include "kubelua/value.h"

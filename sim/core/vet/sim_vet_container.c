@@ -186,7 +186,8 @@ static void check_mounts(kl__vet *vet, const kl__node *container,
 
 /* --- Probes. -------------------------------------------------------------- */
 
-/* Checks a handler's port, and the other members of its type. */
+/* Checks one handler (`name` is its type: exec, httpGet ...): its port, and the
+ * fields that this type needs. */
 static void check_handler(kl__vet *vet, const kl__node *handler,
                           const char *name)
 {
