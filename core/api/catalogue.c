@@ -69,7 +69,7 @@ static kl_code reserve_entry(kl__catalogue *catalogue, kl_error *err)
 {
     size_t capacity =
         catalogue->capacity != 0 ? catalogue->capacity * 2 : FIRST_ENTRIES;
-    kl__entry *entries;
+    kl__catalogue_entry *entries;
 
     if (catalogue->count < catalogue->capacity) {
         return KL_OK;
@@ -93,20 +93,21 @@ kl_code kl__catalogue_add(kl__catalogue *catalogue, const kl__listing *listing,
                           kl_error *err)
 {
     kl_code code = reserve_entry(catalogue, err);
-    kl__entry *entry;
+    kl__catalogue_entry *entry;
 
     if (code != KL_OK) {
         return code;
     }
     entry = &catalogue->entries[catalogue->count];
-    *entry = (kl__entry){.group = put_text(catalogue, listing->group),
-                         .version = put_text(catalogue, listing->version),
-                         .plural = put_text(catalogue, listing->plural),
-                         .singular = put_text(catalogue, listing->singular),
-                         .kind = put_text(catalogue, listing->kind),
-                         .namespaced = listing->namespaced,
-                         .watchable = listing->watchable,
-                         .stale = listing->stale};
+    *entry = (kl__catalogue_entry){
+        .group = put_text(catalogue, listing->group),
+        .version = put_text(catalogue, listing->version),
+        .plural = put_text(catalogue, listing->plural),
+        .singular = put_text(catalogue, listing->singular),
+        .kind = put_text(catalogue, listing->kind),
+        .namespaced = listing->namespaced,
+        .watchable = listing->watchable,
+        .stale = listing->stale};
     entry->short_names = (kl__text_at)catalogue->texts.length;
     if (catalogue->texts.failed) {
         return set_no_memory(err);
@@ -173,7 +174,7 @@ int64_t kl__catalogue_hung_ms(const kl__catalogue *catalogue, const char *group,
 
 /* Adds an entry of another catalogue. */
 static kl_code copy_entry(kl__catalogue *catalogue, const kl__catalogue *from,
-                          const kl__entry *entry, kl_error *err)
+                          const kl__catalogue_entry *entry, kl_error *err)
 {
     const char *name = kl__catalogue_text(from, entry->short_names);
     kl_code code = kl__catalogue_add(
@@ -203,7 +204,7 @@ kl_code kl__catalogue_keep(kl__catalogue *catalogue,
     kl_code code = KL_OK;
 
     for (size_t i = 0; code == KL_OK && i < count; i++) {
-        const kl__entry *entry = &former->entries[i];
+        const kl__catalogue_entry *entry = &former->entries[i];
 
         if (strcmp(kl__catalogue_text(former, entry->group), group) == 0 &&
             strcmp(kl__catalogue_text(former, entry->version), version) == 0) {
@@ -214,7 +215,8 @@ kl_code kl__catalogue_keep(kl__catalogue *catalogue,
 }
 
 bool kl__catalogue_resource(const kl__catalogue *catalogue,
-                            const kl__entry *entry, kl__resource *resource)
+                            const kl__catalogue_entry *entry,
+                            kl__resource *resource)
 {
     *resource = (kl__resource){
         .group = kl__strdup(kl__catalogue_text(catalogue, entry->group)),

@@ -16,14 +16,14 @@
 /* Where a text begins in a catalogue's texts. */
 typedef uint32_t kl__text_at;
 
-typedef struct kl__entry {
+typedef struct kl__catalogue_entry {
     kl__text_at group, version, plural, singular, kind;
     kl__text_at short_names; /* short_count texts, one after the other */
     uint32_t short_count;
     bool namespaced;
     bool watchable; /* both list and watch are among its verbs */
     bool stale;     /* the server's information on it is old */
-} kl__entry;
+} kl__catalogue_entry;
 
 /* A group and version that gave no answer in its time. */
 typedef struct kl__hung {
@@ -32,9 +32,9 @@ typedef struct kl__hung {
 } kl__hung;
 
 typedef struct kl__catalogue {
-    atomic_int refs;    /* acquire-release: the last one frees */
-    kl__buf texts;      /* each with its NUL */
-    kl__entry *entries; /* preferred groups and versions first */
+    atomic_int refs;              /* acquire-release: the last one frees */
+    kl__buf texts;                /* each with its NUL */
+    kl__catalogue_entry *entries; /* preferred groups and versions first */
     size_t count;
     size_t capacity;
     kl__buf unreachable; /* "metrics.k8s.io/v1beta1, ...": discovery failed for
@@ -90,13 +90,14 @@ kl_code kl__catalogue_keep(kl__catalogue *catalogue,
 const char *kl__catalogue_text(const kl__catalogue *catalogue, kl__text_at at);
 
 /* Finds the entry of a name, read as kubectl does; NULL: unknown. */
-const kl__entry *kl__catalogue_find(const kl__catalogue *catalogue,
-                                    const char *name);
+const kl__catalogue_entry *kl__catalogue_find(const kl__catalogue *catalogue,
+                                              const char *name);
 
 /* Copies an entry to `resource`, which the caller clears. False: out of memory.
  */
 bool kl__catalogue_resource(const kl__catalogue *catalogue,
-                            const kl__entry *entry, kl__resource *resource);
+                            const kl__catalogue_entry *entry,
+                            kl__resource *resource);
 
 /* Fills `err` with KL_EUNKNOWN_KIND for a name that is not in the catalogue:
  * the message has the nearest names, the groups for which discovery failed, and

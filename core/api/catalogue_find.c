@@ -173,7 +173,7 @@ typedef struct pass {
 } pass;
 
 static bool has_short_name(const kl__catalogue *catalogue,
-                           const kl__entry *entry, span word)
+                           const kl__catalogue_entry *entry, span word)
 {
     const char *name = kl__catalogue_text(catalogue, entry->short_names);
 
@@ -186,16 +186,17 @@ static bool has_short_name(const kl__catalogue *catalogue,
     return false;
 }
 
-static bool is_named(const kl__catalogue *catalogue, const kl__entry *entry,
-                     span word)
+static bool is_named(const kl__catalogue *catalogue,
+                     const kl__catalogue_entry *entry, span word)
 {
     return equals_span(kl__catalogue_text(catalogue, entry->plural), word) ||
            equals_span(kl__catalogue_text(catalogue, entry->singular), word) ||
            equals_span(kl__catalogue_text(catalogue, entry->kind), word);
 }
 
-static bool matches(const kl__catalogue *catalogue, const kl__entry *entry,
-                    const reading *wanted, pass how)
+static bool matches(const kl__catalogue *catalogue,
+                    const kl__catalogue_entry *entry, const reading *wanted,
+                    pass how)
 {
     const char *group = kl__catalogue_text(catalogue, entry->group);
     const char *version = kl__catalogue_text(catalogue, entry->version);
@@ -214,13 +215,13 @@ static bool matches(const kl__catalogue *catalogue, const kl__entry *entry,
 }
 
 /* The first match; a resource that can be watched is preferred. */
-static const kl__entry *run_pass(const kl__catalogue *catalogue,
-                                 const reading *wanted, pass how)
+static const kl__catalogue_entry *run_pass(const kl__catalogue *catalogue,
+                                           const reading *wanted, pass how)
 {
-    const kl__entry *found = NULL;
+    const kl__catalogue_entry *found = NULL;
 
     for (size_t i = 0; i < catalogue->count; i++) {
-        const kl__entry *entry = &catalogue->entries[i];
+        const kl__catalogue_entry *entry = &catalogue->entries[i];
 
         if (matches(catalogue, entry, wanted, how)) {
             if (entry->watchable) {
@@ -234,11 +235,11 @@ static const kl__entry *run_pass(const kl__catalogue *catalogue,
 
 /* Searches in this order: full names before short ones, exact groups before
  * beginnings of groups, fresh entries before stale ones. */
-static const kl__entry *find_reading(const kl__catalogue *catalogue,
-                                     const reading *wanted)
+static const kl__catalogue_entry *find_reading(const kl__catalogue *catalogue,
+                                               const reading *wanted)
 {
     int groups = wanted->group_may_be_prefix ? 2 : 1;
-    const kl__entry *found = NULL;
+    const kl__catalogue_entry *found = NULL;
 
     for (int i = 0; found == NULL && i < groups * 4; i++) {
         pass how = {.by_prefix = i / 4 == 1,
@@ -250,12 +251,12 @@ static const kl__entry *find_reading(const kl__catalogue *catalogue,
     return found;
 }
 
-const kl__entry *kl__catalogue_find(const kl__catalogue *catalogue,
-                                    const char *name)
+const kl__catalogue_entry *kl__catalogue_find(const kl__catalogue *catalogue,
+                                              const char *name)
 {
     reading readings[MAX_READINGS];
     int count = read_name(name, readings);
-    const kl__entry *found = NULL;
+    const kl__catalogue_entry *found = NULL;
 
     for (int i = 0; found == NULL && i < count; i++) {
         if (readings[i].word.length != 0) {
@@ -269,7 +270,7 @@ const kl__entry *kl__catalogue_find(const kl__catalogue *catalogue,
 enum { MAX_WORD = 63, NEAREST = 3 };
 
 typedef struct candidate {
-    const kl__entry *entry;
+    const kl__catalogue_entry *entry;
     unsigned distance;
 } candidate;
 
@@ -313,7 +314,7 @@ static unsigned distance_of(const char *a, size_t a_length, const char *b)
 }
 
 static unsigned nearest_name(const kl__catalogue *catalogue,
-                             const kl__entry *entry, const char *word,
+                             const kl__catalogue_entry *entry, const char *word,
                              size_t length)
 {
     unsigned plural =
@@ -327,7 +328,7 @@ static unsigned nearest_name(const kl__catalogue *catalogue,
 /* True if a candidate of the same group and name is listed already, in another
  * version. */
 static bool is_listed(const kl__catalogue *catalogue, const candidate *best,
-                      size_t count, const kl__entry *entry)
+                      size_t count, const kl__catalogue_entry *entry)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(kl__catalogue_text(catalogue, best[i].entry->plural),
@@ -351,7 +352,7 @@ static size_t find_nearest(const kl__catalogue *catalogue, const char *name,
     unsigned bound = length < 4 ? 1 : least(2 + (unsigned)(length / 8), 4);
 
     for (size_t i = 0; i < catalogue->count; i++) {
-        const kl__entry *entry = &catalogue->entries[i];
+        const kl__catalogue_entry *entry = &catalogue->entries[i];
         unsigned distance = nearest_name(catalogue, entry, word, length);
         size_t at = count;
 

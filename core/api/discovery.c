@@ -220,7 +220,7 @@ static kl_code find_resource(const kl__catalogue *catalogue, const char *name,
                              kl__resource *resource, bool *is_known,
                              kl_error *err)
 {
-    const kl__entry *entry = kl__catalogue_find(catalogue, name);
+    const kl__catalogue_entry *entry = kl__catalogue_find(catalogue, name);
 
     *is_known = entry != NULL;
     if (entry == NULL) {

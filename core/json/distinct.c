@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "json/names.h"
+#include "json/name_set.h"
 #include "json/text.h"
 
 #include <stdint.h>

@@ -196,17 +196,17 @@ static kl_code fail_at(const parser *self, const char *at, const char *message)
     return kl__caret_error(self->err, &where, "%s", message);
 }
 
-static kl__step *add_step(parser *self, kl__step_kind kind)
+static kl__path_step *add_step(parser *self, kl__step_kind kind)
 {
-    kl__step *added = &self->path->steps[self->path->count++];
+    kl__path_step *added = &self->path->steps[self->path->count++];
 
-    *added = (kl__step){.kind = kind, .name = self->names};
+    *added = (kl__path_step){.kind = kind, .name = self->names};
     return added;
 }
 
 static kl_code parse_name(parser *self)
 {
-    kl__step *added = add_step(self, KL__STEP_NAME);
+    kl__path_step *added = add_step(self, KL__STEP_NAME);
 
     added->length = strcspn(self->at, ".[]\"'* ");
     if (added->length == 0) {
@@ -225,7 +225,7 @@ static kl_code parse_name(parser *self)
 
 static kl_code parse_quoted(parser *self)
 {
-    kl__step *added = add_step(self, KL__STEP_NAME);
+    kl__path_step *added = add_step(self, KL__STEP_NAME);
     const char *opening = self->at;
 
     for (self->at++; *self->at != *opening; self->at++) {
@@ -244,7 +244,7 @@ static kl_code parse_quoted(parser *self)
 
 static kl_code parse_index(parser *self)
 {
-    kl__step *added = add_step(self, KL__STEP_INDEX);
+    kl__path_step *added = add_step(self, KL__STEP_INDEX);
     const char *first = self->at;
     size_t number = 0;
 
@@ -322,7 +322,7 @@ static size_t most_steps(const char *text)
 static kl_path *parse_path(const char *text, kl_error *err)
 {
     size_t length = strlen(text);
-    size_t steps = most_steps(text) * sizeof(kl__step);
+    size_t steps = most_steps(text) * sizeof(kl__path_step);
     kl_path *path = kl__malloc(sizeof(*path) + steps + 2 * (length + 1));
     parser self = {.text = text, .at = text, .path = path, .err = err};
 
@@ -380,7 +380,7 @@ const char *kl_path_text(const kl_path *path)
 
 bool kl_path_begins_with(const kl_path *path, const char *name)
 {
-    const kl__step *first = &path->steps[0]; /* every path has a step */
+    const kl__path_step *first = &path->steps[0]; /* every path has a step */
 
     return first->kind == KL__STEP_NAME && first->length == strlen(name) &&
            memcmp(first->name, name, first->length) == 0;
@@ -422,7 +422,7 @@ static kl_code visit_steps(const kl_path *path, size_t from,
                            const kl_value *value, const visitor *to)
 {
     for (size_t i = from; i < path->count && value != NULL; i++) {
-        const kl__step *next = &path->steps[i];
+        const kl__path_step *next = &path->steps[i];
 
         if (next->kind == KL__STEP_NAME) {
             value = kl_value_get_n(value, next->name, next->length);

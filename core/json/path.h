@@ -18,17 +18,17 @@ typedef enum kl__step_kind {
     KL__STEP_ALL    /* [*]: every element of an array, or member of an object */
 } kl__step_kind;
 
-typedef struct kl__step {
+typedef struct kl__path_step {
     kl__step_kind kind;
     const char *name; /* into the path */
     size_t length;
     size_t index; /* from 0 */
-} kl__step;
+} kl__path_step;
 
 struct kl_path {
     char *bytes;  /* the path's text, then the names; stored behind the steps */
     size_t count; /* at least 1 */
-    kl__step steps[];
+    kl__path_step steps[];
 };
 
 #endif

@@ -38,7 +38,7 @@ typedef struct level {
     kl_cursor part;
 } level;
 
-static bool is_match(const level *at, const kl__step *step)
+static bool is_match(const level *at, const kl__path_step *step)
 {
     switch (step->kind) {
     case KL__STEP_NAME:
@@ -72,7 +72,7 @@ static uint64_t match_part(const seeker *self, level *at)
     for (uint64_t left = at->set; left != 0; left &= left - 1) {
         uint64_t bit = left & (0 - left);
         const kl_path *path = self->search->paths[__builtin_ctzll(left)];
-        const kl__step *step = &path->steps[at->depth];
+        const kl__path_step *step = &path->steps[at->depth];
 
         if (is_match(at, step)) {
             found |= bit;
@@ -111,7 +111,7 @@ static bool may_repeat(const seeker *self, const level *at, const char *from,
 {
     for (uint64_t left = at->named; left != 0; left &= left - 1) {
         const kl_path *path = self->search->paths[__builtin_ctzll(left)];
-        const kl__step *step = &path->steps[at->depth];
+        const kl__path_step *step = &path->steps[at->depth];
 
         if (kl__cursor_may_have(from, to, step->name, step->length)) {
             return true;
@@ -167,7 +167,7 @@ static void follow(seeker *self, size_t i, size_t depth, const char *value)
     const kl_path *path = search->paths[i];
 
     for (; depth < path->count && value != NULL; depth++) {
-        const kl__step *step = &path->steps[depth];
+        const kl__path_step *step = &path->steps[depth];
 
         if (step->kind == KL__STEP_NAME) {
             value =

@@ -34,7 +34,7 @@ struct kl__prune {
 
 static bool is_name(const kl_path *path, size_t at, const char *name)
 {
-    const kl__step *step = &path->steps[at];
+    const kl__path_step *step = &path->steps[at];
 
     return step->kind == KL__STEP_NAME && step->length == strlen(name) &&
            memcmp(step->name, name, step->length) == 0;
@@ -272,7 +272,7 @@ static uint64_t follow_paths(const paths *self, uint64_t set, size_t depth,
     uint64_t found = 0;
 
     for (size_t i = 0; i < self->count; i++) {
-        const kl__step *step;
+        const kl__path_step *step;
 
         if ((set >> i & 1) == 0 || self->items[i]->count <= depth) {
             continue;
@@ -328,7 +328,7 @@ bool kl__prune_hides(const kl__prune *prune, const kl_path *path)
     }
     at = place_of_root(prune);
     for (size_t i = 0; i < path->count; i++) {
-        const kl__step *step = &path->steps[i];
+        const kl__path_step *step = &path->steps[i];
         label to = {.bytes = step->kind == KL__STEP_NAME ? step->name : NULL,
                     .length = step->length};
 

@@ -41,22 +41,22 @@ bool kl__keys_are_finished(const kl__keys *keys)
            kl__keys_waiting(keys) == 0;
 }
 
-kl__key *kl__keys_find(const kl__keys *keys, const char *name)
+kl__queue_key *kl__keys_find(const kl__keys *keys, const char *name)
 {
     return kl__map_get(&keys->by_name, name);
 }
 
 /* Also reserves room in the heap, so that no later step of this key
  * allocates. */
-static kl__key *make_key(kl__keys *keys, const char *name)
+static kl__queue_key *make_key(kl__keys *keys, const char *name)
 {
     size_t size = strlen(name) + 1;
-    kl__key *made = kl__malloc(sizeof(*made) + size);
+    kl__queue_key *made = kl__malloc(sizeof(*made) + size);
 
     if (made == NULL) {
         return NULL;
     }
-    *made = (kl__key){.is_running = false};
+    *made = (kl__queue_key){.is_running = false};
     memcpy(made->name, name, size);
     kl__lane_place_init(&made->place);
     kl__timing_init(&made->timing);
@@ -68,14 +68,14 @@ static kl__key *make_key(kl__keys *keys, const char *name)
     return made;
 }
 
-kl__key *kl__keys_at(kl__keys *keys, const char *name)
+kl__queue_key *kl__keys_at(kl__keys *keys, const char *name)
 {
-    kl__key *found = kl__keys_find(keys, name);
+    kl__queue_key *found = kl__keys_find(keys, name);
 
     return found != NULL ? found : make_key(keys, name);
 }
 
-static void drop_key(kl__keys *keys, kl__key *key)
+static void drop_key(kl__keys *keys, kl__queue_key *key)
 {
     kl__map_remove(&keys->by_name, key->name);
     kl__lanes_remove(&keys->lanes, &key->place);
@@ -86,7 +86,7 @@ static void drop_key(kl__keys *keys, kl__key *key)
 
 /* Puts a key that is not in progress into the lane or heap that its timing asks
  * for. */
-static void place_key(kl__keys *keys, kl__key *key, int64_t now_ms)
+static void place_key(kl__keys *keys, kl__queue_key *key, int64_t now_ms)
 {
     kl_lane lane = kl__timing_take_due(&key->timing, now_ms);
     int64_t due_ms = kl__timing_due(&key->timing);
@@ -102,18 +102,18 @@ static void place_key(kl__keys *keys, kl__key *key, int64_t now_ms)
 }
 
 /* Drops a key without an event or a timer. */
-static void drop_idle(kl__keys *keys, kl__key *key)
+static void drop_idle(kl__keys *keys, kl__queue_key *key)
 {
     if (key->place.lane == KL_LANES && key->delay.place == 0) {
         drop_key(keys, key);
     }
 }
 
-static kl__key *first_delayed(kl__keys *keys)
+static kl__queue_key *first_delayed(kl__keys *keys)
 {
     kl__delay *delay = kl__delays_first(&keys->delays);
 
-    return delay != NULL ? KL__CONTAINER(delay, kl__key, delay) : NULL;
+    return delay != NULL ? KL__CONTAINER(delay, kl__queue_key, delay) : NULL;
 }
 
 void kl__keys_move_due(kl__keys *keys, int64_t now_ms)
@@ -125,8 +125,8 @@ void kl__keys_move_due(kl__keys *keys, int64_t now_ms)
     }
 }
 
-void kl__keys_add(kl__keys *keys, kl__key *key, const kl__timing_event *event,
-                  int64_t now_ms)
+void kl__keys_add(kl__keys *keys, kl__queue_key *key,
+                  const kl__timing_event *event, int64_t now_ms)
 {
     if (key->place.lane != KL_LANES) { /* one run serves both events */
         kl__lanes_put(&keys->lanes, &key->place, event->lane, now_ms);
@@ -139,7 +139,7 @@ void kl__keys_add(kl__keys *keys, kl__key *key, const kl__timing_event *event,
     }
 }
 
-void kl__keys_set_timer(kl__keys *keys, kl__key *key, int64_t due_ms,
+void kl__keys_set_timer(kl__keys *keys, kl__queue_key *key, int64_t due_ms,
                         int64_t now_ms)
 {
     kl__timing_set_timer(&key->timing, due_ms);
@@ -153,12 +153,12 @@ bool kl__keys_begin_run(kl__keys *keys, int64_t now_ms, kl_queue_item *item)
 {
     kl__lane_place *first = kl__lanes_first(&keys->lanes);
     int64_t asked_ms;
-    kl__key *key;
+    kl__queue_key *key;
 
     if (first == NULL) {
         return false;
     }
-    key = KL__CONTAINER(first, kl__key, place);
+    key = KL__CONTAINER(first, kl__queue_key, place);
     asked_ms = key->timing.asked_ms;
     *item = (kl_queue_item){.key = key->name,
                             .lane = key->place.lane,
@@ -178,7 +178,7 @@ bool kl__keys_begin_run(kl__keys *keys, int64_t now_ms, kl_queue_item *item)
 
 /* The time in ms until the key is in a lane; 0: it is in one now; -1: no run is
  * planned. Call after place_key. */
-static int64_t wait_of_key(const kl__key *key, int64_t now_ms)
+static int64_t wait_of_key(const kl__queue_key *key, int64_t now_ms)
 {
     if (key->place.lane != KL_LANES) {
         return 0;
@@ -186,8 +186,8 @@ static int64_t wait_of_key(const kl__key *key, int64_t now_ms)
     return key->delay.place != 0 ? key->delay.due_ms - now_ms : -1;
 }
 
-int64_t kl__keys_end_run(kl__keys *keys, kl__key *key, kl__timing_end *end,
-                         uint64_t *random)
+int64_t kl__keys_end_run(kl__keys *keys, kl__queue_key *key,
+                         kl__timing_end *end, uint64_t *random)
 {
     int64_t again_ms;
 
@@ -209,7 +209,7 @@ int64_t kl__keys_end_run(kl__keys *keys, kl__key *key, kl__timing_end *end,
     return again_ms;
 }
 
-void kl__keys_forget(kl__keys *keys, kl__key *key)
+void kl__keys_forget(kl__keys *keys, kl__queue_key *key)
 {
     keys->failing -= key->timing.failures > 0 ? 1 : 0;
     key->timing.failures = 0;
@@ -219,7 +219,7 @@ void kl__keys_forget(kl__keys *keys, kl__key *key)
 void kl__keys_enter(kl__keys *keys, kl__keys_phase phase, int64_t now_ms)
 {
     kl__lane_place *first;
-    kl__key *key;
+    kl__queue_key *key;
 
     keys->phase = keys->phase > phase ? keys->phase : phase;
     while ((key = first_delayed(keys)) != NULL) {
@@ -229,6 +229,6 @@ void kl__keys_enter(kl__keys *keys, kl__keys_phase phase, int64_t now_ms)
     }
     while (keys->phase == KL__KEYS_SHUT &&
            (first = kl__lanes_first(&keys->lanes)) != NULL) {
-        drop_key(keys, KL__CONTAINER(first, kl__key, place));
+        drop_key(keys, KL__CONTAINER(first, kl__queue_key, place));
     }
 }

@@ -15,14 +15,14 @@
 /* A key in the queue: it waits in a lane, or is in progress, or is delayed. A
  * key in a lane is also in the heap if its timer will move it to a better
  * lane. */
-typedef struct kl__key {
+typedef struct kl__queue_key {
     kl__lane_place place;
     kl__delay delay;
     kl__timing timing;
     kl_lane run_lane; /* in progress: the lane in which it waited */
     bool is_running;
     char name[];
-} kl__key;
+} kl__queue_key;
 
 typedef enum kl__keys_phase {
     KL__KEYS_OPEN,
@@ -46,10 +46,10 @@ void kl__keys_deinit(kl__keys *keys);
 /* Finds the key with this name, or makes it. The caller then adds an event or
  * sets a timer: a key with neither is dropped. NULL: out of memory, and nothing
  * has changed. */
-kl__key *kl__keys_at(kl__keys *keys, const char *name);
+kl__queue_key *kl__keys_at(kl__keys *keys, const char *name);
 
 /* Finds the key with this name, or NULL. */
-kl__key *kl__keys_find(const kl__keys *keys, const char *name);
+kl__queue_key *kl__keys_find(const kl__keys *keys, const char *name);
 
 /* Puts each key whose time has come into its lane. Its waiting time begins when
  * it became due, so the order in a lane does not depend on when this is
@@ -58,9 +58,9 @@ void kl__keys_move_due(kl__keys *keys, int64_t now_ms);
 
 /* Adds an event of the key; sets its timer. Both drop a key that then has
  * neither an event nor a timer. */
-void kl__keys_add(kl__keys *keys, kl__key *key, const kl__timing_event *event,
-                  int64_t now_ms);
-void kl__keys_set_timer(kl__keys *keys, kl__key *key, int64_t due_ms,
+void kl__keys_add(kl__keys *keys, kl__queue_key *key,
+                  const kl__timing_event *event, int64_t now_ms);
+void kl__keys_set_timer(kl__keys *keys, kl__queue_key *key, int64_t due_ms,
                         int64_t now_ms);
 
 /* Takes the next key out of its lane, marks it as in progress and fills `item`.
@@ -70,11 +70,11 @@ bool kl__keys_begin_run(kl__keys *keys, int64_t now_ms, kl_queue_item *item);
 /* Ends the run of a key that is in progress; fills in `end->lane`. Returns the
  * time in ms until the key is in a lane again, where it waits for its next run;
  * -1: no run is planned. */
-int64_t kl__keys_end_run(kl__keys *keys, kl__key *key, kl__timing_end *end,
-                         uint64_t *random);
+int64_t kl__keys_end_run(kl__keys *keys, kl__queue_key *key,
+                         kl__timing_end *end, uint64_t *random);
 
 /* Resets the key's backoff: its next failure counts as the first. */
-void kl__keys_forget(kl__keys *keys, kl__key *key);
+void kl__keys_forget(kl__keys *keys, kl__queue_key *key);
 
 /* Enters the phase, unless the queue is in a later one. */
 void kl__keys_enter(kl__keys *keys, kl__keys_phase phase, int64_t now_ms);

@@ -137,8 +137,8 @@ typedef struct request {
     int64_t delay_ms; /* only WANT_LATER_RUN */
 } request;
 
-static void apply_locked(kl_queue *queue, kl__key *key, const request *wanted,
-                         int64_t now_ms)
+static void apply_locked(kl_queue *queue, kl__queue_key *key,
+                         const request *wanted, int64_t now_ms)
 {
     kl__timing_event event = {
         .due_ms = kl__timing_after(now_ms, queue->options.gather_ms),
@@ -156,7 +156,7 @@ static void apply_locked(kl_queue *queue, kl__key *key, const request *wanted,
 static kl_code add_locked(kl_queue *queue, const char *name,
                           const request *wanted, int64_t now_ms, kl_error *err)
 {
-    kl__key *key;
+    kl__queue_key *key;
 
     if (queue->keys.phase != KL__KEYS_OPEN) {
         return kl_error_set(err, KL_ECLOSED,
@@ -239,7 +239,7 @@ kl_code kl_queue_done(kl_queue *queue, const char *key, kl_queue_result result,
     kl__timing_end end = {.result = result, .ms = ms};
     int64_t again = -1;
     bool was_running;
-    kl__key *ended;
+    kl__queue_key *ended;
 
     if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return KL_EFORKED;
@@ -261,7 +261,7 @@ kl_code kl_queue_done(kl_queue *queue, const char *key, kl_queue_result result,
 
 void kl_queue_forget(kl_queue *queue, const char *key)
 {
-    kl__key *forgotten;
+    kl__queue_key *forgotten;
 
     if (kl__check_process(queue->made_in, NULL) != KL_OK) {
         return;

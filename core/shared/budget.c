@@ -26,7 +26,7 @@ typedef struct group {
     const char *name;
     size_t length;
     struct holder *holder;
-    kl__change *entries; /* a list by `next` */
+    kl__shared_change *entries; /* a list by `next` */
     uint64_t words;
     struct group *next; /* of the holder */
     bool was_out;
@@ -59,7 +59,7 @@ static bool is_service(const char *name)
 
 /* The bytes of an entry's name that name a Service or value: those of all names
  * of a Service are equal. */
-static size_t group_length(const kl__change *entry)
+static size_t group_length(const kl__shared_change *entry)
 {
     const char *name = kl__change_name(entry);
     size_t table = strlen(name) + 1;
@@ -79,7 +79,7 @@ static size_t holder_length(const char *name, size_t length)
     return slash != NULL ? (size_t)(slash - name) : table;
 }
 
-static bool is_report(const kl__change *entry)
+static bool is_report(const kl__shared_change *entry)
 {
     return strcmp(kl__change_name(entry), KL__REPORT_TABLE) == 0;
 }
@@ -134,7 +134,7 @@ static group *need_group(sharing *self, const char *name, size_t length)
     return one;
 }
 
-static bool add_entry(sharing *self, kl__change *entry)
+static bool add_entry(sharing *self, kl__shared_change *entry)
 {
     group *one = need_group(self, kl__change_name(entry), group_length(entry));
     uint64_t words = entry->words + ENTRY_WORDS;
@@ -163,7 +163,7 @@ static bool add_entries(sharing *self, const kl__entries *entries)
         return false;
     }
     while ((slot = kl__map_next(&entries->by_name, &cursor)) != NULL) {
-        kl__change *entry = slot->value;
+        kl__shared_change *entry = slot->value;
 
         if (!entry->is_refused && !is_report(entry) &&
             !add_entry(self, entry)) {
@@ -197,7 +197,8 @@ static int by_need(const void *left, const void *right)
 /* Sets the flag of a group, and notes entries whose flag changes. */
 static void set_group(kl__entries *entries, const group *one, bool is_out)
 {
-    for (kl__change *entry = one->entries; entry != NULL; entry = entry->next) {
+    for (kl__shared_change *entry = one->entries; entry != NULL;
+         entry = entry->next) {
         kl__entries_set_out(entries, entry, is_out);
     }
 }
@@ -294,7 +295,7 @@ static void report_group(kl__buf *text, const char *name, size_t length,
     kl__buf_printf(text, "\t%s\n", why);
 }
 
-static const char *why_refused(const kl__change *entry)
+static const char *why_refused(const kl__shared_change *entry)
 {
     return (const char *)&entry->block[kl__value_at(entry->name_length)];
 }
@@ -308,7 +309,7 @@ static void write_report(const sharing *self, const kl__entries *entries,
     char why[96];
 
     while ((slot = kl__map_next(&entries->by_name, &cursor)) != NULL) {
-        const kl__change *entry = slot->value;
+        const kl__shared_change *entry = slot->value;
 
         if (entry->is_refused) {
             result->left_out++;
@@ -338,14 +339,14 @@ static void clear_lists(const kl__entries *entries)
     const kl__map_slot *slot;
 
     while ((slot = kl__map_next(&entries->by_name, &cursor)) != NULL) {
-        ((kl__change *)slot->value)->next = NULL;
+        ((kl__shared_change *)slot->value)->next = NULL;
     }
 }
 
 static kl_code put_report(kl__entries *entries, const kl_shared_key *key,
                           const kl__buf *text, kl_error *err)
 {
-    kl__change *change =
+    kl__shared_change *change =
         text->length > 0 ? kl__change_put(key, text->bytes, text->length, err)
                          : kl__change_remove(key, err);
 

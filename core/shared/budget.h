@@ -26,8 +26,9 @@
 typedef struct kl__budget_result {
     size_t left_out; /* Services and values, and names that were refused */
     size_t fresh;    /* of these, those that were not left out before */
-    const kl__change *first; /* of the fresh ones, the smallest; or NULL */
-    uint64_t needs;          /* bytes that all entries need */
+    const kl__shared_change
+        *first;     /* of the fresh ones, the smallest; or NULL */
+    uint64_t needs; /* bytes that all entries need */
 } kl__budget_result;
 
 /*

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-kl__change *kl__change_new(kl__change_kind kind, size_t words, kl_error *err)
+kl__shared_change *kl__change_new(kl__change_kind kind, size_t words,
+                                  kl_error *err)
 {
-    kl__change *change = kl__calloc(1, sizeof(*change) + words * 8);
+    kl__shared_change *change = kl__calloc(1, sizeof(*change) + words * 8);
 
     if (change == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory");
@@ -26,12 +27,13 @@ kl__change *kl__change_new(kl__change_kind kind, size_t words, kl_error *err)
 
 /* Makes a change of the entry `key`, with a zeroed value of `value_words`
  * words; NULL: KL_ENOMEM. */
-static kl__change *make_change(kl__change_kind kind, const kl_shared_key *key,
-                               size_t value_words, kl_error *err)
+static kl__shared_change *make_change(kl__change_kind kind,
+                                      const kl_shared_key *key,
+                                      size_t value_words, kl_error *err)
 {
     size_t name_words = kl__words_of(key->name_length);
     size_t value_at = kl__value_at(key->name_length);
-    kl__change *change = kl__change_new(
+    kl__shared_change *change = kl__change_new(
         kind, value_at + kl__line_words((uint32_t)value_words), err);
 
     if (change != NULL) {
@@ -43,10 +45,10 @@ static kl__change *make_change(kl__change_kind kind, const kl_shared_key *key,
     return change;
 }
 
-kl__change *kl__change_put(const kl_shared_key *key, const void *value,
-                           size_t size, kl_error *err)
+kl__shared_change *kl__change_put(const kl_shared_key *key, const void *value,
+                                  size_t size, kl_error *err)
 {
-    kl__change *change;
+    kl__shared_change *change;
 
     if (size > KL_SHARED_VALUE_MAX) {
         kl_error_set(err, KL_ETOO_LARGE,
@@ -66,15 +68,15 @@ kl__change *kl__change_put(const kl_shared_key *key, const void *value,
     return change;
 }
 
-kl__change *kl__change_remove(const kl_shared_key *key, kl_error *err)
+kl__shared_change *kl__change_remove(const kl_shared_key *key, kl_error *err)
 {
     return make_change(KL__CHANGE_REMOVE, key, 0, err);
 }
 
-kl__change *kl__change_refuse(const kl_shared_key *key, const char *why,
-                              kl_error *err)
+kl__shared_change *kl__change_refuse(const kl_shared_key *key, const char *why,
+                                     kl_error *err)
 {
-    kl__change *change = kl__change_put(key, why, strlen(why) + 1, err);
+    kl__shared_change *change = kl__change_put(key, why, strlen(why) + 1, err);
 
     if (change != NULL) {
         change->is_refused = true;
@@ -82,10 +84,10 @@ kl__change *kl__change_refuse(const kl_shared_key *key, const char *why,
     return change;
 }
 
-kl__change *kl__change_complete(const char *table, kl_error *err)
+kl__shared_change *kl__change_complete(const char *table, kl_error *err)
 {
     size_t length = strlen(table);
-    kl__change *change;
+    kl__shared_change *change;
 
     if (length == 0 || length > KL_SHARED_TABLE_MAX) {
         kl_error_set(err, KL_EINVAL,
@@ -452,12 +454,13 @@ static void write_all(uint64_t *block, uint32_t value_at,
                               (uint64_t)self->count << 32;
 }
 
-kl__change *kl__change_put_ranking(const kl_shared_key *key,
-                                   const kl__ranking *ranking, kl_error *err)
+kl__shared_change *kl__change_put_ranking(const kl_shared_key *key,
+                                          const kl__ranking *ranking,
+                                          kl_error *err)
 {
     size_t words = (ranking->count + ranking->by_zone) * KL__RECORD_WORDS +
                    ranking->text_words;
-    kl__change *change = make_change(KL__CHANGE_PUT, key, words, err);
+    kl__shared_change *change = make_change(KL__CHANGE_PUT, key, words, err);
 
     if (change != NULL) {
         write_all(change->block, kl__value_at(key->name_length), ranking);
@@ -465,12 +468,12 @@ kl__change *kl__change_put_ranking(const kl_shared_key *key,
     return change;
 }
 
-kl__change *kl__change_put_endpoints(const kl_shared_key *key,
-                                     const kl_endpoint *endpoints, size_t count,
-                                     kl_error *err)
+kl__shared_change *kl__change_put_endpoints(const kl_shared_key *key,
+                                            const kl_endpoint *endpoints,
+                                            size_t count, kl_error *err)
 {
     kl__ranking *ranking = kl__ranking_new(endpoints, count, err);
-    kl__change *change = NULL;
+    kl__shared_change *change = NULL;
 
     if (ranking != NULL) {
         change = kl__change_put_ranking(key, ranking, err);

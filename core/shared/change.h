@@ -17,8 +17,9 @@ typedef enum kl__change_kind {
 
 /* One allocation (kl__free). A put becomes the entry when it is applied. The
  * block of any other kind ends after the name. */
-typedef struct kl__change {
-    struct kl__change *next; /* in the list of changes for the next publish */
+typedef struct kl__shared_change {
+    struct kl__shared_change
+        *next; /* in the list of changes for the next publish */
     kl__change_kind kind;
     bool is_left;    /* of a former owner, or before a renewal of the table, and
                         not put again since */
@@ -28,9 +29,9 @@ typedef struct kl__change {
     uint32_t name_length;
     uint32_t words; /* length of the block */
     uint64_t block[];
-} kl__change;
+} kl__shared_change;
 
-static inline const char *kl__change_name(const kl__change *change)
+static inline const char *kl__change_name(const kl__shared_change *change)
 {
     return (const char *)&change->block[KL__BLOCK_HEAD];
 }
@@ -46,20 +47,22 @@ kl__ranking *kl__ranking_new(const kl_endpoint *endpoints, size_t count,
 
 /* Make the change of a public call of shared_write.h. NULL: KL_ENOMEM, and the
  * errors of that call. */
-kl__change *kl__change_put(const kl_shared_key *key, const void *value,
-                           size_t size, kl_error *err);
-kl__change *kl__change_put_endpoints(const kl_shared_key *key,
-                                     const kl_endpoint *endpoints, size_t count,
+kl__shared_change *kl__change_put(const kl_shared_key *key, const void *value,
+                                  size_t size, kl_error *err);
+kl__shared_change *kl__change_put_endpoints(const kl_shared_key *key,
+                                            const kl_endpoint *endpoints,
+                                            size_t count, kl_error *err);
+kl__shared_change *kl__change_put_ranking(const kl_shared_key *key,
+                                          const kl__ranking *ranking,
+                                          kl_error *err);
+kl__shared_change *kl__change_remove(const kl_shared_key *key, kl_error *err);
+kl__shared_change *kl__change_refuse(const kl_shared_key *key, const char *why,
                                      kl_error *err);
-kl__change *kl__change_put_ranking(const kl_shared_key *key,
-                                   const kl__ranking *ranking, kl_error *err);
-kl__change *kl__change_remove(const kl_shared_key *key, kl_error *err);
-kl__change *kl__change_refuse(const kl_shared_key *key, const char *why,
-                              kl_error *err);
-kl__change *kl__change_complete(const char *table, kl_error *err);
+kl__shared_change *kl__change_complete(const char *table, kl_error *err);
 
 /* Makes a change with room for `words` words, which the caller fills; NULL:
  * KL_ENOMEM. */
-kl__change *kl__change_new(kl__change_kind kind, size_t words, kl_error *err);
+kl__shared_change *kl__change_new(kl__change_kind kind, size_t words,
+                                  kl_error *err);
 
 #endif

@@ -19,7 +19,7 @@ void kl__entries_deinit(kl__entries *self)
     kl__map_deinit(&self->by_name);
 }
 
-static void mark_dirty(kl__entries *self, const kl__change *entry)
+static void mark_dirty(kl__entries *self, const kl__shared_change *entry)
 {
     uint32_t bucket =
         (uint32_t)(entry->block[KL__BLOCK_HASH] % KL_SHARED_VERSIONS);
@@ -28,7 +28,7 @@ static void mark_dirty(kl__entries *self, const kl__change *entry)
     self->is_changed = true;
 }
 
-static bool is_same(const kl__change *a, const kl__change *b)
+static bool is_same(const kl__shared_change *a, const kl__shared_change *b)
 {
     return a->words == b->words && a->is_refused == b->is_refused &&
            memcmp(a->block, b->block, (size_t)a->words * 8) == 0;
@@ -36,7 +36,7 @@ static bool is_same(const kl__change *a, const kl__change *b)
 
 /* The map uses the hash that the block already has, so no name is hashed again.
  */
-static kl__map_slot slot_of(kl__change *entry)
+static kl__map_slot slot_of(kl__shared_change *entry)
 {
     return (kl__map_slot){.key = kl__change_name(entry),
                           .value = entry,
@@ -44,7 +44,7 @@ static kl__map_slot slot_of(kl__change *entry)
                           .length = entry->name_length};
 }
 
-static void add_to_sums(kl__entries *self, const kl__change *entry)
+static void add_to_sums(kl__entries *self, const kl__shared_change *entry)
 {
     self->words += entry->is_refused ? 0 : entry->words;
     self->refused += entry->is_refused ? 1 : 0;
@@ -52,7 +52,7 @@ static void add_to_sums(kl__entries *self, const kl__change *entry)
     self->out_count += entry->is_out ? 1 : 0;
 }
 
-static void take_from_sums(kl__entries *self, const kl__change *entry)
+static void take_from_sums(kl__entries *self, const kl__shared_change *entry)
 {
     self->words -= entry->is_refused ? 0 : entry->words;
     self->refused -= entry->is_refused ? 1 : 0;
@@ -60,7 +60,8 @@ static void take_from_sums(kl__entries *self, const kl__change *entry)
     self->out_count -= entry->is_out ? 1 : 0;
 }
 
-void kl__entries_set_out(kl__entries *self, kl__change *entry, bool is_out)
+void kl__entries_set_out(kl__entries *self, kl__shared_change *entry,
+                         bool is_out)
 {
     if (entry->is_out != is_out) {
         take_from_sums(self, entry);
@@ -70,7 +71,7 @@ void kl__entries_set_out(kl__entries *self, kl__change *entry, bool is_out)
     }
 }
 
-static bool put_entry(kl__entries *self, kl__change *entry)
+static bool put_entry(kl__entries *self, kl__shared_change *entry)
 {
     void *old = NULL;
 
@@ -79,7 +80,8 @@ static bool put_entry(kl__entries *self, kl__change *entry)
     }
     entry->next = NULL;
     if (old != NULL) {
-        entry->is_out = ((const kl__change *)old)->is_out && !entry->is_refused;
+        entry->is_out =
+            ((const kl__shared_change *)old)->is_out && !entry->is_refused;
         take_from_sums(self, old);
     }
     add_to_sums(self, entry);
@@ -91,10 +93,10 @@ static bool put_entry(kl__entries *self, kl__change *entry)
 }
 
 /* Removes the entry that has the name of `named`, which may be that entry. */
-static void remove_entry(kl__entries *self, kl__change *named)
+static void remove_entry(kl__entries *self, kl__shared_change *named)
 {
     kl__map_slot slot = slot_of(named);
-    kl__change *old = kl__map_remove_slot(&self->by_name, &slot);
+    kl__shared_change *old = kl__map_remove_slot(&self->by_name, &slot);
 
     if (old != NULL) {
         take_from_sums(self, old);
@@ -105,15 +107,15 @@ static void remove_entry(kl__entries *self, kl__change *named)
 
 /* Finds the entries of a table, whose name (with its NUL) is `table`; a list by
  * `next`. */
-static kl__change *find_entries(const kl__entries *self,
-                                const kl__change *table)
+static kl__shared_change *find_entries(const kl__entries *self,
+                                       const kl__shared_change *table)
 {
-    kl__change *list = NULL;
+    kl__shared_change *list = NULL;
     size_t cursor = 0;
     const kl__map_slot *slot;
 
     while ((slot = kl__map_next(&self->by_name, &cursor)) != NULL) {
-        kl__change *entry = slot->value;
+        kl__shared_change *entry = slot->value;
 
         if (entry->name_length >= table->name_length &&
             memcmp(slot->key, kl__change_name(table), table->name_length) ==
@@ -126,9 +128,9 @@ static kl__change *find_entries(const kl__entries *self,
 }
 
 /* Counts the entries of a table as left, or removes those that are. */
-static void change_table(kl__entries *self, const kl__change *table)
+static void change_table(kl__entries *self, const kl__shared_change *table)
 {
-    kl__change *entry = find_entries(self, table), *next;
+    kl__shared_change *entry = find_entries(self, table), *next;
 
     for (; entry != NULL; entry = next) {
         next = entry->next;
@@ -140,7 +142,7 @@ static void change_table(kl__entries *self, const kl__change *table)
     }
 }
 
-bool kl__entries_apply(kl__entries *self, kl__change *change)
+bool kl__entries_apply(kl__entries *self, kl__shared_change *change)
 {
     switch (change->kind) {
     case KL__CHANGE_PUT:

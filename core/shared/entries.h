@@ -11,7 +11,7 @@
 #include "shared/map.h"
 
 typedef struct kl__entries {
-    kl__map by_name;    /* values are kl__change, which own the keys */
+    kl__map by_name;    /* values are kl__shared_change, which own the keys */
     uint64_t words;     /* sum of all blocks, but for refused names */
     uint64_t out_words; /* of those that are not published */
     size_t out_count;
@@ -26,14 +26,15 @@ void kl__entries_deinit(kl__entries *self);
 
 /* Applies a change, and takes it if it succeeds. False: out of memory, and
  * nothing has changed. */
-bool kl__entries_apply(kl__entries *self, kl__change *change);
+bool kl__entries_apply(kl__entries *self, kl__shared_change *change);
 
 /* Adds the entries of the map's last generation, except damaged ones. */
 kl_code kl__entries_read(kl__entries *self, const kl_shared *map,
                          kl_error *err);
 
 /* Publishes an entry, or does not. */
-void kl__entries_set_out(kl__entries *self, kl__change *entry, bool is_out);
+void kl__entries_set_out(kl__entries *self, kl__shared_change *entry,
+                         bool is_out);
 
 /* The words that the published entries need in a slot; or all. */
 uint64_t kl__entries_size(const kl__entries *self);

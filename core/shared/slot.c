@@ -65,8 +65,8 @@ static void store_words(kl__word *to, const uint64_t *from, uint32_t words)
 }
 
 /* Copies a block to word `at` and links it as the first of its bucket. */
-static void link_block(kl__word *slot, uint32_t at, const kl__change *entry,
-                       uint64_t mask)
+static void link_block(kl__word *slot, uint32_t at,
+                       const kl__shared_change *entry, uint64_t mask)
 {
     uint64_t hash = entry->block[KL__BLOCK_HASH];
     kl__word *bucket = &slot[KL__SLOT_HEAD + (hash & mask)];
@@ -95,7 +95,7 @@ void kl__entries_write(const kl__entries *self, kl__word *slot,
         kl__word_store(&slot[i], 0);
     }
     while ((entry = kl__map_next(&self->by_name, &cursor)) != NULL) {
-        const kl__change *change = entry->value;
+        const kl__shared_change *change = entry->value;
 
         if (!change->is_out && !change->is_refused) {
             link_block(slot, at, change, buckets - 1);
@@ -118,7 +118,7 @@ static bool is_padded(const char *name, size_t length)
 }
 
 /* True if the block's name has its hash, and its kind is known. */
-static bool is_whole(const kl_shared *map, const kl__change *entry)
+static bool is_whole(const kl_shared *map, const kl__shared_change *entry)
 {
     uint32_t kind = entry->block[KL__BLOCK_FORM] >> 16 & 0xff;
     const char *name = kl__change_name(entry);
@@ -137,7 +137,7 @@ static bool is_whole(const kl_shared *map, const kl__change *entry)
 static kl_code read_block(kl__entries *self, const kl_shared *map,
                           const kl__shared_view *view, kl_error *err)
 {
-    kl__change *entry = kl__change_new(KL__CHANGE_PUT, view->words, err);
+    kl__shared_change *entry = kl__change_new(KL__CHANGE_PUT, view->words, err);
 
     if (entry == NULL) {
         return KL_ENOMEM;

@@ -28,8 +28,8 @@ struct kl__shared_writer {
 
     kl__mutex changing; /* guards the list below; KL__RANK_CHANGES */
     bool is_owner;
-    kl__change *first; /* the list of changes, oldest first */
-    kl__change **end;
+    kl__shared_change *first; /* the list of changes, oldest first */
+    kl__shared_change **end;
 };
 
 /* The writer of this process; NULL: it has never taken the map. In a child of
@@ -43,19 +43,19 @@ static kl__shared_writer *writer_of(const kl_shared *map)
     return self != NULL && self->pid == getpid() ? self : NULL;
 }
 
-static void free_changes(kl__change *change)
+static void free_changes(kl__shared_change *change)
 {
     while (change != NULL) {
-        kl__change *next = change->next;
+        kl__shared_change *next = change->next;
 
         kl__free(change);
         change = next;
     }
 }
 
-static kl__change *take_changes(kl__shared_writer *self)
+static kl__shared_change *take_changes(kl__shared_writer *self)
 {
-    kl__change *first;
+    kl__shared_change *first;
 
     kl__mutex_lock(&self->changing);
     first = self->first;
@@ -66,9 +66,10 @@ static kl__change *take_changes(kl__shared_writer *self)
 }
 
 /* Puts changes back, before the changes that came meanwhile. */
-static void put_changes_back(kl__shared_writer *self, kl__change *changes)
+static void put_changes_back(kl__shared_writer *self,
+                             kl__shared_change *changes)
 {
-    kl__change **end = &changes;
+    kl__shared_change **end = &changes;
 
     while (*end != NULL) {
         end = &(*end)->next;
@@ -208,7 +209,8 @@ static kl_code set_not_owner(kl_error *err)
 
 /* Adds a change to the list and takes it. KL_ECLOSED: this process is not the
  * owner any more, and the change is freed. */
-static kl_code add_change(kl_shared *map, kl__change *change, kl_error *err)
+static kl_code add_change(kl_shared *map, kl__shared_change *change,
+                          kl_error *err)
 {
     kl__shared_writer *self = writer_of(map);
     bool is_owner;
@@ -243,7 +245,7 @@ static bool owns_map(const kl_shared *map)
 
 /* Adds a change. If it is NULL, `made` is the error of its making: copies that
  * to `err` (may be NULL) and returns its code. */
-static kl_code add_made(kl_shared *map, kl__change *change,
+static kl_code add_made(kl_shared *map, kl__shared_change *change,
                         const kl_error *made, kl_error *err)
 {
     if (change != NULL) {
@@ -259,7 +261,7 @@ kl_code kl_shared_put(kl_shared *map, const kl_shared_key *key,
                       const void *value, size_t size, kl_error *err)
 {
     kl_error made;
-    kl__change *change;
+    kl__shared_change *change;
 
     if (!owns_map(map)) {
         return set_not_owner(err);
@@ -331,7 +333,7 @@ kl_code kl_shared_complete(kl_shared *map, const char *table, kl_error *err)
 kl_code kl__shared_renew(kl_shared *map, const char *table, kl_error *err)
 {
     kl_error made;
-    kl__change *change;
+    kl__shared_change *change;
 
     if (!owns_map(map)) {
         return set_not_owner(err);
@@ -347,7 +349,7 @@ kl_code kl__shared_renew(kl_shared *map, const char *table, kl_error *err)
  */
 static kl_code apply_changes(kl__shared_writer *self, kl_error *err)
 {
-    kl__change *change = take_changes(self), *next;
+    kl__shared_change *change = take_changes(self), *next;
 
     for (; change != NULL; change = next) {
         next = change->next;

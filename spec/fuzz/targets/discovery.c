@@ -42,12 +42,13 @@ static const char *text_of(const kl__catalogue *catalogue, kl__text_at at)
 }
 
 /* An entry's full name finds an entry of that name. */
-static void expect_entry(const kl__catalogue *catalogue, const kl__entry *entry)
+static void expect_entry(const kl__catalogue *catalogue,
+                         const kl__catalogue_entry *entry)
 {
     const char *group = text_of(catalogue, entry->group);
     const char *version = text_of(catalogue, entry->version);
     const char *plural = text_of(catalogue, entry->plural);
-    const kl__entry *found;
+    const kl__catalogue_entry *found;
     char name[600];
 
     FUZZ_EXPECT(*plural != '\0' && strchr(plural, '/') == NULL);
@@ -78,7 +79,7 @@ static void expect_path(const kl__resource *resource)
 
 static void look_up(const kl__catalogue *catalogue, const char *name)
 {
-    const kl__entry *entry = kl__catalogue_find(catalogue, name);
+    const kl__catalogue_entry *entry = kl__catalogue_find(catalogue, name);
     kl__resource resource;
     kl_error err = {.code = KL_OK};
     size_t length;

@@ -50,7 +50,7 @@ static void put_entries(kl__entries *entries, world *self)
 
     for (int i = 0; i < ENTRIES; i++) {
         char text = (char)('a' + i);
-        kl__change *change;
+        kl__shared_change *change;
 
         kl_shared_key_init(&self->map, "t", &text, 1, &self->keys[i]);
         change = i < SERVICES
@@ -268,7 +268,7 @@ static void expect_taken(world *self)
         FUZZ_EXPECT(entries->by_name.count == 0);
     }
     while ((slot = kl__map_next(&entries->by_name, &cursor)) != NULL) {
-        const kl__change *entry = slot->value;
+        const kl__shared_change *entry = slot->value;
         uint32_t kind = entry->block[KL__BLOCK_FORM] >> 16 & 0xff;
         size_t table = strnlen(slot->key, slot->length);
         kl_shared_key key;

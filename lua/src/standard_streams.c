@@ -1,6 +1,6 @@
 /*
- * stream.c - the standard streams of the command kubelua: all three must be
- * open, and output that cannot be written is an error.
+ * standard_streams.c - the standard streams of the command kubelua: all three
+ * must be open, and output that cannot be written is an error.
  */
 #include "binding.h"
 

@@ -1,6 +1,6 @@
 /*
- * host.c - makes names of this process unique: the machine's name, and random
- * digits.
+ * unique_name.c - makes names of this process unique: the machine's name, and
+ * random digits.
  */
 #include "binding.h"
 

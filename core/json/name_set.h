@@ -1,11 +1,11 @@
 /*
- * names.h - a set of the names of members, to find those that an object has
+ * name_set.h - a set of the names of members, to find those that an object has
  * several times (distinct.h). The names of nested objects are in one set, those
  * of the innermost object last: a level ends when they are dropped. The time is
  * in proportion to the number of names, whatever they are.
  */
-#ifndef KL_JSON_NAMES_H
-#define KL_JSON_NAMES_H
+#ifndef KL_JSON_NAME_SET_H
+#define KL_JSON_NAME_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

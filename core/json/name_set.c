@@ -1,9 +1,9 @@
 /*
- * names.c - see names.h. Open addressing with linear probing. The names that
- * were added last are dropped first, so a slot that is freed never interrupts
- * the way to another name.
+ * name_set.c - see name_set.h. Open addressing with linear probing. The names
+ * that were added last are dropped first, so a slot that is freed never
+ * interrupts the way to another name.
  */
-#include "json/names.h"
+#include "json/name_set.h"
 
 #include "base/mem.h"
 #include "base/text_hash.h"
