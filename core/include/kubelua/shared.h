@@ -59,11 +59,11 @@ typedef struct kl_shared_options {
     /* A file, for processes that are not forked from one another. It is made
      * with mode 0600 if it is missing, and is not deleted. No process may
      * truncate it. Refused, since another user could then read or change the
-     * map: a file that somebody else owns than the effective user or root, that
+     * map: a file of another owner than the effective user or root; one that
      * the group or others have any permission for, that has several hard links,
-     * that is a symbolic link or no regular file; a folder that somebody else
-     * owns, or that the group or others can write (the sticky bit does not
-     * help, so not /tmp itself). NULL: memory that only forks inherit. */
+     * that is a symbolic link or no regular file; a folder of
+     * another owner, or that the group or others can write (the sticky bit does
+     * not help, so not /tmp itself). NULL: memory that only forks inherit. */
     const char *path;
     /* Bytes, at least 1 MB; 0: KL_SHARED_SIZE. A third of that is room for one
      * generation: about 480 bytes for an entry of three endpoints. */
