@@ -40,6 +40,11 @@ typedef struct subject {
     const kl_reply *raw; /* NULL: an event */
 } subject;
 
+static int64_t deadline(void)
+{
+    return fault_in(SIM_CLIENT_PATIENCE_MS);
+}
+
 static char *copy_text(const char *text, size_t length)
 {
     char *copy = calloc(1, length + 1);
@@ -171,6 +176,46 @@ static bool is_refused_so(const subject *about, const char *claim)
             atoi(text_at(about, "code")) == about->raw->status);
 }
 
+/* The names of a list's items, separated by blanks. */
+static const char *names_of(const kl_doc *list)
+{
+    static char text[4096];
+    const kl_value *items = kl_value_get(kl_doc_root(list), "items");
+
+    assert_int_equal(kl_value_type(items), KL_ARRAY);
+    text[0] = '\0';
+    for (size_t i = 0; i < kl_value_size(items); i++) {
+        const kl_value *name = kl_value_get(
+            kl_value_get(kl_value_at(items, i), "metadata"), "name");
+
+        strcat(text, i != 0 ? " " : "");
+        strcat(text, kl_value_string(name, NULL));
+    }
+    return text;
+}
+
+/* What a claim's left side stands for. */
+static const char *found_at(const subject *about, const char *path)
+{
+    static char number[24];
+
+    if (about->raw != NULL && strcmp(path, "type") == 0) {
+        return about->raw->content_type;
+    } else if (about->raw != NULL && strcmp(path, "retry-after") == 0) {
+        snprintf(number, sizeof(number), "%ld", about->raw->retry_after_ms);
+        return number;
+    } else if (about->raw != NULL && strcmp(path, "body") == 0) {
+        return about->raw->body;
+    } else if (about->raw != NULL && strcmp(path, "names") == 0) {
+        return names_of(about->doc);
+    } else if (*path == '#') {
+        snprintf(number, sizeof(number), "%zu",
+                 strlen(found_at(about, path + 1)));
+        return number;
+    }
+    return text_at(about, path);
+}
+
 /* The claim "path=value" or "path!=value". */
 static bool has_value(const subject *about, char *path, char *value)
 {
@@ -180,9 +225,7 @@ static bool has_value(const subject *about, char *path, char *value)
     bool equal;
 
     value[differs ? -1 : 0] = '\0';
-    found = about->raw != NULL && strcmp(path, "type") == 0
-                ? about->raw->content_type
-                : text_at(about, path);
+    found = found_at(about, path);
     equal = strcmp(found, json != NULL ? json : value + 1) == 0;
     free(json);
     return equal != differs;
@@ -196,6 +239,8 @@ static bool is_true(const subject *about, char *claim)
         assert_non_null(about->raw);
         return (strstr(about->raw->body, claim + 1) != NULL) ==
                (claim[0] == '~');
+    } else if (claim[0] == '^') {
+        return strncmp(about->raw->body, claim + 1, strlen(claim + 1)) == 0;
     } else if (strncmp(claim, "warnings~", 9) == 0) {
         return about->raw->warnings != NULL &&
                strstr(about->raw->warnings, claim + 9) != NULL;
@@ -284,7 +329,11 @@ static void write_target(char *out, size_t size, const char *word)
                              ? (size_t)(version - word)
                              : 0;
 
-    if (word[0] == '/') {
+    if (strncmp(word, "crds", 4) == 0) {
+        snprintf(out, size,
+                 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions%s",
+                 word + 4);
+    } else if (word[0] == '/') {
         snprintf(out, size, "%s", word);
     } else if (group > 0 && memchr(word, '/', group) == NULL) {
         const char *rest = strchr(version + 1, '/');
@@ -315,26 +364,147 @@ static const char *patch_type(const char **method)
     return NULL;
 }
 
-/* A line "METHOD target body", and what stands behind its arrow. */
-static void play_request(kl_sim *sim, char *line, const char *expected)
+/* A line's request: its words, and the headers of its options. */
+typedef struct request {
+    const char *method;
+    const char *type;
+    const char *accept;
+    char target[4096];
+    char *body;
+    bool is_over; /* over the transport */
+    kl__header headers[8];
+    size_t header_count;
+    char bearer[2048];
+} request;
+
+static void add_header(request *self, const char *name, const char *value)
 {
-    char *shown = copy_text(line, strlen(line)), target[4096], *rest, *body;
-    const char *method = strtok_r(line, " ", &rest);
-    kl_call call = {.target = target};
+    self->is_over = true;
+    self->headers[self->header_count++] = (kl__header){name, value};
+}
+
+/* An option is a word and a value. */
+static void read_option(request *self, char *option)
+{
+    char *value = option + strcspn(option, " ");
+
+    value += *value == ' ' ? (*value = '\0', 1) : 0;
+    if (strcmp(option, "accept") == 0) {
+        self->accept = value;
+    } else if (strcmp(option, "type") == 0) {
+        self->type = value;
+    } else if (strcmp(option, "token") == 0) {
+        snprintf(self->bearer, sizeof(self->bearer), "Bearer %s", value);
+        add_header(self, "Authorization", self->bearer);
+    } else if (strcmp(option, "over") == 0) {
+        self->is_over = true;
+    } else {
+        add_header(self, option, value);
+    }
+}
+
+/* "METHOD target body @ option @ option"; the line is cut into pieces. */
+static void read_request(request *self, char *line)
+{
+    char *options = strstr(line, " @ "), *rest;
+
+    while (options != NULL) {
+        char *next = strstr(options + 3, " @ ");
+
+        *options = '\0';
+        if (next != NULL) {
+            *next = '\0';
+        }
+        read_option(self, options + 3);
+        options = next;
+    }
+    self->method = strtok_r(line, " ", &rest);
+    self->type = self->type != NULL ? self->type : patch_type(&self->method);
+    write_target(self->target, sizeof(self->target),
+                 strtok_r(NULL, " ", &rest));
+    self->body = rest == NULL || *rest == '\0' ? NULL
+                 : *rest == '=' ? copy_text(rest + 1, strlen(rest + 1))
+                                : json_of(rest);
+}
+
+/* Sends it over the transport; the body is in `bytes`. */
+static void send_over(sim_rig *rig, request *self, kl_reply *reply,
+                      kl__buf *bytes)
+{
+    static kl__response response;
+    kl__request sent = {.method = self->method,
+                        .base_url = rig->url != NULL ? rig->url : "",
+                        .tls = rig->tls,
+                        .target = self->target,
+                        .headers = self->headers,
+                        .body = self->body,
+                        .body_length =
+                            self->body != NULL ? strlen(self->body) : 0};
+    kl__stream *stream;
     kl_error err = {0};
+    size_t length = 1;
+
+    add_header(self, "Content-Type",
+               self->type != NULL ? self->type : "application/json");
+    if (self->accept != NULL) {
+        add_header(self, "Accept", self->accept);
+    }
+    sent.header_count = self->header_count;
+    stream = kl__transport_open(rig->transport, &sent, &err);
+    if (stream == NULL || kl__stream_response(stream, &response, deadline(),
+                                              NULL, &err) != KL_OK) {
+        fail_msg("%s: %s", self->target, err.message);
+    }
+    while (length != 0) {
+        char *room = kl__buf_reserve(bytes, 4096);
+
+        assert_int_equal(kl__stream_read(stream, room, 4096, &length,
+                                         deadline(), NULL, &err),
+                         KL_OK);
+        bytes->length += length;
+        bytes->bytes[bytes->length] = '\0';
+    }
+    kl__stream_close(stream);
+    *reply = (kl_reply){.status = response.status,
+                        .content_type = response.content_type,
+                        .body = bytes->bytes,
+                        .body_length = bytes->length,
+                        .warnings = response.warnings,
+                        .retry_after_ms = response.retry_after_ms};
+}
+
+static void send_in_process(kl_sim *sim, const request *self, kl_reply *reply)
+{
+    const kl_call call = {.method = self->method,
+                          .target = self->target,
+                          .content_type = self->type,
+                          .accept = self->accept,
+                          .body = self->body,
+                          .body_length =
+                              self->body != NULL ? strlen(self->body) : 0};
+    kl_error err = {0};
+
+    if (kl_sim_call(sim, &call, reply, &err) != KL_OK) {
+        fail_msg("%s: %s", self->target, err.message);
+    }
+}
+
+/* A line's request, and what stands behind its arrow. */
+static void play_request(kl_sim *sim, sim_rig *rig, char *line,
+                         const char *expected)
+{
+    char *shown = copy_text(line, strlen(line));
+    kl__buf bytes = {0};
+    request asked = {0};
     kl_reply reply;
     kl_doc *doc;
 
-    call.content_type = patch_type(&method);
-    call.method = method;
-    write_target(target, sizeof(target), strtok_r(NULL, " ", &rest));
-    body = rest == NULL || *rest == '\0' ? NULL
-           : *rest == '='                ? copy_text(rest + 1, strlen(rest + 1))
-                                         : json_of(rest);
-    call.body = body;
-    call.body_length = body != NULL ? strlen(body) : 0;
-    if (kl_sim_call(sim, &call, &reply, &err) != KL_OK) {
-        fail_msg("%s: %s", shown, err.message);
+    read_request(&asked, line);
+    if (asked.is_over) {
+        assert_non_null(rig);
+        send_over(rig, &asked, &reply, &bytes);
+    } else {
+        send_in_process(sim, &asked, &reply);
     }
     if (reply.status != atoi(expected)) {
         fail_msg("%s: %d, not %s: %s", shown, reply.status, expected,
@@ -345,8 +515,12 @@ static void play_request(kl_sim *sim, char *line, const char *expected)
     check_claims(&(subject){shown, doc, "", &reply},
                  expected + strspn(expected, " "));
     kl_doc_unref(doc);
-    kl_reply_clear(&reply);
-    free(body);
+    if (asked.is_over) {
+        kl__buf_deinit(&bytes);
+    } else {
+        kl_reply_clear(&reply);
+    }
+    free(asked.body);
     free(shown);
 }
 
@@ -358,14 +532,15 @@ static void open_watch(sim_rig *rig, const char *word, int status)
     write_target(target, sizeof(target), word);
     strcat(target, strchr(target, '?') != NULL ? "&watch=1" : "?watch=1");
     sim_watch_close(&rig->watch);
-    sim_watch_open(&rig->watch, rig->transport, "", target);
+    sim_watch_open(&rig->watch, rig->transport,
+                   rig->url != NULL ? rig->url : "", target);
     if (rig->watch.status != status) {
         fail_msg("WATCH %s: %d, not %d", word, rig->watch.status, status);
     }
 }
 
 /* A GET over the rig's transport, where faults are: "target agent". */
-static void send_over(sim_rig *rig, char *line, const char *expected)
+static void send_get(sim_rig *rig, char *line, const char *expected)
 {
     char target[4096], *agent;
     int outcome;
@@ -387,6 +562,37 @@ static void order_fault(sim_rig *rig, const char *rule)
     free(json);
 }
 
+/* "gears.a.io Gear": a definition that keeps every field. */
+static void define(kl_sim *sim, const char *words)
+{
+    const int name = (int)strcspn(words, " ");
+    const int plural = (int)strcspn(words, ".");
+    char line[1024];
+
+    snprintf(line, sizeof(line),
+             "POST crds {metadata: {name: %.*s}, spec: {group: %.*s, scope: "
+             "Namespaced, names: {plural: %.*s, kind: %s}, versions: [{name: "
+             "v1, served: true, storage: true, schema: {openAPIV3Schema: "
+             "{type: object, x-kubernetes-preserve-unknown-fields: true}}}]}} "
+             "-> 201",
+             name, words, name - plural - 1, words + plural + 1, plural, words,
+             words + name + 1);
+    sim_play(sim, line);
+}
+
+static void add_all(kl_sim *sim, const char *names)
+{
+    char name[256];
+
+    while (*names != '\0') {
+        const size_t length = strcspn(names, " ");
+
+        snprintf(name, sizeof(name), "%.*s", (int)length, names);
+        sim_add(sim, name);
+        names += length + (names[length] == ' ');
+    }
+}
+
 /* A line that is no request, of its first word and the rest. */
 static void play_other(kl_sim *sim, sim_rig *rig, const char *line)
 {
@@ -397,7 +603,12 @@ static void play_other(kl_sim *sim, sim_rig *rig, const char *line)
     if (strncmp(line, "WATCH ", 6) == 0) {
         open_watch(rig, rest, 200);
     } else if (strncmp(line, "ADD ", 4) == 0) {
-        sim_add(sim, rest);
+        add_all(sim, rest);
+    } else if (strncmp(line, "DEFINE ", 7) == 0) {
+        define(sim, rest);
+    } else if (strncmp(line, "ADVANCE ", 8) == 0) {
+        assert_int_equal(kl_sim_advance(sim, atoi(rest) * INT64_C(1000), NULL),
+                         KL_OK);
     } else if (strncmp(line, "TOUCH ", 6) == 0) {
         memcpy(name, rest, strcspn(rest, " "));
         sim_touch(sim, name, rest + strlen(name) + 1);
@@ -411,24 +622,41 @@ static void play_other(kl_sim *sim, sim_rig *rig, const char *line)
     }
 }
 
+static void play_line(kl_sim *sim, sim_rig *rig, char *line)
+{
+    char *arrow = strstr(line, " -> ");
+
+    if (arrow == NULL) {
+        play_other(sim, rig, line);
+        return;
+    }
+    *arrow = '\0';
+    arrow += 4;
+    if (strncmp(line, "WATCH ", 6) == 0) {
+        open_watch(rig, line + 6, atoi(arrow));
+    } else if (strncmp(line, "SEND ", 5) == 0) {
+        send_get(rig, line + 5, arrow);
+    } else {
+        play_request(sim, rig, line, arrow);
+    }
+}
+
+/* "$name = text" keeps a text; other lines are played. */
 static void play_lines(kl_sim *sim, sim_rig *rig, const char *lines)
 {
     while (*lines != '\0') {
         const size_t length = strcspn(lines, "\n");
-        char *line = fill_in(lines, length);
-        char *arrow = strstr(line, " -> ");
+        const size_t end = *lines == '$' ? strcspn(lines, " ") : 0;
+        char *line, name[LONGEST_NAME];
 
-        if (arrow != NULL) {
-            *arrow = '\0';
-        }
-        if (arrow != NULL && strncmp(line, "WATCH ", 6) == 0) {
-            open_watch(rig, line + 6, atoi(arrow + 4));
-        } else if (arrow != NULL && strncmp(line, "SEND ", 5) == 0) {
-            send_over(rig, line + 5, arrow + 4);
-        } else if (arrow != NULL) {
-            play_request(sim, line, arrow + 4);
+        if (end > 1 && end < LONGEST_NAME &&
+            strncmp(lines + end, " = ", 3) == 0) {
+            snprintf(name, sizeof(name), "%.*s", (int)end - 1, lines + 1);
+            line = fill_in(lines + end + 3, length - end - 3);
+            keep_text(name, line);
         } else {
-            play_other(sim, rig, line);
+            line = fill_in(lines, length);
+            play_line(sim, rig, line);
         }
         free(line);
         lines += length + (lines[length] == '\n');

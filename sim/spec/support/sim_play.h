@@ -2,29 +2,52 @@
  * sim_play.h - a case as a text: requests with what is expected of their
  * replies, and the events of a watch, a line each.
  *
- *     sim_play(sim, "POST configmaps {metadata: {name: a}} -> 201
- * kind=ConfigMap\n" "GET configmaps/b -> 404 ~not found\n" "GET
- * apps/v1/deployments/b -> 404\n");
+ *     rig_play(f, "POST configmaps {metadata: {name: a}} -> 201 data=\n"
+ *                 "WATCH configmaps?resourceVersion=3\n"
+ *                 "ADDED a, SILENCE\n"
+ *                 "GET apps/v1/deployments/b -> 404 ~not found\n");
  *
- * A target without a slash at its begin is in the namespace default. A body is
+ * A target that begins without a slash is in the namespace default, but for
+ * "crds", the definitions. A body is
  * YAML and is sent as JSON; after "=" it is sent as it is. Methods: those of
  * HTTP (PATCH is a merge patch), and STRATEGIC, JSONPATCH, APPLY for the other
  * patches.
  *
- * After the status come claims, separated by " | ":
- *     metadata.name=a   the text at the path is "a"; metadata.name!=a: it is
- * not data={k: v}       a list or map, written as YAML ~text   !text     the
- * body has that text, or has it not warnings~text     so do its warnings
- *     type=text         its content type
- *     Conflict: text    it is a Status of that reason and message
- *     $uid=path         keeps the text; later lines say $uid
+ * Options stand behind the body, each after " @ ": accept TYPE, type TYPE.
+ * Those that send it over the rig's transport, where faults are: over, token T,
+ * or a header and its value ("@ Impersonate-User jane").
  *
- * Lines of a watch, which is the rig's (rig_play):
- *     WATCH configmaps?resourceVersion=3      opens it, instead of another
- *     ADDED a, MODIFIED b, BOOKMARK | data.k=v  the next events; claims about
- *                                             the last one's object
- *     SILENCE   END                           nothing comes; the stream has
- * ended Others: ADD a and TOUCH a v (sim_add, sim_touch), COMPACT.
+ * Claims stand behind the status, separated by " | ":
+ *
+ *     a.b=text          the value at that path; a.b!=text: another one
+ *     a.b={k: v}        a list or map, in YAML
+ *     #a.b=36           its length in bytes
+ *     names=a b         the names of a list's items
+ *     type=text         the content type
+ *     retry-after=7000  in milliseconds; -1: none
+ *     body=text         the whole body
+ *     ^text             what the body begins with
+ *     ~text             what it contains; !text: what it does not
+ *     warnings~text     what its warnings contain
+ *     Conflict: text    it is a Status of that reason and message
+ *     $uid=a.b          keeps the value: later lines say $uid
+ *
+ * Other lines:
+ *
+ *     WATCH target      opens the rig's watch, in place of another one
+ *     WATCH target -> 422
+ *     ADDED a, ERROR    its next events; claims are about the last object
+ *     SILENCE           nothing comes for a short time
+ *     END               the watch has ended
+ *     FAULT {action: cut}
+ *     SEND target -> 503         a GET over the transport
+ *     SEND target agent -> 503   the same with a User-Agent
+ *     ADD a b           creates ConfigMaps
+ *     TOUCH a text      changes one
+ *     $map = text       later lines say $map
+ *     DEFINE gears.a.io Gear     a definition that keeps every field
+ *     COMPACT           forgets the history
+ *     ADVANCE 60        moves a clock that stands by seconds
  */
 #ifndef KL_SPEC_SIM_PLAY_H
 #define KL_SPEC_SIM_PLAY_H

@@ -45,6 +45,7 @@ int sim_rig_tear_down(void **state)
     sim_rig *rig = *state;
 
     sim_watch_close(&rig->watch);
+    kl__tls_unref(rig->tls);
     kl_transport_unref(rig->transport);
     kl_sim_unref(rig->sim);
     free(rig);

@@ -15,6 +15,8 @@ typedef struct sim_rig {
     kl_sim *sim;
     kl_transport *transport; /* in-process, as the administrator */
     sim_watch watch;         /* closed by the teardown, if it was opened */
+    const char *url;         /* of a port; NULL: in-process */
+    kl__tls *tls;            /* for the port; may be NULL */
 } sim_rig;
 
 /* cmocka's setup and teardown: *state is a sim_rig. */

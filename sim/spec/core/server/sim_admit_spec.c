@@ -4,8 +4,6 @@
  */
 #include "spec_case.h"
 
-#define ROLES "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-
 SIM_CASE(neither_quotas_nor_limits_refuse_a_pod)
 {
     sim_play(sim, "POST resourcequotas {metadata: {name: q}, spec: {hard: "
@@ -43,13 +41,10 @@ SIM_CASE(a_claim_stays_while_a_pod_uses_it)
 
 SIM_CASE(a_volume_stays_while_it_is_bound)
 {
-#define VOLUMES "/api/v1/persistentvolumes"
-    sim_expect(sim, "POST", VOLUMES,
-               "{\"metadata\":{\"name\":\"v\"},\"spec\":{\"accessModes\":["
-               "\"ReadWriteOnce\"],\"capacity\":{\"storage\":\"1Gi\"},"
-               "\"hostPath\":{\"path\":\"/v\"}}}",
-               201);
-    sim_play(sim, "PATCH /api/v1/persistentvolumes/v/status {status: {phase: "
+    sim_play(sim, "POST /api/v1/persistentvolumes {metadata: {name: v}, spec: "
+                  "{accessModes: [ReadWriteOnce], capacity: {storage: '1Gi'}, "
+                  "hostPath: {path: /v}}} -> 201\n"
+                  "PATCH /api/v1/persistentvolumes/v/status {status: {phase: "
                   "Bound}} -> 200\n"
                   "DELETE /api/v1/persistentvolumes/v -> 200\n"
                   "GET /api/v1/persistentvolumes/v -> 200\n"
@@ -60,25 +55,20 @@ SIM_CASE(a_volume_stays_while_it_is_bound)
 
 SIM_CASE(an_aggregated_role_gets_rules_of_the_roles_it_selects)
 {
-    static const char part[] =
-        "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"in\":\"all\"}},\"rules\":"
-        "[{\"apiGroups\":[\"\"],\"resources\":[\"%s\"],\"verbs\":[\"get\"]}]}";
-    char body[300];
-
+#define ROLES "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+#define PART(name, resource)                                                 \
+    "POST " ROLES " {metadata: {name: " name ", labels: {in: all}}, rules: " \
+    "[{apiGroups: [''], resources: [" resource "], verbs: [get]}]} -> 201\n"
     sim_play(sim,
-             "POST /apis/rbac.authorization.k8s.io/v1/clusterroles {metadata: "
-             "{name: all}, aggregationRule: {clusterRoleSelectors: "
-             "[{matchLabels: {in: all}}]}} -> 201\n");
-    snprintf(body, sizeof(body), part, "a", "pods");
-    sim_expect(sim, "POST", ROLES, body, 201);
-    snprintf(body, sizeof(body), part, "b", "nodes");
-    sim_expect(sim, "POST", ROLES, body, 201);
-    sim_play(sim,
-             "GET /apis/rbac.authorization.k8s.io/v1/clusterroles/all -> 200 "
-             "rules[1].resources[1]=pods | rules[2].resources[1]=nodes\n"
-             "DELETE /apis/rbac.authorization.k8s.io/v1/clusterroles/a -> 200\n"
-             "GET /apis/rbac.authorization.k8s.io/v1/clusterroles/all -> 200 "
-             "rules[1].resources[1]=nodes\n");
+             "POST " ROLES
+             " {metadata: {name: all}, aggregationRule: {clusterRoleSelectors: "
+             "[{matchLabels: {in: all}}]}} -> 201\n" PART("a", "pods") PART(
+                 "b", "nodes") "GET " ROLES
+                               "/all -> 200 rules[1].resources[1]=pods | "
+                               "rules[2].resources[1]=nodes\n"
+                               "DELETE " ROLES "/a -> 200\n"
+                               "GET " ROLES
+                               "/all -> 200 rules[1].resources[1]=nodes\n");
 }
 
 SIM_CASE(a_namespace_with_a_pod_security_standard_admits_every_pod)

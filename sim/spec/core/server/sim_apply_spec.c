@@ -5,9 +5,6 @@
 #include "spec_case.h"
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-#define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
-#define APPLY "application/apply-patch+yaml"
-#define MAP "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\""
 
 SIM_CASE(a_new_object_is_managed_by_its_creator)
 {
@@ -43,7 +40,7 @@ SIM_CASE(an_apply_creates_changes_and_removes_fields)
                   "ConfigMap, metadata: {name: a}, data: {a: '1', b: '2'}} -> "
                   "201 ~\"operation\":\"Apply\"\n");
     sim_expect_patch(
-        sim, CONFIGMAPS "/a?fieldManager=x", APPLY,
+        sim, CONFIGMAPS "/a?fieldManager=x", "application/apply-patch+yaml",
         "apiVersion: v1\nkind: ConfigMap\ndata: {b: '2', c: '3'}\n",
         "200 \"data\":{\"b\":\"2\",\"c\":\"3\"}");
     sim_play(sim, "APPLY configmaps/a?fieldManager=y {apiVersion: v1, kind: "
@@ -83,86 +80,67 @@ SIM_CASE(a_conflict_names_the_manager_of_the_field)
 
 SIM_CASE(an_apply_without_changes_makes_no_version)
 {
-    static const char body[] = "{" MAP ",\"data\":{\"a\":\"1\"}}";
-    sim_reply reply;
-    char version[32];
-
-    sim_expect_patch(sim, CONFIGMAPS "/a?fieldManager=x", APPLY, body, "201 ");
-    reply = sim_ask(sim, "GET", CONFIGMAPS "/a", NULL);
-    snprintf(version, sizeof(version), "%s",
-             sim_text(reply.doc, "metadata.resourceVersion"));
-    sim_reply_clear(&reply);
-    sim_expect_patch(sim, CONFIGMAPS "/a?fieldManager=x", APPLY, body, "200 ");
-    reply = sim_ask(sim, "GET", CONFIGMAPS "/a", NULL);
-    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
-                        version);
-    sim_reply_clear(&reply);
+    sim_play(sim,
+             "APPLY configmaps/a?fieldManager=x {apiVersion: v1, kind: "
+             "ConfigMap, data: {a: '1'}} -> 201 "
+             "$version=metadata.resourceVersion\n"
+             "APPLY configmaps/a?fieldManager=x {apiVersion: v1, kind: "
+             "ConfigMap, data: {a: '1'}} -> 200\n"
+             "GET configmaps/a -> 200 metadata.resourceVersion=$version\n");
 }
 
 SIM_CASE(what_cannot_be_applied_is_refused)
 {
-    static const char *const cases[][2] = {
-        {"{\"kind\":\"ConfigMap\"}",
-         "400 \"invalid object type: /, Kind=ConfigMap\""},
-        {"", "400 \"invalid object type: /, Kind=\""},
-        {"{\"apiVersion\":\"apps/v1\",\"kind\":\"Pod\"}",
-         "400 \"invalid object type: apps/v1, Kind=Pod\""},
-        {"{" MAP ",\"metadata\":{\"managedFields\":[]}}",
-         "400 \"metadata.managedFields must be nil\""},
-        {"{" MAP ",\"metadata\":{\"name\":\"b\"}}",
-         "400 the name of the object (b) does not match"},
-        {"{" MAP ",\"metadata\":{\"name\":\"a\",\"uid\":\"u\"}}",
-         "409 uid mismatch: the provided object specified uid u, and no "
-         "existing object was found"},
-        {"{" MAP ",\"metadata\":{\"name\":\"a\"},\"data\":{\"a\":1},\"b\":1}",
-         "500 failed to create typed patch object (/a; /v1, Kind=ConfigMap): "
-         "errors:\\n  .data.a: expected string, got "
-         "&value.valueUnstructured{Value:1}\\n  .b: field not declared in "
-         "schema"},
-        {"{" MAP ",\"metadata\":{\"finalizers\":[\"a/b\",\"a/b\"]}}",
-         "500 .metadata.finalizers: duplicate entries for key [=\\\"a/b\\\"]"}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        sim_expect_patch(sim, CONFIGMAPS "/a?fieldManager=x", APPLY,
-                         cases[i][0], cases[i][1]);
-    }
-    sim_play(sim, "APPLY apps/v1/deployments/d/status?fieldManager=x {} -> 404 "
-                  "~NotFound\n");
+    sim_play(
+        sim,
+        "$apply = APPLY configmaps/a?fieldManager=x\n"
+        "$apply {kind: ConfigMap} -> 400 ~\"invalid object type: /, "
+        "Kind=ConfigMap\"\n"
+        "APPLY configmaps/a?fieldManager=x = -> 400 ~\"invalid object type: /, "
+        "Kind=\"\n"
+        "$apply {apiVersion: apps/v1, kind: Pod} -> 400 ~\"invalid object "
+        "type: apps/v1, Kind=Pod\"\n"
+        "$map = $apply {apiVersion: v1, kind: ConfigMap\n"
+        "$map, metadata: {managedFields: []}} -> 400 ~\"metadata.managedFields "
+        "must be nil\"\n"
+        "$map, metadata: {name: b}} -> 400 ~the name of the object (b) does "
+        "not match\n"
+        "$map, metadata: {name: a, uid: u}} -> 409 ~uid mismatch: the provided "
+        "object specified uid u, and no existing object was found\n"
+        "$map, metadata: {name: a}, data: {a: 1}, b: 1} -> 500 ~failed to "
+        "create typed patch object (/a; /v1, Kind=ConfigMap): errors:\\n  "
+        ".data.a: expected string, got &value.valueUnstructured{Value:1}\\n  "
+        ".b: field not declared in schema\n"
+        "$map, metadata: {finalizers: [a/b, a/b]}} -> 500 "
+        "~.metadata.finalizers: duplicate entries for key [=\\\"a/b\\\"]\n"
+        "APPLY apps/v1/deployments/d/status?fieldManager=x {} -> 404 "
+        "~NotFound\n");
 }
 
 /* An apply merges first; the merged object then does not convert, which is no
  * 400 as of other writes. */
 SIM_CASE(a_value_that_does_not_convert_is_an_internal_error)
 {
-#define NOT_AS                                                 \
-    "500 failed to convert to unversioned: unable to convert " \
-    "unstructured object to "
-#define IN_DEFAULT "/api/v1/namespaces/default/"
-    static const char *const cases[][3] = {
-        {CONFIGMAPS "/a", "{" MAP ",\"binaryData\":{\"a\":\"n!t\"}}",
-         NOT_AS "/v1, Kind=ConfigMap: illegal base64 data at input byte 1"},
-        {IN_DEFAULT "secrets/a",
-         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":\"n!t\"}}",
-         NOT_AS "/v1, Kind=Secret: illegal base64 data at input byte 1"},
-        {IN_DEFAULT "pods/a",
-         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"containers\":[{"
-         "\"name\":\"a\",\"image\":\"a\",\"resources\":{\"requests\":{\"cpu\":"
-         "\"lots\"}}}]}}",
-         NOT_AS "/v1, Kind=Pod: quantities must match the regular expression"},
-        {DEPLOYMENTS "/a",
-         "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"spec\":{"
-         "\"replicas\":1.5}}",
-         NOT_AS "apps/v1, Kind=Deployment: json: cannot unmarshal number 1.5"}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char target[200];
-
-        snprintf(target, sizeof(target), "%s?fieldManager=x", cases[i][0]);
-        sim_expect_patch(sim, target, APPLY, cases[i][1], cases[i][2]);
-    }
-    sim_play(sim, "POST secrets {metadata: {name: a}, data: {a: 'n!t'}} -> 400 "
-                  "BadRequest: Secret in version \"v1\" cannot be handled as a "
-                  "Secret: illegal base64 data at input byte 1\n");
+    sim_play(
+        sim,
+        "$failed = 500 ~failed to convert to unversioned: unable to convert "
+        "unstructured object to\n"
+        "APPLY configmaps/a?fieldManager=x {apiVersion: v1, kind: ConfigMap, "
+        "binaryData: {a: 'n!t'}} -> $failed /v1, Kind=ConfigMap: illegal "
+        "base64 data at input byte 1\n"
+        "APPLY secrets/a?fieldManager=x {apiVersion: v1, kind: Secret, data: "
+        "{a: 'n!t'}} -> $failed /v1, Kind=Secret: illegal base64 data at input "
+        "byte 1\n"
+        "APPLY pods/a?fieldManager=x {apiVersion: v1, kind: Pod, spec: "
+        "{containers: [{name: a, image: a, resources: {requests: {cpu: "
+        "lots}}}]}} -> $failed /v1, Kind=Pod: quantities must match the "
+        "regular expression\n"
+        "APPLY apps/v1/deployments/a?fieldManager=x {apiVersion: apps/v1, "
+        "kind: Deployment, spec: {replicas: 1.5}} -> $failed apps/v1, "
+        "Kind=Deployment: json: cannot unmarshal number 1.5\n"
+        "POST secrets {metadata: {name: a}, data: {a: 'n!t'}} -> 400 "
+        "BadRequest: Secret in version \"v1\" cannot be handled as a Secret: "
+        "illegal base64 data at input byte 1\n");
 }
 
 SIM_CASE(managed_fields_that_are_null_are_none)
@@ -176,7 +154,8 @@ SIM_CASE(managed_fields_that_are_null_are_none)
 SIM_CASE(the_last_applied_annotation_is_kept)
 {
     static const char old[] =
-        "{" MAP ",\"metadata\":{\"name\":\"a\",\"annotations\":{"
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
+        "\"a\",\"annotations\":{"
         "\"kubectl.kubernetes.io/last-applied-configuration\":\"old\"}}}";
     static const char wanted[] =
         "{\"apiVersion\":\"v1\",\"data\":{\"a\":\"\\u003cb\",\"c\":\"d\"},"

@@ -6,7 +6,6 @@
 #include "spec_case.h"
 #include "base/thread.h"
 
-#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 #define START_MS INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
 
 static int set_up_standing(void **state)
@@ -18,19 +17,6 @@ static int set_up_standing(void **state)
 static int set_up_running(void **state)
 {
     return sim_rig_set_up_with(state, &(kl_sim_options){.now_ms = START_MS});
-}
-
-static void expect_created(sim_rig *f, const char *name, const char *created)
-{
-    char target[128] = CONFIGMAPS "/";
-    sim_reply reply;
-
-    strcat(target, name);
-    reply = sim_ask(f->sim, "GET", target, NULL);
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "metadata.creationTimestamp"),
-                        created);
-    sim_reply_clear(&reply);
 }
 
 static void advance(sim_rig *f, int seconds)
@@ -45,52 +31,40 @@ static void advance(sim_rig *f, int seconds)
 STANDING_CASE(timestamps_follow_the_time_that_was_set)
 {
     assert_true(kl_sim_now(f->sim) == START_MS);
-    sim_add(f->sim, "first");
-    expect_created(f, "first", "2026-01-01T00:00:00Z");
-    advance(f, 86400 + 3661);
-    sim_add(f->sim, "second");
-    expect_created(f, "second", "2026-01-02T01:01:01Z");
+    rig_play(f, "ADD first\n"
+                "ADVANCE 90061\n"
+                "ADD second\n"
+                "GET configmaps/first -> 200 "
+                "metadata.creationTimestamp=2026-01-01T00:00:00Z\n"
+                "GET configmaps/second -> 200 "
+                "metadata.creationTimestamp=2026-01-02T01:01:01Z\n");
     assert_true(kl_sim_now(f->sim) == START_MS + (86400 + 3661) * 1000);
 }
 
 STANDING_CASE(a_bookmark_comes_when_its_time_does)
 {
-    sim_watch watch = {0};
-
-    sim_watch_open(&watch, f->transport, "http://sim",
-                   CONFIGMAPS "?watch=true&resourceVersion=1"
-                              "&allowWatchBookmarks=true");
-    sim_watch_expect_silence(&watch);
-    advance(f, 59);
-    sim_watch_expect_silence(&watch);
-    advance(f, 1);
-    assert_string_equal(sim_watch_next(&watch), "BOOKMARK");
-    sim_watch_close(&watch);
+    rig_play(f, "WATCH configmaps?resourceVersion=1&allowWatchBookmarks=true\n"
+                "SILENCE\n"
+                "ADVANCE 59\n"
+                "SILENCE\n"
+                "ADVANCE 1\n"
+                "BOOKMARK\n");
 }
 
 STANDING_CASE(a_watch_ends_when_its_time_does)
 {
-    sim_watch watch = {0};
-
-    sim_watch_open(&watch, f->transport, "http://sim",
-                   CONFIGMAPS "?watch=true&timeoutSeconds=5");
-    sim_watch_expect_silence(&watch);
-    advance(f, 5);
-    assert_string_equal(sim_watch_next(&watch), "");
-    sim_watch_close(&watch);
+    rig_play(f, "WATCH configmaps?timeoutSeconds=5\n"
+                "SILENCE\n"
+                "ADVANCE 5\n"
+                "END\n");
 }
 
 STANDING_CASE(a_watch_that_time_jumps_over_ends_with_its_bookmark)
 {
-    sim_watch watch = {0};
-
-    sim_watch_open(&watch, f->transport, "http://sim",
-                   CONFIGMAPS "?watch=true&resourceVersion=1"
-                              "&allowWatchBookmarks=true&timeoutSeconds=1800");
-    advance(f, 3600);
-    assert_string_equal(sim_watch_next(&watch), "BOOKMARK");
-    assert_string_equal(sim_watch_next(&watch), "");
-    sim_watch_close(&watch);
+    rig_play(f, "WATCH configmaps?resourceVersion=1&allowWatchBookmarks=true&"
+                "timeoutSeconds=1800\n"
+                "ADVANCE 3600\n"
+                "BOOKMARK, END\n");
 }
 
 static void *move_on(void *arg)
@@ -103,16 +77,13 @@ static void *move_on(void *arg)
 
 STANDING_CASE(advancing_the_clock_wakes_a_waiting_watch)
 {
-    sim_watch watch = {0};
     kl__thread mover;
 
-    sim_watch_open(&watch, f->transport, "http://sim",
-                   CONFIGMAPS "?watch=true&timeoutSeconds=3000");
+    rig_play(f, "WATCH configmaps?timeoutSeconds=3000\n");
     assert_int_equal(kl__thread_start(&mover, "mover", move_on, f, NULL),
                      KL_OK);
-    assert_string_equal(sim_watch_next(&watch), "");
+    rig_play(f, "END\n");
     kl__thread_join(&mover);
-    sim_watch_close(&watch);
 }
 
 #define RUNNING_CASE(name) \
@@ -129,49 +100,28 @@ RUNNING_CASE(a_clock_that_runs_can_be_set_and_moved_too)
     advancing_the_clock_wakes_a_waiting_watch_case(f);
 }
 
-/* A continue token of a list of one, which has more. */
-static void take_token(sim_rig *f, char *target, size_t size)
-{
-    sim_reply reply = sim_ask(f->sim, "GET", CONFIGMAPS "?limit=1", NULL);
-
-    snprintf(target, size, CONFIGMAPS "?limit=1&continue=%s",
-             sim_text(reply.doc, "metadata.continue"));
-    assert_true(sim_text(reply.doc, "metadata.continue")[0] != '\0');
-    sim_reply_clear(&reply);
-}
-
 STANDING_CASE(history_is_compacted_at_each_interval)
 {
-    char target[512];
-    sim_watch watch = {0};
-
-    sim_add(f->sim, "first");
-    sim_add(f->sim, "second");
-    take_token(f, target, sizeof(target));
-    sim_touch(f->sim, "second", "1");
-    advance(f, 300);
-    sim_expect(f->sim, "GET", target, NULL, 200);
-    advance(f, 299);
-    sim_expect(f->sim, "GET", target, NULL, 200);
-    advance(f, 1);
-    sim_expect(f->sim, "GET", target, NULL, 410);
-    sim_watch_open(&watch, f->transport, "http://sim",
-                   CONFIGMAPS "?watch=true&resourceVersion=1");
-    assert_string_equal(sim_watch_next(&watch), "ERROR");
-    assert_string_equal(sim_text(watch.event, "object.reason"), "Expired");
-    sim_watch_close(&watch);
+    rig_play(f, "ADD first second\n"
+                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
+                "TOUCH second 1\n"
+                "ADVANCE 300\n"
+                "GET configmaps?limit=1&continue=$next -> 200\n"
+                "ADVANCE 299\n"
+                "GET configmaps?limit=1&continue=$next -> 200\n"
+                "ADVANCE 1\n"
+                "GET configmaps?limit=1&continue=$next -> 410\n"
+                "WATCH configmaps?resourceVersion=1\n"
+                "ERROR | reason=Expired\n");
 }
 
 STANDING_CASE(history_is_compacted_while_no_request_comes)
 {
-    char target[512];
-
-    sim_add(f->sim, "first");
-    sim_add(f->sim, "second");
-    take_token(f, target, sizeof(target));
-    sim_touch(f->sim, "second", "1");
-    advance(f, 600);
-    sim_expect(f->sim, "GET", target, NULL, 410);
+    rig_play(f, "ADD first second\n"
+                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
+                "TOUCH second 1\n"
+                "ADVANCE 600\n"
+                "GET configmaps?limit=1&continue=$next -> 410\n");
 }
 
 STANDING_CASE(time_does_not_go_back)
@@ -187,13 +137,7 @@ STANDING_CASE(time_does_not_go_back)
 /* Its times are before the machine's: nothing is late, or never, for that. */
 RUNNING_CASE(timers_fire_after_the_time_of_day_was_set_back)
 {
-    const char delay[] = "{\"action\":\"delay\",\"before\":0.05}";
-    sim_watch watch = {0};
-
-    assert_int_equal(kl_sim_fault(f->sim, delay, sizeof(delay) - 1, NULL, NULL),
-                     KL_OK);
-    sim_watch_open(&watch, f->transport, "http://sim",
-                   CONFIGMAPS "?watch=true&timeoutSeconds=1");
-    assert_string_equal(sim_watch_next(&watch), "");
-    sim_watch_close(&watch);
+    rig_play(f, "FAULT {action: delay, before: 0.05}\n"
+                "WATCH configmaps?timeoutSeconds=1\n"
+                "END\n");
 }

@@ -3,49 +3,43 @@
  */
 #include "spec_case.h"
 
-#define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-#define FOOS "/apis/example.com/v1/namespaces/default/foos"
-
 /* A definition of that plural, kind Foo, with a replica count and a colour; its
  * older version knows the colour only. */
 static void define(kl_sim *sim, const char *plural)
 {
     static const char text[] =
-        "{\"metadata\":{\"name\":\"%s.example.com\"},\"spec\":{\"group\":"
-        "\"example.com\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"%s\","
-        "\"kind\":\"Foo\"},\"versions\":[{\"name\":\"v1\",\"served\":true,"
-        "\"storage\":true,\"subresources\":{\"status\":{},\"scale\":{"
-        "\"specReplicasPath\":\".spec.n\",\"statusReplicasPath\":\".status.n\"}"
-        "},\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":"
-        "{\"spec\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":"
-        "\"integer\",\"default\":1,\"maximum\":9},\"color\":{\"type\":"
-        "\"string\",\"enum\":[\"red\",\"blue\"]}}},\"status\":{\"type\":"
-        "\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}}}}},{"
-        "\"name\":\"v1beta1\",\"served\":true,\"storage\":false,\"deprecated\":"
-        "true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
-        "\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{"
-        "\"color\":{\"type\":\"string\"}}}}}}}]}}";
-    char body[2048];
+        "POST crds {metadata: {name: %s.example.com}, spec: {group: "
+        "example.com, scope: Namespaced, names: {plural: %s, kind: Foo}, "
+        "versions: [{name: v1, served: true, storage: true, subresources: "
+        "{status: {}, scale: {specReplicasPath: .spec.n, statusReplicasPath: "
+        ".status.n}}, schema: {openAPIV3Schema: {type: object, properties: "
+        "{spec: {type: object, properties: {'n': {type: integer, default: 1, "
+        "maximum: 9}, color: {type: string, enum: [red, blue]}}}, status: "
+        "{type: object, properties: {'n': {type: integer}}}}}}}, {name: "
+        "v1beta1, served: true, storage: false, deprecated: true, schema: "
+        "{openAPIV3Schema: {type: object, properties: {spec: {type: object, "
+        "properties: {color: {type: string}}}}}}}]}} -> 201";
+    char line[2048];
 
-    snprintf(body, sizeof(body), text, plural, plural);
-    sim_expect(sim, "POST", DEFINITIONS, body, 201);
+    snprintf(line, sizeof(line), text, plural, plural);
+    sim_play(sim, line);
 }
 
 static void add(kl_sim *sim, const char *metadata, const char *spec)
 {
-    char body[512];
+    char line[512];
 
-    snprintf(body, sizeof(body),
-             "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":"
-             "%s,\"spec\":%s}",
+    snprintf(line, sizeof(line),
+             "POST example.com/v1/foos {apiVersion: example.com/v1, kind: Foo, "
+             "metadata: %s, spec: %s} -> 201",
              metadata, spec);
-    sim_expect(sim, "POST", FOOS, body, 201);
+    sim_play(sim, line);
 }
 
 SIM_CASE(objects_are_completed_pruned_and_refused)
 {
     define(sim, "foos");
-    add(sim, "{\"name\":\"a\"}", "{\"color\":\"red\",\"more\":1}");
+    add(sim, "{name: a}", "{color: red, more: 1}");
     sim_play(
         sim,
         "GET example.com/v1/foos/a -> 200 spec={color: red, 'n': 1}\n"
@@ -65,7 +59,7 @@ SIM_CASE(objects_are_completed_pruned_and_refused)
 SIM_CASE(each_version_shows_the_fields_of_its_schema)
 {
     define(sim, "foos");
-    add(sim, "{\"name\":\"a\"}", "{\"color\":\"red\",\"n\":3}");
+    add(sim, "{name: a}", "{color: red, 'n': 3}");
     sim_play(sim,
              "GET example.com/v1beta1/foos/a -> 200 spec={color: red}\n"
              "GET example.com/v1beta1/foos -> 200 items[*].spec={color: red}\n"
@@ -76,7 +70,7 @@ SIM_CASE(each_version_shows_the_fields_of_its_schema)
 SIM_CASE(the_scale_of_a_custom_object_sets_its_field)
 {
     define(sim, "foos");
-    add(sim, "{\"name\":\"a\"}", "{}");
+    add(sim, "{name: a}", "{}");
     sim_play(sim,
              "PATCH example.com/v1/foos/a/scale {spec: {replicas: 4}} -> 200\n"
              "GET example.com/v1/foos/a -> 200 spec.n=4\n"
@@ -87,9 +81,8 @@ SIM_CASE(the_scale_of_a_custom_object_sets_its_field)
 SIM_CASE(a_new_schema_applies_to_existing_objects)
 {
     define(sim, "foos");
-    add(sim, "{\"name\":\"a\"}", "{\"color\":\"red\"}");
-    sim_play(sim, "PATCH "
-                  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+    add(sim, "{name: a}", "{color: red}");
+    sim_play(sim, "PATCH crds/"
                   "foos.example.com {spec: {versions: [{name: v1, served: "
                   "true, storage: true, schema: {openAPIV3Schema: {type: "
                   "object, properties: {spec: {type: object, properties: "
@@ -104,32 +97,27 @@ SIM_CASE(taken_names_are_accepted_once_they_are_free)
     define(sim, "others");
     sim_play(
         sim,
-        "GET "
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+        "GET crds/"
         "others.example.com -> 200 "
         "status.conditions[1].reason=ListKindConflict\n"
         "GET /apis/example.com/v1/others -> 404\n"
-        "DELETE "
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+        "DELETE crds/"
         "foos.example.com -> 200\n"
         "GET /apis/example.com/v1/others -> 200\n"
-        "GET "
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+        "GET crds/"
         "others.example.com -> 200 status.conditions[1].reason=NoConflicts\n");
 }
 
 SIM_CASE(a_definition_waits_for_the_end_of_its_objects)
 {
     define(sim, "foos");
-    add(sim, "{\"name\":\"plain\"}", "{}");
-    add(sim, "{\"name\":\"kept\",\"finalizers\":[\"a.b/c\"]}", "{}");
+    add(sim, "{name: plain}", "{}");
+    add(sim, "{name: kept, finalizers: [a.b/c]}", "{}");
     sim_play(
         sim,
-        "DELETE "
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+        "DELETE crds/"
         "foos.example.com -> 200\n"
-        "GET "
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+        "GET crds/"
         "foos.example.com -> 200 "
         "status.conditions[3].reason=InstanceDeletionInProgress\n"
         "GET example.com/v1/foos -> 200 items[*].metadata.name=kept\n"
@@ -138,8 +126,7 @@ SIM_CASE(a_definition_waits_for_the_end_of_its_objects)
         "forbidden: create not allowed while custom resource definition is "
         "terminating\n"
         "PATCH example.com/v1/foos/kept {metadata: {finalizers: null}} -> 200\n"
-        "GET "
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+        "GET crds/"
         "foos.example.com -> 404\n"
         "GET example.com/v1/foos -> 404\n");
 }

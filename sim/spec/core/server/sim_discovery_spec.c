@@ -4,44 +4,26 @@
  */
 #include "spec_case.h"
 
-#define DEFINITIONS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
 /* Anything goes, but the field to select by is known. */
-#define SCHEMA                                                              \
-    "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{" \
-    "\"spec\":{\"type\":\"object\",\"properties\":{\"color\":{\"type\":"    \
-    "\"string\"}},\"x-kubernetes-preserve-unknown-fields\":true}},"         \
-    "\"x-kubernetes-preserve-unknown-fields\":true}}"
-
-static const char definition[] =
-    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
-    "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"foos.example.com\"},"
-    "\"spec\":{\"group\":\"example.com\",\"names\":{\"plural\":\"foos\","
-    "\"kind\":\"Foo\",\"shortNames\":[\"fo\"],\"categories\":[\"all\"]},"
-    "\"scope\":\"Namespaced\",\"versions\":["
-    "{\"name\":\"v1beta1\",\"served\":true,\"storage\":false," SCHEMA "},"
-    "{\"name\":\"v1\",\"served\":true,\"storage\":true," SCHEMA
-    ",\"subresources\":{"
-    "\"status\":{}},\"selectableFields\":[{\"jsonPath\":\".spec.color\"}]},"
-    "{\"name\":\"v0\",\"served\":false,\"storage\":false," SCHEMA "}]}}";
-
-static const char foos[] = "/apis/example.com/v1/namespaces/default/foos";
-
-static void define(kl_sim *sim)
-{
-    sim_expect(sim, "POST", DEFINITIONS, definition, 201);
-}
-
-static void add_foo(kl_sim *sim, const char *name, const char *spec)
-{
-    char body[512];
-
-    snprintf(body, sizeof(body),
-             "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":"
-             "{\"name\":\"%s\"},\"spec\":%s}",
-             name, spec);
-    sim_expect(sim, "POST", foos, body, 201);
-}
+#define SCHEMA                                                            \
+    "schema: {openAPIV3Schema: {type: object, properties: {spec: {type: " \
+    "object, properties: {color: {type: string}}, "                       \
+    "x-kubernetes-preserve-unknown-fields: true}}, "                      \
+    "x-kubernetes-preserve-unknown-fields: true}}"
+#define DEFINE                                                                 \
+    "POST crds {apiVersion: apiextensions.k8s.io/v1, kind: "                   \
+    "CustomResourceDefinition, metadata: {name: foos.example.com}, spec: "     \
+    "{group: example.com, names: {plural: foos, kind: Foo, shortNames: [fo], " \
+    "categories: [all]}, scope: Namespaced, versions: [{name: v1beta1, "       \
+    "served: true, storage: false, " SCHEMA                                    \
+    "}, {name: v1, served: true, storage: true, " SCHEMA                       \
+    ", subresources: {status: {}}, selectableFields: [{jsonPath: "             \
+    ".spec.color}]}, {name: v0, served: false, storage: false, " SCHEMA        \
+    "}]}} -> 201"
+#define ADD_FOO(name, spec)                                             \
+    "POST example.com/v1/foos {apiVersion: example.com/v1, kind: Foo, " \
+    "metadata: {name: " name "}, spec: " spec "} -> 201\n"
+#define FOO_A DEFINE "\n" ADD_FOO("a", "{}")
 
 /* The element of a document's array that has this member, as JSON. */
 static const kl_value *with(const kl_value *array, const char *member,
@@ -62,23 +44,19 @@ static const kl_value *with(const kl_value *array, const char *member,
 
 SIM_CASE(the_roots_name_versions_and_groups)
 {
-    sim_reply reply = sim_ask(sim, "GET", "/api", NULL);
-    const kl_value *group;
+    sim_reply reply = sim_ask(sim, "GET", "/apis", NULL);
+    const kl_value *group = with(kl_value_get(kl_doc_root(reply.doc), "groups"),
+                                 "name", "autoscaling");
 
-    assert_string_equal(sim_text(reply.doc, "kind"), "APIVersions");
-    assert_string_equal(sim_text(reply.doc, "versions"), "[\"v1\"]");
-    sim_reply_clear(&reply);
-    reply = sim_ask(sim, "GET", "/apis", NULL);
-    assert_string_equal(sim_text(reply.doc, "kind"), "APIGroupList");
-    group = with(kl_value_get(kl_doc_root(reply.doc), "groups"), "name",
-                 "autoscaling");
     assert_string_equal(
         kl_value_string(kl_value_get(kl_value_get(group, "preferredVersion"),
                                      "groupVersion"),
                         NULL),
         "autoscaling/v2");
     sim_reply_clear(&reply);
-    sim_play(sim, "GET /apis/apps -> 200\n"
+    sim_play(sim, "GET /api -> 200 kind=APIVersions | versions=[v1]\n"
+                  "GET /apis -> 200 kind=APIGroupList\n"
+                  "GET /apis/apps -> 200\n"
                   "GET /apis/none -> 404\n"
                   "GET /apis/apps/v7 -> 404\n"
                   "POST /apis/apps/v1 {} -> 405\n");
@@ -149,126 +127,110 @@ SIM_CASE(health_and_version_are_served)
     sim_play(sim, "GET /version -> 200 minor=36\n"
                   "GET /healthz -> 200\n"
                   "GET /livez -> 200\n"
-                  "GET /readyz -> 200 ~ok\n"
+                  "GET /readyz -> 200 body=ok\n"
                   "GET /nothing -> 404 type=text/plain; charset=utf-8\n");
 }
 
 SIM_CASE(a_definition_is_completed_and_served_at_once)
 {
-    sim_reply reply = sim_ask(sim, "POST", DEFINITIONS, definition);
-
-    assert_int_equal(reply.status, 201);
-    assert_string_equal(sim_text(reply.doc, "spec.names.listKind"), "FooList");
-    assert_string_equal(sim_text(reply.doc, "spec.names.singular"), "foo");
-    assert_string_equal(sim_text(reply.doc, "status.storedVersions"),
-                        "[\"v1\"]");
-    assert_string_equal(sim_text(reply.doc, "status.conditions"), "");
-    sim_reply_clear(&reply);
     sim_play(sim,
-             "GET "
-             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
-             "foos.example.com -> 200 status.conditions[2].type=Established "
-             "| status.conditions[2].status=True\n"
-             "GET /apis/example.com -> 200 versions[*].version=v1 | "
-             "versions[2].version=v1beta1 | versions[3]=\n"
-             "GET /apis/example.com/v0/foos -> 404\n"
-             "GET example.com/v1/foos -> 200\n");
+             DEFINE " spec.names.listKind=FooList | spec.names.singular=foo | "
+                    "status.storedVersions=[v1] | status.conditions=\n"
+                    "GET crds/foos.example.com -> 200 "
+                    "status.conditions[2].type=Established | "
+                    "status.conditions[2].status=True\n"
+                    "GET /apis/example.com -> 200 versions[*].version=v1 | "
+                    "versions[2].version=v1beta1 | versions[3]=\n"
+                    "GET /apis/example.com/v0/foos -> 404\n"
+                    "GET example.com/v1/foos -> 200\n");
 }
 
 SIM_CASE(custom_objects_have_sorted_members_and_types_in_lists)
 {
-    static const char begins[] =
-        "{\"apiVersion\":\"example.com/v1\",\"items\":[{\"apiVersion\":"
-        "\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{"
-        "\"creationTimestamp\":";
-    sim_reply reply;
-
-    define(sim);
-    add_foo(sim, "a", "{\"z\":1,\"b\":{\"y\":2,\"c\":3}}");
-    reply = sim_ask(sim, "GET", foos, NULL);
-    assert_memory_equal(reply.raw.body, begins, sizeof(begins) - 1);
-    assert_non_null(strstr(reply.raw.body,
-                           "\"spec\":{\"b\":{\"c\":3,\"y\":2},\"z\":1}}],"
-                           "\"kind\":\"FooList\",\"metadata\":{\"continue\":"
-                           "\"\",\"resourceVersion\":\"7\"}}"));
-    sim_reply_clear(&reply);
+    sim_play(
+        sim,
+        DEFINE "\n" ADD_FOO(
+            "a",
+            "{z: 1, b: {'y': 2, c: 3}}") "GET example.com/v1/foos -> 200 "
+                                         "^{\"apiVersion\":"
+                                         "\"example.com/"
+                                         "v1\",\"items\":[{\"apiVersion\":"
+                                         "\"example.com/"
+                                         "v1\",\"kind\":\"Foo\",\"metadata\":{"
+                                         "\"creationTimestamp\": | "
+                                         "~\"spec\":{\"b\":{\"c\":3,\"y\":2},"
+                                         "\"z\":1}}],\"kind\":\"FooList\","
+                                         "\"metadata\":{\"continue\":"
+                                         "\"\",\"resourceVersion\":\"7\"}}\n");
 }
 
 SIM_CASE(custom_objects_are_shown_in_every_served_version)
 {
-    define(sim);
-    add_foo(sim, "a", "{}");
-    sim_play(sim, "GET example.com/v1beta1/foos/a -> 200 "
-                  "apiVersion=example.com/v1beta1\n");
+    sim_play(sim, FOO_A "GET example.com/v1beta1/foos/a -> 200 "
+                        "apiVersion=example.com/v1beta1\n");
 }
 
 SIM_CASE(custom_objects_follow_their_own_rules)
 {
-    define(sim);
-    add_foo(sim, "a", "{\"color\":\"red\"}");
-    add_foo(sim, "b", "{}");
-    sim_play(sim,
-             "PUT example.com/v1/foos/a {apiVersion: example.com/v1, kind: "
-             "Foo, metadata: {name: a}} -> 422 Invalid: foos.example.com \"a\" "
-             "is invalid: metadata.resourceVersion: Invalid value: 0: must be "
-             "specified for an update\n"
-             "GET example.com/v1/foos/none -> 404 NotFound: foos.example.com "
-             "\"none\" not found\n"
-             "POST example.com/v1/foos {metadata: {name: z}} -> 400\n"
-             "POST example.com/v1/foos {apiVersion: example.com/v1beta1, kind: "
-             "Foo, metadata: {name: z}} -> 400\n"
-             "GET /apis/example.com/v1/foos?fieldSelector=spec.color%3Dred -> "
-             "200 items[*].metadata.name=a | items[2]=\n"
-             "PATCH example.com/v1/foos/a/status {metadata: {labels: {x: "
-             "'y'}}, spec: null, status: {s: 1}} -> 200 status.s=1 | "
-             "spec.color=red | metadata.labels= | metadata.generation=1\n");
+    sim_play(
+        sim,
+        DEFINE "\n" ADD_FOO("a", "{color: red}") ADD_FOO(
+            "b",
+            "{}") "PUT example.com/v1/foos/a {apiVersion: example.com/v1, "
+                  "kind: "
+                  "Foo, metadata: {name: a}} -> 422 Invalid: foos.example.com "
+                  "\"a\" "
+                  "is invalid: metadata.resourceVersion: Invalid value: 0: "
+                  "must be "
+                  "specified for an update\n"
+                  "GET example.com/v1/foos/none -> 404 NotFound: "
+                  "foos.example.com "
+                  "\"none\" not found\n"
+                  "POST example.com/v1/foos {metadata: {name: z}} -> 400\n"
+                  "POST example.com/v1/foos {apiVersion: example.com/v1beta1, "
+                  "kind: "
+                  "Foo, metadata: {name: z}} -> 400\n"
+                  "GET "
+                  "/apis/example.com/v1/foos?fieldSelector=spec.color%3Dred -> "
+                  "200 items[*].metadata.name=a | items[2]=\n"
+                  "PATCH example.com/v1/foos/a/status {metadata: {labels: {x: "
+                  "'y'}}, spec: null, status: {s: 1}} -> 200 status.s=1 | "
+                  "spec.color=red | metadata.labels= | "
+                  "metadata.generation=1\n");
 }
 
-SIM_CASE(deleting_a_definition_deletes_its_objects)
+RIG_CASE(deleting_a_definition_deletes_its_objects)
 {
-    kl_transport *transport = kl_sim_transport(sim, NULL);
-    sim_watch stream;
-
-    define(sim);
-    add_foo(sim, "a", "{}");
-    sim_watch_open(&stream, transport, "",
-                   "/apis/example.com/v1/foos?watch=true");
-    sim_watch_expect(&stream, "ADDED", "a");
-    sim_expect(sim, "DELETE", DEFINITIONS "/foos.example.com", NULL, 200);
-    sim_watch_expect(&stream, "DELETED", "a");
-    assert_string_equal(sim_watch_next(&stream), "");
-    sim_watch_close(&stream);
-    kl_transport_unref(transport);
-    sim_expect(sim, "GET", foos, NULL, 404);
-    sim_expect(sim, "GET", "/apis/example.com", NULL, 404);
-    define(sim);
-    sim_play(sim, "GET example.com/v1/foos/a -> 404\n");
+    rig_play(f, FOO_A "WATCH /apis/example.com/v1/foos\n"
+                      "ADDED a\n"
+                      "DELETE crds/foos.example.com -> 200\n"
+                      "DELETED a, END\n"
+                      "GET example.com/v1/foos -> 404\n"
+                      "GET /apis/example.com -> 404\n" DEFINE
+                      "\nGET example.com/v1/foos/a -> 404\n");
 }
 
 SIM_CASE(a_changed_definition_is_served_as_it_is_now)
 {
-    define(sim);
-    add_foo(sim, "a", "{}");
-    sim_expect(sim, "PATCH", DEFINITIONS "/foos.example.com",
-               "{\"spec\":{\"versions\":[{\"name\":\"v1\",\"served\":true,"
-               "\"storage\":true," SCHEMA
-               "},{\"name\":\"v2\",\"served\":true,\"storage\":false," SCHEMA
-               "}]}}",
-               200);
-    sim_play(sim, "GET /apis/example.com/v2/foos -> 200\n"
-                  "GET /apis/example.com/v1beta1/foos -> 404\n"
-                  "GET example.com/v1/foos/a -> 200\n");
+    sim_play(sim,
+             FOO_A "PATCH crds/foos.example.com {spec: {versions: [{name: v1, "
+                   "served: true, storage: true, " SCHEMA
+                   "}, {name: v2, served: true, storage: false, " SCHEMA
+                   "}]}} -> 200\n"
+                   "GET /apis/example.com/v2/foos -> 200\n"
+                   "GET /apis/example.com/v1beta1/foos -> 404\n"
+                   "GET example.com/v1/foos/a -> 200\n");
 }
 
 SIM_CASE(a_definition_that_cannot_be_served_is_invalid)
 {
     sim_play(
         sim,
-        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions "
+        "POST crds "
         "{metadata: {name: bad}, spec: {}} -> 422\n"
-        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions "
+        "POST crds "
         "{metadata: {name: bad}, spec: [], status: 7} -> 400\n"
-        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions "
+        "POST crds "
         "{metadata: {name: x.y.z}, spec: {group: y.z, scope: Cluster, names: "
         "{plural: x, kind: X}, versions: [{name: v1, served: true, storage: "
         "true, selectableFields: [{jsonPath: '.['}]}]}} -> 422\n");

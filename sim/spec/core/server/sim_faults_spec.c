@@ -2,74 +2,31 @@
  * sim_faults_spec.c - faults through the in-process transport; deadlines,
  * cancelling and closing; the record of requests.
  */
-
 #include "spec_case.h"
-#include "base/clock.h"
+#include "fault_rig.h"
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
-static int64_t in(int ms)
+static void expect_broken_watch(sim_rig *f)
 {
-    return kl__clock_now(kl__clock_real()) + ms;
-}
-
-static kl__stream *open_with(sim_rig *f, const char *method, const char *target,
-                             const char *authorization)
-{
-    const kl__header header = {"Authorization", authorization};
-    const kl__request request = {.method = method,
-                                 .base_url = "",
-                                 .target = target,
-                                 .headers = &header,
-                                 .header_count = authorization != NULL};
-    kl__stream *stream = kl__transport_open(f->transport, &request, NULL);
-
-    assert_non_null(stream);
-    return stream;
-}
-
-/* Sends a request to its head; what came of it. */
-static kl_code head_of(sim_rig *f, const char *method, const char *target,
-                       kl__response *response, kl_error *err)
-{
-    kl__stream *stream = open_with(f, method, target, NULL);
-    kl_code code = kl__stream_response(stream, response,
-                                       in(SIM_CLIENT_PATIENCE_MS), NULL, err);
-
-    kl__stream_close(stream);
-    return code;
-}
-
-static int status_of(sim_rig *f, const char *target)
-{
-    kl__response response;
     kl_error err;
 
-    if (head_of(f, "GET", target, &response, &err) != KL_OK) {
-        fail_msg("%s: %s", target, err.message);
-    }
-    return response.status;
+    assert_int_equal(sim_watch_failure(&f->watch, &err), KL_EUNAVAILABLE);
 }
 
-static void watch(sim_rig *f, sim_watch *stream)
+static void fail_next(sim_rig *f, kl_sim_failure failure)
 {
-    sim_watch_open(stream, f->transport, "",
-                   CONFIGMAPS "?watch=true&resourceVersion=3");
+    assert_int_equal(kl_sim_fail(f->sim, &failure, NULL), KL_OK);
 }
 
 RIG_CASE(a_cut_breaks_open_watches_and_no_new_ones)
 {
-    sim_watch before, after;
-    kl_error err;
-
-    watch(f, &before);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
     kl_sim_cut(f->sim);
-    assert_int_equal(sim_watch_failure(&before, &err), KL_EUNAVAILABLE);
-    sim_watch_close(&before);
-    watch(f, &after);
-    sim_add(f->sim, "a");
-    sim_watch_expect(&after, "ADDED", "a");
-    sim_watch_close(&after);
+    expect_broken_watch(f);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n"
+                "ADD a\n"
+                "ADDED a\n");
 }
 
 static void *cut_later(void *arg)
@@ -81,52 +38,42 @@ static void *cut_later(void *arg)
 RIG_CASE(a_cut_wakes_a_reader_that_waits_for_an_event)
 {
     kl__thread thread;
-    sim_watch stream;
-    kl_error err;
 
-    watch(f, &stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
     assert_int_equal(kl__thread_start(&thread, "cut", cut_later, f->sim, NULL),
                      KL_OK);
-    assert_int_equal(sim_watch_failure(&stream, &err), KL_EUNAVAILABLE);
+    expect_broken_watch(f);
     kl__thread_join(&thread);
-    sim_watch_close(&stream);
 }
 
 RIG_CASE(refusing_breaks_everything_until_it_is_over)
 {
-    kl__response response;
-    sim_watch stream;
-    kl_error err;
-
-    watch(f, &stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
     kl_sim_refuse(f->sim, true);
-    assert_int_equal(head_of(f, "GET", CONFIGMAPS, &response, &err),
-                     KL_EUNAVAILABLE);
+    assert_int_equal(fault_outcome(f, CONFIGMAPS, NULL), -KL_EUNAVAILABLE);
     sim_add(f->sim, "a"); /* beside the network */
     kl_sim_refuse(f->sim, false);
-    assert_int_equal(sim_watch_failure(&stream, &err), KL_EUNAVAILABLE);
-    sim_watch_close(&stream);
-    assert_int_equal(status_of(f, CONFIGMAPS "/a"), 200);
+    expect_broken_watch(f);
+    rig_play(f, "SEND configmaps/a -> 200\n");
 }
 
 RIG_CASE(a_frozen_stream_is_silent_and_stays_open)
 {
     kl__stream *late;
     kl__response response;
-    sim_watch stream;
 
-    watch(f, &stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
     kl_sim_freeze(f->sim, true);
-    sim_add(f->sim, "a");
-    sim_watch_expect_silence(&stream);
-    late = open_with(f, "GET", CONFIGMAPS, NULL);
-    assert_int_equal(kl__stream_response(late, &response, in(60), NULL, NULL),
-                     KL_ETIMEOUT);
+    rig_play(f, "ADD a\n"
+                "SILENCE\n");
+    late = fault_send(f, CONFIGMAPS, NULL);
+    assert_int_equal(
+        kl__stream_response(late, &response, fault_in(60), NULL, NULL),
+        KL_ETIMEOUT);
     kl_sim_freeze(f->sim, false);
-    sim_watch_expect(&stream, "ADDED", "a");
-    sim_watch_close(&stream);
+    rig_play(f, "ADDED a\n");
     assert_int_equal(kl__stream_response(late, &response,
-                                         in(SIM_CLIENT_PATIENCE_MS), NULL,
+                                         fault_in(SIM_CLIENT_PATIENCE_MS), NULL,
                                          NULL),
                      KL_OK);
     kl__stream_close(late);
@@ -134,54 +81,32 @@ RIG_CASE(a_frozen_stream_is_silent_and_stays_open)
 
 RIG_CASE(a_freeze_can_end_in_a_cut)
 {
-    sim_watch stream;
-    kl_error err;
-
-    watch(f, &stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
     kl_sim_freeze(f->sim, true);
     kl_sim_cut(f->sim);
-    assert_int_equal(sim_watch_failure(&stream, &err), KL_EUNAVAILABLE);
-    sim_watch_close(&stream);
+    expect_broken_watch(f);
 }
 
 RIG_CASE(a_failure_applies_to_its_verb_and_count)
 {
-    kl__response response;
-
-    assert_int_equal(
-        kl_sim_fail(f->sim, &(kl_sim_failure){"list", 2, 429, 7, NULL}, NULL),
-        KL_OK);
-    assert_int_equal(status_of(f, CONFIGMAPS "/a"), 404);
-    assert_int_equal(status_of(f, CONFIGMAPS "?watch=1"), 200);
-    assert_int_equal(head_of(f, "GET", CONFIGMAPS, &response, NULL), KL_OK);
-    assert_int_equal(response.status, 429);
-    assert_int_equal(response.retry_after_ms, 7000);
-    assert_int_equal(status_of(f, CONFIGMAPS), 429);
-    assert_int_equal(status_of(f, CONFIGMAPS), 200);
-    assert_int_equal(
-        kl_sim_fail(f->sim, &(kl_sim_failure){NULL, 1, 503, 0, NULL}, NULL),
-        KL_OK);
-    sim_expect(f->sim, "GET", CONFIGMAPS, NULL, 200); /* beside the faults */
-    assert_int_equal(head_of(f, "DELETE", CONFIGMAPS "/a", &response, NULL),
-                     KL_OK);
-    assert_int_equal(response.status, 503);
-    assert_int_equal(response.retry_after_ms, -1);
+    fail_next(f, (kl_sim_failure){"list", 2, 429, 7, NULL});
+    rig_play(f, "SEND configmaps/a -> 404\n"
+                "SEND configmaps?watch=1 -> 200\n"
+                "GET configmaps @ over -> 429 retry-after=7000\n"
+                "SEND configmaps -> 429\n"
+                "SEND configmaps -> 200\n");
+    fail_next(f, (kl_sim_failure){NULL, 1, 503, 0, NULL});
+    rig_play(f, "GET configmaps -> 200\n" /* beside the faults */
+                "DELETE configmaps/a @ over -> 503 retry-after=-1\n");
 }
 
 RIG_CASE(a_failure_is_a_status_or_any_text)
 {
-    sim_watch stream;
-
-    kl_sim_fail(f->sim, &(kl_sim_failure){"watch", 1, 503, 0, NULL}, NULL);
-    watch(f, &stream);
-    assert_int_equal(stream.status, 503);
-    sim_watch_next(&stream);
-    sim_watch_close(&stream);
-    kl_sim_fail(f->sim, &(kl_sim_failure){"watch", 1, 502, 0, "<html>\n"},
-                NULL);
-    watch(f, &stream);
-    assert_int_equal(stream.status, 502);
-    sim_watch_close(&stream);
+    fail_next(f, (kl_sim_failure){"watch", 1, 503, 0, NULL});
+    rig_play(f, "WATCH configmaps?resourceVersion=3 -> 503\n");
+    sim_watch_next(&f->watch);
+    fail_next(f, (kl_sim_failure){"watch", 1, 502, 0, "<html>\n"});
+    rig_play(f, "WATCH configmaps?resourceVersion=3 -> 502\n");
 }
 
 RIG_CASE(an_invalid_failure_is_an_error)
@@ -198,14 +123,10 @@ RIG_CASE(an_invalid_failure_is_an_error)
 
 RIG_CASE(a_deadline_leaves_the_stream_as_it_was)
 {
-    sim_watch stream;
-
-    watch(f, &stream);
-    sim_watch_expect_silence(&stream);
-    sim_watch_expect_silence(&stream);
-    sim_add(f->sim, "a");
-    sim_watch_expect(&stream, "ADDED", "a");
-    sim_watch_close(&stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n"
+                "SILENCE, SILENCE\n"
+                "ADD a\n"
+                "ADDED a\n");
 }
 
 typedef struct reader {
@@ -228,42 +149,38 @@ static void *read_in_thread(void *arg)
 RIG_CASE(a_reader_that_waits_can_be_cancelled)
 {
     kl__cancel cancel;
-    sim_watch stream;
     kl__thread thread;
     reader r;
     int64_t began;
 
-    watch(f, &stream);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
     kl__cancel_init(&cancel);
-    r = (reader){stream.stream, &cancel, KL_OK};
+    r = (reader){f->watch.stream, &cancel, KL_OK};
     assert_int_equal(
         kl__thread_start(&thread, "reader", read_in_thread, &r, NULL), KL_OK);
-    began = in(0);
+    began = fault_in(0);
     kl__cancel_fire(&cancel);
     kl__thread_join(&thread);
     assert_int_equal(r.code, KL_ECANCELED);
-    assert_true(in(0) - began < 1000);
+    assert_true(fault_in(0) - began < 1000);
     kl__cancel_deinit(&cancel);
-    sim_watch_close(&stream);
 }
 
 RIG_CASE(a_closed_transport_ends_its_streams_and_opens_none)
 {
     const kl__request request = {
         .method = "GET", .base_url = "", .target = CONFIGMAPS};
-    sim_watch stream;
     kl__thread thread;
     kl_error err;
     reader r;
 
-    watch(f, &stream);
-    r = (reader){stream.stream, NULL, KL_OK};
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
+    r = (reader){f->watch.stream, NULL, KL_OK};
     assert_int_equal(
         kl__thread_start(&thread, "reader", read_in_thread, &r, NULL), KL_OK);
     kl__transport_close(f->transport);
     kl__thread_join(&thread);
     assert_int_equal(r.code, KL_ECLOSED);
-    sim_watch_close(&stream);
     assert_null(kl__transport_open(f->transport, &request, &err));
     assert_int_equal(err.code, KL_ECLOSED);
 }
@@ -271,25 +188,16 @@ RIG_CASE(a_closed_transport_ends_its_streams_and_opens_none)
 RIG_CASE(a_request_without_the_token_is_401)
 {
     const kl_sim_options options = {.token = "secret"};
-    kl__response response;
-    kl__stream *stream;
 
     kl_transport_unref(f->transport);
     kl_sim_unref(f->sim);
     f->sim = kl_sim_new(&options, NULL);
     f->transport = kl_sim_transport(f->sim, NULL);
-    assert_int_equal(status_of(f, CONFIGMAPS), 401);
-    assert_int_equal(status_of(f, "/healthz"), 200);
-    stream = open_with(f, "GET", CONFIGMAPS, "Bearer secre");
-    kl__stream_response(stream, &response, in(1000), NULL, NULL);
-    assert_int_equal(response.status, 401);
-    kl__stream_close(stream);
-    stream = open_with(f, "GET", CONFIGMAPS, "Bearer secret");
-    kl__stream_response(stream, &response, in(1000), NULL, NULL);
-    assert_int_equal(response.status, 200);
-    assert_string_equal(response.content_type, "application/json");
-    kl__stream_close(stream);
-    sim_expect(f->sim, "GET", CONFIGMAPS, NULL, 200);
+    rig_play(f, "SEND configmaps -> 401\n"
+                "SEND /healthz -> 200\n"
+                "GET configmaps @ token secre -> 401\n"
+                "GET configmaps @ token secret -> 200 type=application/json\n"
+                "GET configmaps -> 200\n");
 }
 
 static bool starts_with(const char *text, const char *start)
@@ -299,12 +207,11 @@ static bool starts_with(const char *text, const char *start)
 
 RIG_CASE(requests_are_recorded)
 {
-    kl__response response;
     char *asked;
 
-    head_of(f, "GET", CONFIGMAPS "?limit=5", &response, NULL);
-    head_of(f, "DELETE", CONFIGMAPS "/\"a\"", &response, NULL);
-    sim_expect(f->sim, "GET", CONFIGMAPS, NULL, 200);
+    rig_play(f, "SEND configmaps?limit=5 -> 200\n"
+                "DELETE configmaps/\"a\" @ over -> 404\n"
+                "GET configmaps -> 200\n");
     asked = kl_sim_requests(f->sim, NULL);
     assert_true(starts_with(
         asked,
@@ -324,8 +231,9 @@ RIG_CASE(requests_are_recorded)
     asked = kl_sim_requests(f->sim, NULL);
     assert_string_equal(asked, "[]");
     kl_free(asked);
-    for (int i = 0; i < 1001; i++) {
-        head_of(f, i == 0 ? "BREW" : "GET", "/healthz", &response, NULL);
+    rig_play(f, "BREW /healthz @ over -> 200\n");
+    for (int i = 0; i < 1000; i++) {
+        fault_outcome(f, "/healthz", NULL);
     }
     asked = kl_sim_requests(f->sim, NULL);
     assert_null(strstr(asked, "BREW"));

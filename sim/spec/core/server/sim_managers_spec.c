@@ -5,15 +5,10 @@
  */
 #include "spec_case.h"
 
-#define DEFAULT "/namespaces/default"
-#define LEASES "/apis/coordination.k8s.io/v1" DEFAULT "/leases"
-#define DEPLOYMENTS "/apis/apps/v1" DEFAULT "/deployments"
-#define DAEMONSETS "/apis/apps/v1" DEFAULT "/daemonsets"
-#define APPLY "application/apply-patch+yaml"
-#define WORKLOAD                                                               \
-    "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"selector\":{\"matchLabels\":{" \
-    "\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},"     \
-    "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"
+#define WORKLOAD                                                         \
+    " {metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, "    \
+    "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: " \
+    "c, image: i}]}}}} -> 201\n"
 
 /* Entries are sorted by the second of their write, then by manager. The clock
  * stands, so that no second begins between two writes. */
@@ -41,20 +36,14 @@ CASE(a_controller_manages_the_fields_it_writes)
 
 CASE(fields_removed_by_the_collector_have_no_manager)
 {
-    char body[512];
-    sim_reply reply =
-        sim_ask(sim, "POST", LEASES, "{\"metadata\":{\"name\":\"owner\"}}");
-
-    snprintf(body, sizeof(body),
-             "{\"metadata\":{\"name\":\"a\",\"ownerReferences\":[{"
-             "\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\","
-             "\"name\":\"owner\",\"uid\":\"%s\"}]},\"spec\":{"
-             "\"holderIdentity\":\"h\"}}",
-             sim_text(reply.doc, "metadata.uid"));
-    sim_reply_clear(&reply);
-    sim_expect(sim, "POST", LEASES "?fieldManager=me", body, 201);
     sim_play(
         sim,
+        "POST coordination.k8s.io/v1/leases {metadata: {name: owner}} -> 201 "
+        "$uid=metadata.uid\n"
+        "POST coordination.k8s.io/v1/leases?fieldManager=me {metadata: {name: "
+        "a, ownerReferences: [{apiVersion: coordination.k8s.io/v1, kind: "
+        "Lease, name: owner, uid: '$uid'}]}, spec: {holderIdentity: h}} -> "
+        "201\n"
         "DELETE coordination.k8s.io/v1/leases/owner?propagationPolicy=Orphan "
         "-> 200\n"
         "GET coordination.k8s.io/v1/leases/a -> 200 metadata.ownerReferences= "
@@ -66,11 +55,11 @@ CASE(a_definition_has_two_managers)
 {
     sim_play(
         sim,
-        "POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions "
+        "POST crds "
         "{metadata: {name: as.e.com}, spec: {group: e.com, scope: Cluster, "
         "names: {plural: as, kind: A}, versions: [{name: v1, served: true, "
         "storage: true, schema: {openAPIV3Schema: {type: object}}}]}} -> 201\n"
-        "GET /apis/apiextensions.k8s.io/v1/customresourcedefinitions/as.e.com "
+        "GET crds/as.e.com "
         "-> 200 metadata.managedFields[1].manager=kube-apiserver | "
         "metadata.managedFields[1].subresource=status | "
         "metadata.managedFields[2].fieldsV1={'f:spec': {'f:conversion': {'.': "
@@ -81,9 +70,9 @@ CASE(a_definition_has_two_managers)
 
 CASE(an_apply_of_a_scale_owns_the_replicas)
 {
-    sim_expect(sim, "POST", DEPLOYMENTS "?fieldManager=me", WORKLOAD, 201);
     sim_play(
         sim,
+        "POST apps/v1/deployments?fieldManager=me" WORKLOAD
         "APPLY apps/v1/deployments/a/scale?fieldManager=hpa {apiVersion: "
         "autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: "
         "3}} -> 409\n"
@@ -147,8 +136,8 @@ CASE(a_write_of_status_keeps_spec_and_owners)
         "'n'}, status: {podIP: '10.0.0.1'}} -> 200\n"
         "GET pods/p -> 200 metadata.labels.a=2 | metadata.ownerReferences= | "
         "spec.nodeName= | status.podIPs=[{ip: '10.0.0.1'}]\n");
-    sim_expect(sim, "POST", DEPLOYMENTS, WORKLOAD, 201);
     sim_play(sim,
+             "POST apps/v1/deployments" WORKLOAD
              "PATCH apps/v1/deployments/a/status {metadata: {labels: {a: '2'}, "
              "annotations: {a: '2'}}, status: {replicas: 1}} -> 200\n"
              "GET apps/v1/deployments/a -> 200 metadata.labels= | "
@@ -159,22 +148,19 @@ CASE(a_write_of_status_keeps_spec_and_owners)
 
 CASE(a_daemon_set_counts_its_templates)
 {
-    sim_expect(sim, "POST", DAEMONSETS, WORKLOAD, 201);
+#define COUNT \
+    "metadata.annotations[\"deprecated.daemonset.template.generation\"]="
     sim_play(
         sim,
-        "GET apps/v1/daemonsets/a -> 200 "
-        "metadata.annotations[\"deprecated.daemonset.template.generation\"]=1\n"
+        "POST apps/v1/daemonsets" WORKLOAD
+        "GET apps/v1/daemonsets/a -> 200 " COUNT "1\n"
         "PATCH apps/v1/daemonsets/a {metadata: {annotations: null}, spec: "
         "{minReadySeconds: 1}} -> 200\n"
-        "GET apps/v1/daemonsets/a -> 200 "
-        "metadata.annotations[\"deprecated.daemonset.template.generation\"]=1\n"
+        "GET apps/v1/daemonsets/a -> 200 " COUNT "1\n"
         "PATCH apps/v1/daemonsets/a {spec: {template: {metadata: {labels: {c: "
         "d}}}}} -> 200\n"
-        "GET apps/v1/daemonsets/a -> 200 "
-        "metadata.annotations[\"deprecated.daemonset.template.generation\"]=2\n"
+        "GET apps/v1/daemonsets/a -> 200 " COUNT "2\n"
         "PATCH apps/v1/daemonsets/a/status {metadata: {annotations: null}} -> "
         "200\n"
-        "GET apps/v1/daemonsets/a -> 200 "
-        "metadata.annotations[\"deprecated.daemonset.template.generation\"]="
-        "2\n");
+        "GET apps/v1/daemonsets/a -> 200 " COUNT "2\n");
 }

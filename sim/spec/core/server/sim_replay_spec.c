@@ -4,19 +4,18 @@
  */
 #include "spec_case.h"
 
-#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-
 static kl_code replay(kl_sim *sim, kl_sim_change change, const char *version,
                       const char *value, kl_error *err)
 {
-    char json[512];
+    char yaml[512];
+    const char *json;
 
-    snprintf(json, sizeof(json),
-             "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
-             "\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u-1\","
-             "\"resourceVersion\":\"%s\",\"creationTimestamp\":"
-             "\"2020-01-01T00:00:00Z\"},\"data\":{\"v\":\"%s\"}}",
+    snprintf(yaml, sizeof(yaml),
+             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: "
+             "default, uid: u-1, resourceVersion: '%s', creationTimestamp: "
+             "'2020-01-01T00:00:00Z'}, data: {v: '%s'}}",
              version, value);
+    json = sim_json(yaml);
     return kl_sim_replay(sim, change, json, strlen(json), err);
 }
 
@@ -29,25 +28,14 @@ SIM_CASE(a_replayed_object_keeps_uid_version_and_time)
                   "GET configmaps -> 200 metadata.resourceVersion=5000\n");
 }
 
-SIM_CASE(a_watch_sees_the_changes_with_their_versions)
+RIG_CASE(a_watch_sees_the_changes_with_their_versions)
 {
-    kl_transport *transport = kl_sim_transport(sim, NULL);
-    sim_watch watch;
-
-    sim_watch_open(&watch, transport, "",
-                   CONFIGMAPS "?watch=true&fieldSelector=metadata.name%3Da");
-    replay(sim, KL_SIM_PUT, "5000", "1", NULL);
-    replay(sim, KL_SIM_PUT, "6000", "2", NULL);
-    replay(sim, KL_SIM_DELETED, "7000", "2", NULL);
-    sim_watch_expect(&watch, "ADDED", "a");
-    sim_watch_expect(&watch, "MODIFIED", "a");
-    assert_string_equal(
-        sim_text(watch.event, "object.metadata.resourceVersion"), "6000");
-    sim_watch_expect(&watch, "DELETED", "a");
-    assert_string_equal(
-        sim_text(watch.event, "object.metadata.resourceVersion"), "7000");
-    sim_watch_close(&watch);
-    kl_transport_unref(transport);
+    rig_play(f, "WATCH configmaps?fieldSelector=metadata.name%3Da\n");
+    replay(f->sim, KL_SIM_PUT, "5000", "1", NULL);
+    replay(f->sim, KL_SIM_PUT, "6000", "2", NULL);
+    replay(f->sim, KL_SIM_DELETED, "7000", "2", NULL);
+    rig_play(f, "ADDED a, MODIFIED a | metadata.resourceVersion=6000\n"
+                "DELETED a | metadata.resourceVersion=7000\n");
 }
 
 SIM_CASE(a_version_of_the_past_becomes_the_next_one)
@@ -57,21 +45,15 @@ SIM_CASE(a_version_of_the_past_becomes_the_next_one)
     sim_play(sim, "GET configmaps/a -> 200 metadata.resourceVersion=5001\n");
 }
 
-SIM_CASE(objects_of_the_first_state_may_have_any_version)
+RIG_CASE(objects_of_the_first_state_may_have_any_version)
 {
-    sim_watch watch;
-    kl_transport *transport = kl_sim_transport(sim, NULL);
-
-    replay(sim, KL_SIM_INITIAL, "5000", "1", NULL);
-    replay(sim, KL_SIM_INITIAL, "4000", "2", NULL);
-    sim_play(sim, "COMPACT\n"
-                  "GET configmaps -> 200 metadata.resourceVersion=5000\n");
-    sim_watch_open(&watch, transport, "",
-                   CONFIGMAPS "?watch=true&resourceVersion=5000");
-    replay(sim, KL_SIM_PUT, "5001", "3", NULL);
-    sim_watch_expect(&watch, "MODIFIED", "a");
-    sim_watch_close(&watch);
-    kl_transport_unref(transport);
+    replay(f->sim, KL_SIM_INITIAL, "5000", "1", NULL);
+    replay(f->sim, KL_SIM_INITIAL, "4000", "2", NULL);
+    rig_play(f, "COMPACT\n"
+                "GET configmaps -> 200 metadata.resourceVersion=5000\n"
+                "WATCH configmaps?resourceVersion=5000\n");
+    replay(f->sim, KL_SIM_PUT, "5001", "3", NULL);
+    rig_play(f, "MODIFIED a\n");
 }
 
 SIM_CASE(an_impossible_change_is_refused)
@@ -98,25 +80,18 @@ SIM_CASE(an_impossible_change_is_refused)
     assert_int_equal(replay(sim, KL_SIM_DELETED, "9", "1", NULL), KL_OK);
 }
 
-static const char DEFINITION[] =
-    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
-    "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"gears.a.io\"},"
-    "\"spec\":{\"group\":\"a.io\",\"scope\":\"Namespaced\",\"names\":{"
-    "\"plural\":\"gears\",\"kind\":\"Gear\"},\"versions\":[{\"name\":"
-    "\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
-    "\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}";
-
 /* A gear that the object "a" of replay() owns. */
 static void replay_gear(kl_sim *sim, kl_sim_change change, const char *uid)
 {
-    char json[512];
+    char yaml[512];
+    const char *json;
 
-    snprintf(json, sizeof(json),
-             "{\"apiVersion\":\"a.io/v1\",\"kind\":\"Gear\",\"metadata\":{"
-             "\"name\":\"g\",\"namespace\":\"default\",\"uid\":\"%s\","
-             "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":"
-             "\"ConfigMap\",\"name\":\"a\",\"uid\":\"u-1\"}]}}",
+    snprintf(yaml, sizeof(yaml),
+             "{apiVersion: a.io/v1, kind: Gear, metadata: {name: g, namespace: "
+             "default, uid: %s, ownerReferences: [{apiVersion: v1, kind: "
+             "ConfigMap, name: a, uid: u-1}]}}",
              uid);
+    json = sim_json(yaml);
     assert_int_equal(kl_sim_replay(sim, change, json, strlen(json), NULL),
                      KL_OK);
 }
@@ -124,16 +99,11 @@ static void replay_gear(kl_sim *sim, kl_sim_change change, const char *uid)
 /* The garbage collector remembers nothing that is in no resource. */
 SIM_CASE(a_deleted_object_leaves_no_trace_among_owners)
 {
-    static const char definitions[] =
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
     replay(sim, KL_SIM_PUT, "5000", "1", NULL);
-    sim_expect(sim, "POST", definitions, DEFINITION, 201);
+    sim_play(sim, "DEFINE gears.a.io Gear\n");
     replay_gear(sim, KL_SIM_PUT, "g-1");
     replay_gear(sim, KL_SIM_PUT, "g-2"); /* another one, as it seems */
     replay_gear(sim, KL_SIM_DELETED, "g-2");
-    sim_play(sim, "DELETE "
-                  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
-                  "gears.a.io -> 200\n"
+    sim_play(sim, "DELETE crds/gears.a.io -> 200\n"
                   "DELETE configmaps/a -> 200\n");
 }

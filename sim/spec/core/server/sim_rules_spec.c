@@ -9,6 +9,7 @@ static void expect_misuse(sim_rig *f, const char *rule, const char *message)
 {
     kl_error err;
 
+    rule = sim_json(rule);
     assert_int_equal(kl_sim_fault(f->sim, rule, strlen(rule), NULL, &err),
                      KL_EINVAL);
     assert_string_equal(err.message, message);
@@ -61,58 +62,27 @@ RIG_CASE(several_failures_are_used_in_order)
 
 RIG_CASE(a_page_of_a_list_can_fail_as_often_as_it_is_asked_for)
 {
-    char *target;
-    sim_reply page;
-    kl__buf next = {0};
-
-    rig_play(f, "ADD a\n"
-                "ADD b\n"
-                "ADD c\n"
+    rig_play(f, "ADD a b c\n"
                 "FAULT {action: fail, status: 504, page: 2, count: 2}\n"
-                "SEND configmaps?limit=1 -> 200\n");
-    page = sim_ask(f->sim, "GET", FAULT_OBJECTS "?limit=1", NULL);
-    kl__buf_printf(&next, FAULT_OBJECTS "?limit=1&continue=%s",
-                   sim_text(page.doc, "metadata.continue"));
-    sim_reply_clear(&page);
-    target = next.bytes;
-    assert_int_equal(fault_outcome(f, target, NULL), 504);
-    assert_int_equal(fault_outcome(f, target, NULL), 504);
-    assert_int_equal(fault_outcome(f, target, NULL), 200);
-    kl__buf_deinit(&next);
-}
-
-static void expect_expired(sim_rig *f, const char *target, bool has_token)
-{
-    kl__buf body = {0};
-    kl_doc *doc;
-
-    assert_int_equal(fault_body(f, target, SIM_CLIENT_PATIENCE_MS, &body),
-                     KL_OK);
-    doc = kl_doc_parse(body.bytes, body.length, NULL);
-    assert_string_equal(sim_text(doc, "reason"), "Expired");
-    assert_int_equal(*sim_text(doc, "metadata.continue") != '\0', has_token);
-    kl_doc_unref(doc);
-    kl__buf_deinit(&body);
+                "SEND configmaps?limit=1 -> 200\n"
+                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
+                "SEND configmaps?limit=1&continue=$next -> 504\n"
+                "SEND configmaps?limit=1&continue=$next -> 504\n"
+                "SEND configmaps?limit=1&continue=$next -> 200\n");
 }
 
 RIG_CASE(a_token_can_expire_with_and_without_a_way_on)
 {
-    sim_reply page;
-    kl__buf next = {0};
-
-    sim_add(f->sim, "a");
-    sim_add(f->sim, "b");
-    page = sim_ask(f->sim, "GET", FAULT_OBJECTS "?limit=1", NULL);
-    kl__buf_printf(&next, FAULT_OBJECTS "?limit=1&continue=%s",
-                   sim_text(page.doc, "metadata.continue"));
-    sim_reply_clear(&page);
-    rig_play(f, "FAULT {action: expire}\n"
+    rig_play(f, "ADD a b\n"
+                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
+                "FAULT {action: expire}\n"
                 "FAULT {action: expire, how: no_token, skip: 1}\n"
-                "SEND configmaps?limit=1 -> 200\n");
-    expect_expired(f, next.bytes, true);
-    expect_expired(f, next.bytes, false);
-    assert_int_equal(fault_outcome(f, next.bytes, NULL), 200);
-    kl__buf_deinit(&next);
+                "SEND configmaps?limit=1 -> 200\n"
+                "GET configmaps?limit=1&continue=$next @ over -> 410 "
+                "reason=Expired | metadata.continue!=\n"
+                "GET configmaps?limit=1&continue=$next @ over -> 410 "
+                "reason=Expired | metadata.continue=\n"
+                "SEND configmaps?limit=1&continue=$next -> 200\n");
 }
 
 RIG_CASE(a_watch_can_expire_as_a_status_or_an_event)
@@ -124,10 +94,9 @@ RIG_CASE(a_watch_can_expire_as_a_status_or_an_event)
                 "ERROR | code=410\n"
                 "END\n"
                 "WATCH configmaps?resourceVersion=3\n"
-                "SILENCE\n");
-    fault_order(f,
-                "{\"action\":\"expire\",\"verb\":\"watch\"}"); /* while open */
-    rig_play(f, "ERROR, END\n");
+                "SILENCE\n"
+                "FAULT {action: expire, verb: watch}\n" /* while it is open */
+                "ERROR, END\n");
 }
 
 RIG_CASE(a_fault_that_needs_a_socket_is_an_error_in_process)
@@ -170,32 +139,30 @@ RIG_CASE(an_invalid_rule_is_explained)
 
     assert_int_equal(kl_sim_fault(f->sim, "{", 1, NULL, &err), KL_EPARSE);
     expect_misuse(
-        f, "{\"action\":\"explode\"}",
-        "fault: \"action\" is one of fail, expire, cut, freeze, "
-        "delay, event, bookmarks, wire, refuse, certificate, tls, not explode");
-    expect_misuse(f, "{\"action\":\"tls\",\"how\":\"stall\"}",
-                  "simulator: it does not listen with TLS, so it has no "
-                  "handshakes");
-    expect_misuse(f, "7",
-                  "fault: \"action\" is one of fail, expire, cut, freeze, "
-                  "delay, event, bookmarks, wire, refuse, certificate, tls, "
-                  "not something "
-                  "else");
-    expect_misuse(f, "{\"action\":\"cut\",\"how\":\"gzip\"}",
+        f, "{action: explode}",
+        "fault: \"action\" is one of fail, expire, cut, freeze, delay, event, "
+        "bookmarks, wire, refuse, certificate, tls, not explode");
+    expect_misuse(
+        f, "{action: tls, how: stall}",
+        "simulator: it does not listen with TLS, so it has no handshakes");
+    expect_misuse(
+        f, "7",
+        "fault: \"action\" is one of fail, expire, cut, freeze, delay, event, "
+        "bookmarks, wire, refuse, certificate, tls, not something else");
+    expect_misuse(f, "{action: cut, how: gzip}",
                   "fault: \"how\" is one of close, reset, end, not gzip");
-    expect_misuse(f, "{\"action\":\"cut\",\"verb\":\"lisst\"}",
+    expect_misuse(f, "{action: cut, verb: lisst}",
                   "fault: \"verb\" is one of get, list, watch, create, update, "
                   "patch, delete, deletecollection, not lisst");
-    expect_misuse(f, "{\"action\":\"cut\",\"after_bytes\":-1}",
+    expect_misuse(f, "{action: cut, after_bytes: -1}",
                   "fault: \"after_bytes\" is an integer from 0");
-    expect_misuse(f, "{\"action\":\"refuse\",\"verb\":\"list\"}",
-                  "fault: \"refuse\" has no field \"verb\"; there are: action, "
-                  "seconds");
-    expect_misuse(f, "{\"action\":\"fail\"}",
+    expect_misuse(
+        f, "{action: refuse, verb: list}",
+        "fault: \"refuse\" has no field \"verb\"; there are: action, seconds");
+    expect_misuse(f, "{action: fail}",
                   "fault: \"fail\" needs a \"status\" of 200 to 599");
-    expect_misuse(f, "{\"action\":\"delay\"}",
-                  "fault: \"delay\" needs \"before\", \"byte\", \"event\" or "
-                  "\"bytes\"");
-    expect_misuse(f, "{\"action\":\"event\",\"at\":0}",
-                  "fault: \"at\" counts from 1");
+    expect_misuse(
+        f, "{action: delay}",
+        "fault: \"delay\" needs \"before\", \"byte\", \"event\" or \"bytes\"");
+    expect_misuse(f, "{action: event, at: 0}", "fault: \"at\" counts from 1");
 }

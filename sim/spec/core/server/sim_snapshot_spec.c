@@ -4,14 +4,6 @@
 #include "spec_case.h"
 #include "fault_rig.h"
 
-static const char crd[] =
-    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
-    "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"gears.a.io\"},"
-    "\"spec\":{\"group\":\"a.io\",\"scope\":\"Namespaced\",\"names\":{"
-    "\"plural\":\"gears\",\"kind\":\"Gear\"},\"versions\":[{\"name\":\"v1\","
-    "\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{"
-    "\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
-
 static int64_t list_version(sim_rig *f)
 {
     sim_reply list = sim_ask(f->sim, "GET", FAULT_OBJECTS, NULL);
@@ -20,18 +12,6 @@ static int64_t list_version(sim_rig *f)
 
     sim_reply_clear(&list);
     return version;
-}
-
-static void expect_data(sim_rig *f, const char *name, const char *value)
-{
-    char target[128];
-    sim_reply reply;
-
-    snprintf(target, sizeof(target), FAULT_OBJECTS "/%s", name);
-    reply = sim_ask(f->sim, "GET", target, NULL);
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "data.k"), value);
-    sim_reply_clear(&reply);
 }
 
 RIG_CASE(a_snapshot_is_restored_with_its_version)
@@ -48,9 +28,9 @@ RIG_CASE(a_snapshot_is_restored_with_its_version)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
         assert_int_equal(list_version(f), version);
-        expect_data(f, "a", "1");
-        sim_expect(f->sim, "GET", FAULT_OBJECTS "/b", NULL, 404);
-        sim_add(f->sim, "b");
+        rig_play(f, "GET configmaps/a -> 200 data.k=1\n"
+                    "GET configmaps/b -> 404\n"
+                    "ADD b\n");
         assert_int_equal(list_version(f), version + 1);
     }
 }
@@ -67,7 +47,7 @@ RIG_CASE(any_version_of_the_history_can_be_restored)
     sim_expect(f->sim, "DELETE", FAULT_OBJECTS "/a", NULL, 200);
     assert_int_equal(kl_sim_restore(f->sim, version + 5, &err), KL_EINVAL);
     assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
-    expect_data(f, "a", "1");
+    rig_play(f, "GET configmaps/a -> 200 data.k=1\n");
     assert_int_equal(kl_sim_restore(f->sim, version - 1, &err), KL_EINVAL);
     assert_non_null(strstr(err.message, "nor in the history"));
 }
@@ -92,9 +72,7 @@ RIG_CASE(a_restore_serves_the_kinds_of_its_snapshot)
     int64_t without, with;
 
     assert_int_equal(kl_sim_snapshot(f->sim, &without, NULL), KL_OK);
-    sim_expect(f->sim, "POST",
-               "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd,
-               201);
+    rig_play(f, "DEFINE gears.a.io Gear\n");
     rig_play(f, "POST a.io/v1/gears {apiVersion: a.io/v1, kind: Gear, "
                 "metadata: {name: g}} -> 201\n");
     assert_int_equal(kl_sim_snapshot(f->sim, &with, NULL), KL_OK);
@@ -111,18 +89,12 @@ RIG_CASE(a_definition_after_a_restore_is_new)
     assert_int_equal(kl_sim_snapshot(f->sim, &version, NULL), KL_OK);
     sim_add(f->sim, "a");
     sim_add(f->sim, "b");
-    sim_expect(f->sim, "POST",
-               "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd,
-               201);
+    rig_play(f, "DEFINE gears.a.io Gear\n");
     for (int i = 0; i < 8; i++) { /* the last look was at a later version */
         sim_touch(f->sim, "a", i % 2 != 0 ? "1" : "2");
     }
-    rig_play(f, "DELETE "
-                "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
-                "gears.a.io -> 200\n");
+    rig_play(f, "DELETE crds/gears.a.io -> 200\n");
     assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
-    sim_expect(f->sim, "POST",
-               "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd,
-               201);
+    rig_play(f, "DEFINE gears.a.io Gear\n");
     sim_expect(f->sim, "GET", "/apis/a.io/v1/gears", NULL, 200);
 }

@@ -5,64 +5,34 @@
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
-/* Creates an object and copies its uid and version. */
-static void create(kl_sim *sim, const char *target, const char *body, char *uid,
-                   char *version)
-{
-    sim_reply reply = sim_ask(sim, "POST", target, body);
-
-    assert_int_equal(reply.status, 201);
-    strcpy(uid, sim_text(reply.doc, "metadata.uid"));
-    strcpy(version, sim_text(reply.doc, "metadata.resourceVersion"));
-    sim_reply_clear(&reply);
-}
-
 SIM_CASE(a_new_object_gets_uid_version_and_time)
 {
-    static const char begins[] =
-        "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
-        "\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"";
-    sim_reply reply =
-        sim_ask(sim, "POST", CONFIGMAPS,
-                "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
-                "\"name\":\"a\"},\"data\":{\"k\":\"v\"}}");
-    const char *uid;
-
-    assert_int_equal(reply.status, 201);
-    assert_memory_equal(reply.raw.body, begins, sizeof(begins) - 1);
-    uid = sim_text(reply.doc, "metadata.uid");
-    assert_int_equal(strlen(uid), 36);
-    assert_int_equal(uid[14], '4');
-    assert_non_null(strchr("89ab", uid[19]));
-    assert_int_equal(strlen(sim_text(reply.doc, "metadata.creationTimestamp")),
-                     20);
-    assert_string_equal(sim_text(reply.doc, "metadata.generation"), "");
-    assert_string_equal(sim_text(reply.doc, "data.k"), "v");
-    sim_reply_clear(&reply);
+    sim_play(sim,
+             "POST configmaps {apiVersion: v1, kind: ConfigMap, metadata: "
+             "{name: a}, data: {k: v}} -> 201 "
+             "^{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
+             "\"name\":\"a\",\"namespace\":\"default\",\"uid\":\" | "
+             "#metadata.uid=36 | $uid=metadata.uid | "
+             "#metadata.creationTimestamp=20 | metadata.generation= | "
+             "data.k=v\n");
+    assert_int_equal(sim_kept("uid")[14], '4');
+    assert_non_null(strchr("89ab", sim_kept("uid")[19]));
 }
 
 SIM_CASE(versions_are_one_counter_of_all_changes)
 {
-    char uid[64], first[64], second[64];
-
-    create(sim, CONFIGMAPS, "{\"metadata\":{\"name\":\"a\"}}", uid, first);
-    sim_expect(sim, "DELETE", CONFIGMAPS "/a", NULL, 200);
-    create(sim, "/api/v1/namespaces/default/secrets",
-           "{\"metadata\":{\"name\":\"b\"}}", uid, second);
-    assert_int_equal(atoi(second), atoi(first) + 2);
+    sim_play(sim, "POST configmaps {metadata: {name: a}} -> 201 "
+                  "$first=metadata.resourceVersion\n"
+                  "DELETE configmaps/a -> 200\n"
+                  "POST secrets {metadata: {name: b}} -> 201 "
+                  "$second=metadata.resourceVersion\n");
+    assert_int_equal(atoi(sim_kept("second")), atoi(sim_kept("first")) + 2);
 }
 
 SIM_CASE(an_object_without_name_gets_a_generated_one)
 {
-    sim_reply reply = sim_ask(sim, "POST", CONFIGMAPS,
-                              "{\"metadata\":{\"generateName\":\"x-\"}}");
-    const char *name;
-
-    assert_int_equal(reply.status, 201);
-    name = sim_text(reply.doc, "metadata.name");
-    assert_int_equal(strlen(name), 7);
-    assert_memory_equal(name, "x-", 2);
-    sim_reply_clear(&reply);
+    sim_play(sim, "POST configmaps {metadata: {generateName: x-}} -> 201 "
+                  "#metadata.name=7 | ~\"name\":\"x-\n");
 }
 
 SIM_CASE(a_second_object_of_a_name_already_exists)
@@ -96,27 +66,14 @@ SIM_CASE(a_name_must_be_one_that_its_kind_allows)
 
 SIM_CASE(invalid_labels_are_refused)
 {
-    static const struct {
-        const char *labels;
-        int status;
-    } cases[] = {
-        {"{\"app.kubernetes.io/name\":\"a_b.c-d\",\"x\":\"\",\"X\":null}", 201},
-        {"{\"A B\":\"c\"}", 422},
-        {"{\"a\":\"b c\"}", 422},
-        {"{\"/a\":\"b\"}", 422},
-        {"{\"a/b/c\":\"d\"}", 422},
-        {"{\"A.B/c\":\"d\"}", 422},
-        {"{\"\":\"d\"}", 422},
-        {"{\"-a\":\"d\"}", 422},
-        {"{\"a\":\"d-\"}", 422}};
-    char body[256];
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        snprintf(body, sizeof(body),
-                 "{\"metadata\":{\"generateName\":\"a\",\"labels\":%s}}",
-                 cases[i].labels);
-        sim_expect(sim, "POST", CONFIGMAPS, body, cases[i].status);
-    }
+#define LABELS "POST configmaps {metadata: {generateName: a, labels: "
+    sim_play(sim,
+             LABELS "{app.kubernetes.io/name: a_b.c-d, x: '', X: null}}} "
+                    "-> 201\n" LABELS "{A B: c}}} -> 422\n" LABELS
+                    "{a: b c}}} -> 422\n" LABELS "{/a: b}}} -> 422\n" LABELS
+                    "{a/b/c: d}}} -> 422\n" LABELS
+                    "{A.B/c: d}}} -> 422\n" LABELS "{'': d}}} -> 422\n" LABELS
+                    "{'-a': d}}} -> 422\n" LABELS "{a: d-}}} -> 422\n");
 }
 
 SIM_CASE(a_body_must_be_an_object_of_the_kind)
@@ -162,42 +119,25 @@ SIM_CASE(an_upload_of_more_than_3_mb_is_too_large)
 
 SIM_CASE(a_replaced_object_keeps_its_identity)
 {
-    char uid[64], version[64], body[256];
-    sim_reply reply;
-
-    create(sim, CONFIGMAPS, "{\"metadata\":{\"name\":\"a\"}}", uid, version);
-    snprintf(body, sizeof(body),
-             "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"%s\"},"
-             "\"data\":{\"k\":\"v\"}}",
-             version);
-    reply = sim_ask(sim, "PUT", CONFIGMAPS "/a", body);
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "metadata.uid"), uid);
-    assert_string_equal(sim_text(reply.doc, "data.k"), "v");
-    assert_int_equal(atoi(sim_text(reply.doc, "metadata.resourceVersion")),
-                     atoi(version) + 1);
-    sim_reply_clear(&reply);
-    sim_expect_refusal(sim, "PUT " CONFIGMAPS "/a", body, 409,
-                       "Conflict: "
-                       "Operation cannot be fulfilled on configmaps \"a\": the "
-                       "object has been modified; please apply your changes to "
-                       "the latest version and try again");
+    sim_play(sim,
+             "POST configmaps {metadata: {name: a}} -> 201 $uid=metadata.uid | "
+             "$old=metadata.resourceVersion\n"
+             "PUT configmaps/a {metadata: {name: a, resourceVersion: '$old'}, "
+             "data: {k: v}} -> 200 metadata.uid=$uid | data.k=v | "
+             "$new=metadata.resourceVersion\n"
+             "PUT configmaps/a {metadata: {name: a, resourceVersion: '$old'}, "
+             "data: {k: v}} -> 409 Conflict: Operation cannot be fulfilled on "
+             "configmaps \"a\": the object has been modified; please apply "
+             "your changes to the latest version and try again\n");
+    assert_int_equal(atoi(sim_kept("new")), atoi(sim_kept("old")) + 1);
 }
 
 SIM_CASE(an_update_without_changes_makes_no_version)
 {
-    char uid[64], version[64];
-    sim_reply reply;
-
-    create(sim, CONFIGMAPS,
-           "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}", uid,
-           version);
-    reply = sim_ask(sim, "PUT", CONFIGMAPS "/a",
-                    "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}");
-    assert_int_equal(reply.status, 200);
-    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
-                        version);
-    sim_reply_clear(&reply);
+    sim_play(sim, "POST configmaps {metadata: {name: a}, data: {k: v}} -> 201 "
+                  "$version=metadata.resourceVersion\n"
+                  "PUT configmaps/a {metadata: {name: a}, data: {k: v}} -> 200 "
+                  "metadata.resourceVersion=$version\n");
 }
 
 SIM_CASE(an_update_must_match_the_stored_object)
@@ -230,32 +170,15 @@ SIM_CASE(a_merge_patch_changes_and_removes_members)
 
 SIM_CASE(an_unknown_kind_of_patch_is_unsupported)
 {
-    const kl_call call = {.method = "PATCH",
-                          .target = CONFIGMAPS "/a",
-                          .body = "[]",
-                          .body_length = 2,
-                          .content_type = "application/patch+json"};
-    kl_reply reply;
-
-    sim_add(sim, "a");
-    assert_int_equal(kl_sim_call(sim, &call, &reply, NULL), KL_OK);
-    assert_int_equal(reply.status, 415);
-    kl_reply_clear(&reply);
+    sim_play(sim, "ADD a\n"
+                  "PATCH configmaps/a [] @ type application/patch+json -> "
+                  "415\n");
 }
 
 SIM_CASE(a_body_may_be_yaml)
 {
-    static const char yaml[] = "metadata:\n  name: a\ndata: {k: v}\n";
-    const kl_call call = {.method = "POST",
-                          .target = CONFIGMAPS,
-                          .body = yaml,
-                          .body_length = sizeof(yaml) - 1,
-                          .content_type = "application/yaml"};
-    kl_reply reply;
-
-    assert_int_equal(kl_sim_call(sim, &call, &reply, NULL), KL_OK);
-    assert_int_equal(reply.status, 201);
-    kl_reply_clear(&reply);
+    sim_play(sim, "POST configmaps ={metadata: {name: a}, data: {k: v}} @ type "
+                  "application/yaml -> 201 data.k=v\n");
 }
 
 SIM_CASE(a_spec_has_a_generation_and_a_status_of_its_own)
