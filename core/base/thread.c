@@ -98,37 +98,68 @@ void kl__mutex_unlock(kl__mutex *mutex)
     must(pthread_mutex_unlock(&mutex->native));
 }
 
-void kl__rwlock_init(kl__rwlock *lock, kl__rank rank)
+#ifdef __GLIBC__
+
+/* By default, in glibc, new readers go first and a writer may wait for ever. */
+static void init_native(kl__rwlock *lock)
 {
     pthread_rwlockattr_t attributes;
 
-    lock->rank = rank;
     must(pthread_rwlockattr_init(&attributes));
-#ifdef __GLIBC__
-    /* By default, in glibc, new readers go first and a writer may wait for
-     * ever. */
     must(pthread_rwlockattr_setkind_np(
         &attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP));
-#endif
     must(pthread_rwlock_init(&lock->native, &attributes));
     must(pthread_rwlockattr_destroy(&attributes));
+}
+
+static void pass_gate(kl__rwlock *lock, int (*acquire)(pthread_rwlock_t *))
+{
+    must(acquire(&lock->native));
+}
+
+#else
+
+static void init_native(kl__rwlock *lock)
+{
+    must(pthread_rwlock_init(&lock->native, NULL));
+    must(pthread_mutex_init(&lock->gate, NULL));
+}
+
+/* New readers go first here too, and it cannot be changed (musl). So a writer
+ * waits inside the gate, and new readers wait for it there. */
+static void pass_gate(kl__rwlock *lock, int (*acquire)(pthread_rwlock_t *))
+{
+    must(pthread_mutex_lock(&lock->gate));
+    must(acquire(&lock->native));
+    must(pthread_mutex_unlock(&lock->gate));
+}
+
+#endif
+
+void kl__rwlock_init(kl__rwlock *lock, kl__rank rank)
+{
+    lock->rank = rank;
+    init_native(lock);
 }
 
 void kl__rwlock_deinit(kl__rwlock *lock)
 {
     must(pthread_rwlock_destroy(&lock->native));
+#ifndef __GLIBC__
+    must(pthread_mutex_destroy(&lock->gate));
+#endif
 }
 
 void kl__rwlock_read(kl__rwlock *lock)
 {
     note_lock(lock->rank);
-    must(pthread_rwlock_rdlock(&lock->native));
+    pass_gate(lock, pthread_rwlock_rdlock);
 }
 
 void kl__rwlock_write(kl__rwlock *lock)
 {
     note_lock(lock->rank);
-    must(pthread_rwlock_wrlock(&lock->native));
+    pass_gate(lock, pthread_rwlock_wrlock);
 }
 
 void kl__rwlock_unlock(kl__rwlock *lock)

@@ -53,6 +53,9 @@ typedef struct kl__mutex {
  * like a mutex, for readers too. */
 typedef struct kl__rwlock {
     pthread_rwlock_t native;
+#ifndef __GLIBC__
+    pthread_mutex_t gate; /* the next to get the lock waits in it */
+#endif
     kl__rank rank;
 } kl__rwlock;
 

@@ -1,5 +1,6 @@
 /*
- * child.c - see child.h. If the host handles or ignores SIGCHLD, a process
+ * child.c - see child.h. If the host handles or ignores SIGCHLD (or libc cannot
+ * close the host's descriptors in the program: musl, old glibc), a process
  * stands between the host and the program, the keeper: a fork of the host that
  * starts the program, waits for it and reports its status over a socket. The
  * host cannot reap the keeper: the keeper is cloned so that its end raises no
@@ -14,12 +15,19 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+#define HAS_GLIBC(major, minor) __GLIBC_PREREQ(major, minor)
+#else
+#define HAS_GLIBC(major, minor) 0
+#endif
 
 /* What the keeper sends: first that the program runs, then how it ended. */
 typedef struct report {
@@ -53,7 +61,7 @@ static int set_folder(posix_spawn_file_actions_t *files, const char *cwd)
     if (cwd == NULL) {
         return 0;
     }
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 29)
+#if !defined(__GLIBC__) || HAS_GLIBC(2, 29) /* musl: since 1.1.24 */
     return posix_spawn_file_actions_addchdir_np(files, cwd);
 #else
     (void)files;
@@ -75,8 +83,9 @@ static int set_files(posix_spawn_file_actions_t *files,
     if (number == 0) {
         number = posix_spawn_file_actions_adddup2(files, program->errors, 2);
     }
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    /* The host may have descriptors open that are not close-on-exec. */
+#if HAS_GLIBC(2, 34)
+    /* The host may have descriptors open that are not close-on-exec. Elsewhere
+     * the keeper marks them: see needs_keeper. */
     if (number == 0) {
         number = posix_spawn_file_actions_addclosefrom_np(files, 3);
     }
@@ -142,18 +151,106 @@ static bool is_reaped_by_host(void)
            (now.sa_handler != SIG_DFL || (now.sa_flags & SA_NOCLDWAIT) != 0);
 }
 
-/* Closes the keeper's copies of the host's descriptors: with them, connections
- * that the host closes would stay open. */
+/* Where posix_spawn cannot close the host's descriptors in the program, the
+ * keeper does it, in its own copy of them. */
+static bool needs_keeper(void)
+{
+    return !HAS_GLIBC(2, 34) || is_reaped_by_host();
+}
+
+#if !HAS_GLIBC(2, 34)
+
+typedef void visit_fd(int fd);
+
+static void close_fd(int fd)
+{
+    close(fd);
+}
+
+static void mark_fd(int fd)
+{
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* One entry of a folder, as the kernel writes it: getdents64(2). */
+typedef struct entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short size;
+    unsigned char type;
+    char name[];
+} entry;
+
+/* The number that the text is; -1: it is none. */
+static int to_number(const char *text)
+{
+    int number = 0;
+
+    for (; *text >= '0' && *text <= '9' && number < INT_MAX / 10 - 1; text++) {
+        number = number * 10 + (*text - '0');
+    }
+    return *text == '\0' ? number : -1;
+}
+
+/* Visits the open descriptors from `first` on. Only those: the limit of a
+ * process may be 2^30 in a container. It allocates nothing, so opendir is no
+ * choice. */
+static void visit_open(int first, visit_fd *visit)
+{
+    _Alignas(entry) char room[2048];
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long size = 0;
+
+    if (folder < 0) { /* no /proc here */
+        for (int fd = first; fd < 65536; fd++) {
+            visit(fd);
+        }
+        return;
+    }
+    while ((size = syscall(SYS_getdents64, folder, room, sizeof(room))) > 0) {
+        for (long at = 0; at < size;) {
+            const entry *each = (const entry *)(const void *)(room + at);
+            int fd = to_number(each->name);
+
+            if (fd >= first && fd != folder) {
+                visit(fd);
+            }
+            at += each->size;
+        }
+    }
+    close(folder);
+}
+
 static void close_from(int first)
 {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    closefrom(first);
-#else
-    for (int fd = first; fd < sysconf(_SC_OPEN_MAX); fd++) {
-        close(fd);
+    if (syscall(SYS_close_range, first, ~0U, 0) != 0) { /* Linux < 5.9 */
+        visit_open(first, close_fd);
     }
-#endif
 }
+
+/* The program will have none of the descriptors from `first` on. */
+static void mark_from(int first)
+{
+    enum { CLOEXEC = 1U << 2 };
+
+    if (syscall(SYS_close_range, first, ~0U, CLOEXEC) != 0) { /* < 5.11 */
+        visit_open(first, mark_fd);
+    }
+}
+
+#else
+
+static void close_from(int first)
+{
+    closefrom(first);
+}
+
+static void mark_from(int first)
+{
+    (void)first; /* posix_spawn closes them */
+}
+
+#endif
 
 static bool send_report(int number, int value)
 {
@@ -179,6 +276,7 @@ static _Noreturn void keep_program(const plan *self, int socket)
     /* If SIGCHLD were ignored, the kernel would drop the status. */
     sigaction(SIGCHLD, &usual, NULL);
     syscall(SYS_prctl, PR_SET_NAME, "kl-keeper", 0, 0, 0);
+    mark_from(3);
     number = spawn_program(self, &pid);
     if (socket != 0) {
         syscall(SYS_dup3, socket, 0, 0);
@@ -290,7 +388,7 @@ int kl__child_start(const kl__program *program, kl__child *child)
     if (number != 0) {
         return number;
     }
-    if (is_reaped_by_host()) {
+    if (needs_keeper()) {
         number = start_kept(&self, child);
     } else {
         number = spawn_program(&self, &child->pid);

@@ -291,6 +291,7 @@ void watch_leave(loop_watch *self)
     self->current = NULL;
     /* From here on a late signal sets no hook. */
     atomic_store_explicit(&self->running, NULL, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* not after the load below */
     hooked = atomic_load_explicit(&self->hooked, memory_order_relaxed);
     if (hooked != NULL) {
         atomic_store(&self->hooked, NULL);

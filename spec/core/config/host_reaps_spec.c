@@ -353,13 +353,19 @@ static void many_programs_run_at_once(void **state)
     kl_event_queue_free(queue);
 }
 
-/* Without a handler of SIGCHLD there is no process between. */
+/* Without a handler of SIGCHLD there is no process between, where posix_spawn
+ * can close the host's descriptors: glibc since 2.34. */
 static void without_a_sigchld_handler_there_is_no_keeper(void **state)
 {
     int ends[2];
     kl__child child;
 
     (void)state;
+#if !defined(__GLIBC__)
+    skip();
+#elif !__GLIBC_PREREQ(2, 34)
+    skip();
+#endif
     signal(SIGCHLD, SIG_DFL);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     start_child(&child, "exit 0", ends[1]);
