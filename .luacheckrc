@@ -7,6 +7,7 @@ files["lua/cli"].globals = { "arg", "kubelua" }
 files["lua"].read_globals = { "jit", "setfenv", "unpack", table = { fields = { "unpack" } },
     package = { fields = { "searchpath", "searchers", "loaders" } } }
 files["sim/lua"] = files["lua"]
+files["program"] = files["lua"]
 files["lua/resty"].std = "ngx_lua"
 files["spec"].std = "min+busted"
 files["spec"].read_globals = { "jit" }

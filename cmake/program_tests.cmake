@@ -65,6 +65,11 @@ kubelua_test(example.c-controller LABELS examples
 # --- the command, an installation, hosts ---
 
 kubelua_test(command LABELS command COMMAND sh spec/command/command.sh)
+if(KUBELUA_PROGRAM)
+    kubelua_test(program LABELS command COMMAND sh spec/program/program.sh
+        ${PROJECT_BINARY_DIR}/program/kubelua
+        ${PROJECT_BINARY_DIR}/program/kubelua-lua5.4)
+endif()
 kubelua_test(install LABELS install COMMAND sh spec/install/install.sh)
 kubelua_test(hosts_spec LABELS hosts
     COMMAND sh spec/hosts/run.sh -o TAP)

@@ -18,13 +18,22 @@ local function keep_absolute(path)
     return table.concat(kept, ";")
 end
 
----@param path string where KubeLua's Lua modules are, as in package.path
+local function join(own, all)
+    return own == "" and all or own .. ";" .. all
+end
+
+---@param path string where KubeLua's Lua modules are, as in package.path; "": in no folder
 ---@param cpath string the same of its C modules
+---@param load (fun(name: string): function?, string?)? finds them instead, and the name of a file:
+--- in the command that is one file
 ---@return fun() allow_all from now on, modules of other names are searched everywhere: for scripts
-return function(path, cpath)
+return function(path, cpath, load)
     local function search(name)
         if not is_own(name) then
             return nil
+        elseif load then
+            local chunk, source = load(name)
+            return chunk or error("module '" .. name .. "' not found", 0), source
         end
         local file, missed = package.searchpath(name, path)
         if file then
@@ -40,9 +49,9 @@ return function(path, cpath)
     end
     table.insert(package.searchers or package.loaders, 2, search) -- after package.preload
     local all, all_c = package.path, package.cpath
-    package.path = path .. ";" .. keep_absolute(all)
-    package.cpath = cpath .. ";" .. keep_absolute(all_c)
+    package.path = join(path, keep_absolute(all))
+    package.cpath = join(cpath, keep_absolute(all_c))
     return function()
-        package.path, package.cpath = path .. ";" .. all, cpath .. ";" .. all_c
+        package.path, package.cpath = join(path, all), join(cpath, all_c)
     end
 end

@@ -1,0 +1,23 @@
+-- The first Lua file of the one-file command: where `require` finds modules. KubeLua's own come out
+-- of the file only. A script's come from its folder and LUA_PATH, as with bin/kubelua; then those
+-- come that are in the file too: cjson and argparse.
+local load_embedded = ...
+
+local allow_all = load_embedded("kubelua.cli.own_folders")()("", "", load_embedded)
+
+local function search_embedded(name)
+    local chunk, source = load_embedded(name)
+    if chunk then
+        return chunk, source
+    end
+    return "\n\tno module '" .. name .. "' in this file, which cannot load modules in C: "
+        .. "take one in Lua, or KubeLua's shared build"
+end
+
+-- A file without a dynamic linker has nothing to find with the searchers of C modules: they are the
+-- last two of preload, KubeLua's own, Lua files, C modules, and C modules in a parent's file.
+local searchers = package.searchers or package.loaders
+searchers[#searchers] = nil
+searchers[#searchers] = search_embedded
+
+return require("kubelua.cli.command").main(arg, allow_all)
