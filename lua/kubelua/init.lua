@@ -8,7 +8,7 @@ local cron = require "kubelua.cron"
 local duration = require "kubelua.duration"
 local exec = require "kubelua.exec"
 local http = require "kubelua.http"
-local log = require "kubelua.log"
+local lines = require "kubelua.log_lines"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
 local loop = require "kubelua.loop"
@@ -17,6 +17,7 @@ local quantity = require "kubelua.quantity"
 local registrations = require "kubelua.registration"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
+local script_log = require "kubelua.script_log"
 local script_tasks = require "kubelua.task"
 local trace = require "kubelua.trace"
 local triggers = require "kubelua.controller.triggers"
@@ -70,7 +71,7 @@ local kubelua = {
     spawn = script_tasks.spawn,
     exec = exec,
     http = http,
-    log = log,
+    log = script_log.log,
     array = core.array,
     pairs = make_iterator("kubelua.pairs", core.pairs, pairs),
     ipairs = make_iterator("kubelua.ipairs", core.ipairs, ipairs),
@@ -139,7 +140,8 @@ function kubelua.every(seconds, f)
             local ok, problem = trace.call(f)
             calls = false
             if not ok and problem ~= trace.CANCELED then
-                log("error", "%s: %s", what, problem)
+                lines.write("error", what .. ": " .. problem,
+                    { msg = what .. " failed", error = problem })
             end
             if ticker.stopped then
                 return

@@ -2,6 +2,7 @@
 -- namespaces. Takes their events from the core, and calls the callbacks: one at a time, in order,
 -- in one task.
 local core = require "kubelua.core"
+local lines = require "kubelua.log_lines"
 local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
@@ -45,7 +46,9 @@ local function call_handler(state, event, a, b)
     scheduler.count()
     if not ok and problem ~= trace.CANCELED then
         local subject = event == "update" and b or a
-        log("error", "%s failed: %s", describe(state, event, subject), problem)
+        local what = describe(state, event, subject)
+        lines.write("error", what .. " failed: " .. problem, { msg = what .. " failed",
+            error = problem, key = core.is_object(subject) and subject.key or nil })
     end
 end
 

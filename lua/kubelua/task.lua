@@ -1,5 +1,5 @@
 -- kubelua.spawn: runs a function in its own task. The result has wait and cancel.
-local log = require "kubelua.log"
+local lines = require "kubelua.log_lines"
 local misuse = require "kubelua.misuse"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
@@ -24,7 +24,8 @@ local function report_error(state, problem)
     state.results = { nil, problem, "error", n = 3 }
     if #state.waiting == 0 then
         tasks.failures = tasks.failures + 1
-        log("error", "kubelua.spawn failed: %s", problem)
+        lines.write("error", "kubelua.spawn failed: " .. problem,
+            { msg = "kubelua.spawn failed", error = problem })
     end
 end
 

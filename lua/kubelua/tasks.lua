@@ -1,6 +1,7 @@
 -- The tasks of the loop of one lua_State: coroutines that wait by yielding. This file makes,
 -- resumes, suspends and cancels them; scheduler.lua decides when.
 local core = require "kubelua.core"
+local lines = require "kubelua.log_lines"
 local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
@@ -155,7 +156,9 @@ function tasks.resume(task)
         finish_task(task, ok, problem)
     end
     if not ok and problem ~= trace.CANCELED then
-        log("error", "%s failed: %s", task.what, trace.of(task.co, problem))
+        problem = trace.of(task.co, problem)
+        lines.write("error", task.what .. " failed: " .. problem, {
+            msg = task.what .. " failed", error = problem })
     elseif not task.is_parked and status == "suspended" then
         tasks.wake(task)
         warn_of_yield(task)

@@ -184,6 +184,22 @@ for line in 'GET /api/v1/pods[^ ]*: HTTP 200 in [0-9]+ ms' 'pods: resolving' \
         env KUBELUA_LOG=debug bin/kubelua run --for 1 \
         --sim=examples/cluster.yaml examples/watch.lua
 done
+echo 'kubelua.log("info", "hi", { a = 1 })' >"$work/log.lua"
+expect "--log json writes records with fields" 0 \
+    '"level":"info","logger":"script","msg":"hi","line":"[^"]*:1","a":1}' \
+    bin/kubelua run --log json --sim "$work/log.lua"
+expect "KUBELUA_LOG_FORMAT=json does so too" 0 '"logger":"script","msg":"hi"' \
+    env KUBELUA_LOG_FORMAT=json bin/kubelua run --sim "$work/log.lua"
+expect "--log text wins over KUBELUA_LOG_FORMAT" 0 'info  hi a=1$' \
+    env KUBELUA_LOG_FORMAT=json bin/kubelua run --log text --sim "$work/log.lua"
+expect "--log-level wins over KUBELUA_LOG" 0 'debug GET ' \
+    env KUBELUA_LOG=error bin/kubelua run --log-level debug --for 1 \
+    --sim=examples/cluster.yaml examples/watch.lua
+echo 'error("oops")' >"$work/log.lua"
+expect "a script's error is a record with --log json" 1 \
+    '"level":"error",.*"msg":"[^"]*log.lua:1: oops".*"traceback":"' \
+    bin/kubelua run --log json --sim "$work/log.lua"
+expect "--log has two formats" 2 "must be one of 'text', 'json'" bin/kubelua run --log xml "$work/log.lua"
 expect "KUBELUA_LOG=debug shows a retry and why" 1 \
     'debug pods: streaming in [0-9]+ ms, after: .*refused the connection' \
     env KUBELUA_LOG=debug bin/kubelua run --for 1 --server http://127.0.0.1:9 \

@@ -1,7 +1,7 @@
 -- The failed writes of a run that ends without a failure: it has dropped their results, so nothing
 -- else would tell. Each is warned of once per key and code, and status() counts them.
 local failures = require "kubelua.failures"
-local log = require "kubelua.log"
+local lines = require "kubelua.log_lines"
 
 local dropped = {}
 
@@ -35,9 +35,9 @@ local function warn_of(state, key, failure)
     end
     codes[code] = true
     local line = failure.line:gsub(": $", "")
-    log("warn", "%s: %s: the run ended without a failure, although %s%s failed with \"%s\": %s; "
-        .. "its result was dropped: write assert(%s ...), or return nil, message, code",
-        state.what, state:describe(key), failure.target
+    lines.of_controller("warn", state, key, "%s: the run ended without a failure, although %s%s "
+        .. "failed with \"%s\": %s; its result was dropped: write assert(%s ...), or return nil, "
+        .. "message, code", state:describe(key), failure.target
         and failure.verb .. " " .. failure.target or failure.call,
         line ~= "" and " (" .. line .. ")" or "", code, failure.message, failure.call)
 end

@@ -4,7 +4,7 @@
 -- Most keys run rarely: of these only a count is kept, for a second. A key that runs often is hot
 -- until it runs less often; only then its changes are looked at.
 local core = require "kubelua.core"
-local log = require "kubelua.log"
+local lines = require "kubelua.log_lines"
 
 -- More than RATE runs a second of one key for LONG seconds are told; then after twice that time,
 -- and so on.
@@ -81,10 +81,11 @@ local function warn_of(state, key, hot, now)
     local told = tell_changes(hot.changes)
     hot.changes = {}
     if told then
-        log("warn", "%s: %s has run %.0f times a second for %.0f s. What wakes it changes again "
-            .. "and again: %s. Do two writers set the same field, or does each run change what "
-            .. "wakes it? Let one of them decide, or choose the events with `when` or `delay`",
-            state.what, state:describe(key), hot.count / (now - hot.since), now - hot.since, told)
+        lines.of_controller("warn", state, key, "%s has run %.0f times a second for %.0f s. What "
+            .. "wakes it changes again and again: %s. Do two writers set the same field, or does "
+            .. "each run change what wakes it? Let one of them decide, or choose the events with "
+            .. "`when` or `delay`",
+            state:describe(key), hot.count / (now - hot.since), now - hot.since, told)
     end
 end
 

@@ -5,11 +5,11 @@ local change = require "kubelua.controller.change"
 local core = require "kubelua.core"
 local events = require "kubelua.events"
 local failures = require "kubelua.failures"
-local log = require "kubelua.log"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local scopes = require "kubelua.scope"
+local script_log = require "kubelua.script_log"
 local status = require "kubelua.controller.status"
 local write = require "kubelua.controller.write"
 local writes_seen = require "kubelua.controller.writes_seen"
@@ -84,8 +84,9 @@ function runs.new(state, key, object, item)
         [INSIDE] = { state = state, key = key, object = object, term = state.terms },
         key = key, attempt = item and item.attempt, due = item and item.due,
         log = function(level, message, ...)
-            log(level, (state.what .. ": " .. (key and key .. ": " or "")):gsub("%%", "%%%%")
-                .. message, ...)
+            script_log.write("run.log", { controller = state.name, key = key,
+                attempt = item and item.attempt },
+                state.what .. ": " .. (key and key .. ": " or ""), level, message, ...)
         end,
     }, Run)
 end

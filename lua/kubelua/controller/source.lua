@@ -3,7 +3,7 @@
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local finalizer = require "kubelua.controller.finalizer"
-local log = require "kubelua.log"
+local lines = require "kubelua.log_lines"
 local scheduler = require "kubelua.scheduler"
 local tasks = require "kubelua.tasks"
 local triggers = require "kubelua.controller.triggers"
@@ -77,8 +77,8 @@ local function find_kind(state, self)
             self.kind, self.problem = kind, nil
             return kind
         elseif not self.problem or self.problem.message ~= message then
-            log("warn", "%s: %s: %s; the controller waits until it is there", state.what,
-                self.name, message)
+            lines.of_controller("warn", state, nil, "%s: %s; the controller waits until it is "
+                .. "there", self.name, message)
             self.problem = { message = message, code = code }
         end
         waiting.sleep(pause)

@@ -7,7 +7,7 @@ local loop = require "kubelua.loop"
 local fights = require "kubelua.controller.fights"
 local idle = require "kubelua.controller.idle"
 local leader = require "kubelua.leader"
-local log = require "kubelua.log"
+local lines = require "kubelua.log_lines"
 local Queue = require "kubelua.controller.queue"
 local Run = require "kubelua.controller.run"
 local source = require "kubelua.controller.source"
@@ -213,9 +213,10 @@ local function tell_begin(self)
             .. cache_of.tell_namespaces(self.main) .. ", "
     end
     local count = self.main and self.main.informer:count() or self.unhandled_count
-    log("info", "%s %s: %s%d key%s, synced in %.2f s", self.what,
-        self:may_run() and "runs" or "stands by", what, count, count == 1 and "" or "s",
-        core.now() - self.since)
+    local seconds = core.now() - self.since
+    lines.write("info", string.format("%s %s: %s%d key%s, synced in %.2f s", self.what,
+        self:may_run() and "runs" or "stands by", what, count, count == 1 and "" or "s", seconds),
+        { controller = self.name, fields = { keys = count, seconds = seconds } })
 end
 
 -- Sets is_listed once every cache holds its first list, and the list was mapped.
@@ -302,7 +303,7 @@ local function run_controller(self)
             self.retries:arm()
         end)
         if not ok then
-            log("error", "%s: %s", self.what, tostring(problem))
+            lines.of_controller("error", self, nil, "%s", tostring(problem))
             self.clock:at(self.clock:now() + 1, self.wake)
         end
         tasks.park()

@@ -3,7 +3,7 @@
 local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
 local fights = require "kubelua.controller.fights"
-local log = require "kubelua.log"
+local lines = require "kubelua.log_lines"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
@@ -81,7 +81,7 @@ end
 local PAUSE = 0.1
 
 local function tell_refusal(state, self, event, problem)
-    log("error", "%s: the event of %s failed, and is tried again: %s", state.what,
+    lines.of_controller("error", state, nil, "the event of %s failed, and is tried again: %s",
         tostring(event.new or event.old), problem)
     self.failures = (self.failures or 0) + 1
 end
@@ -118,7 +118,7 @@ local function retry_event(state, id)
         self.refused[key] = nil
         return "done"
     end
-    log("debug", "%s: the event of %s failed again: %s", state.what,
+    lines.of_controller("debug", state, nil, "the event of %s failed again: %s",
         tostring(event.new or event.old), problem)
     return "failed"
 end

@@ -4,7 +4,7 @@ local Run = require "kubelua.controller.run"
 local dropped = require "kubelua.controller.dropped"
 local fights = require "kubelua.controller.fights"
 local finalizer = require "kubelua.controller.finalizer"
-local log = require "kubelua.log"
+local lines = require "kubelua.log_lines"
 local mapping = require "kubelua.controller.mapping"
 local outcome = require "kubelua.controller.outcome"
 local tasks = require "kubelua.tasks"
@@ -84,7 +84,7 @@ local function is_mistaken(state, key)
     state.early[key] = nil
     local problem = early and mapping.problem(state.kind, early.value, "")
     if problem then
-        log("error", "%s: %senqueue: %s", state.what, early.where, problem)
+        lines.of_controller("error", state, key, "%senqueue: %s", early.where, problem)
     end
     return problem ~= nil
 end
@@ -128,17 +128,21 @@ local function report_result(state, record, result, again)
     if result.result ~= "failed" then
         state.failing[record.key] = nil
         if result.message then
-            log("info", "%s: %s: %s; it runs again after its next event", state.what,
-                state:describe(record.key), result.message)
+            lines.write("info", string.format("%s: %s: %s; it runs again after its next event",
+                state.what, state:describe(record.key), result.message), {
+                controller = state.name, key = record.key, attempt = attempt,
+                msg = result.message .. "; it runs again after its next event" })
         end
         return
     end
     state.failing[record.key] = { key = record.key, message = result.message, code = result.code,
         attempt = attempt }
     if is_news(before, result.message, attempt) then
-        log(result.is_bug and "error" or "warn", "%s: %s: %s (attempt %d%s)", state.what,
-            state:describe(record.key), result.message, attempt,
-            again and string.format("; again in %.1f s", again) or "")
+        lines.write(result.is_bug and "error" or "warn", string.format("%s: %s: %s (attempt %d%s)",
+            state.what, state:describe(record.key), result.message, attempt,
+            again and string.format("; again in %.1f s", again) or ""), {
+            controller = state.name, key = record.key, attempt = attempt, msg = "the run failed",
+            error = result.message, fields = { code = result.code, again_in = again } })
     end
 end
 
@@ -214,8 +218,8 @@ local function begin_run(state, key, item)
     tasks.join_scope(record.task, record.scope)
     if state.options.timeout < math.huge then
         record.timer = state.clock:at(record.since + state.options.timeout, function()
-            log("warn", "%s: %s has run for %g s (option timeout), and is cancelled", state.what,
-                key, state.options.timeout)
+            lines.of_controller("warn", state, key, "%s has run for %g s (option timeout), and is "
+                .. "cancelled", key, state.options.timeout)
             worker.cancel(record, "timeout")
         end)
     end

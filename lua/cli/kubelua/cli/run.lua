@@ -3,6 +3,7 @@ local clients = require "kubelua.client"
 local complain = require "kubelua.cli.complaint"
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
+local log_lines = require "kubelua.log_lines"
 local loop = require "kubelua.loop"
 local outcome = require "kubelua.cli.outcome"
 local scheduler = require "kubelua.scheduler"
@@ -120,6 +121,7 @@ end
 ---@param allow_all fun()? lets the script's modules come from every folder
 ---@return integer
 return function(options, allow_all)
+    log_lines.set(options.log_level, options.log)
     local chunk, message = load_script(options.script)
     if not chunk then
         complain(message)

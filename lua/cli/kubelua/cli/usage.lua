@@ -130,6 +130,12 @@ local function add_run(parser)
     run:option("--record", "Write every event of the script's informers to FILE; "
         .. "kubelua sim --replay FILE plays them again.")
         :argname("FILE")
+    run:option("--log", "The format of the log on standard error: text, or json, one record a "
+        .. "line. (default: KUBELUA_LOG_FORMAT, or text)"):argname("FORMAT")
+        :choices { "text", "json" }
+    run:option("--log-level", "The lowest level that is written: debug, info, warn, error or off. "
+        .. "(default: KUBELUA_LOG_LEVEL, KUBELUA_LOG, or info)"):argname("LEVEL")
+        :choices { "debug", "info", "warn", "error", "off" }
     run:option("--for", "Stop after this many seconds. The exit status is 1 if no informer had its "
         .. "first list by then, or if a controller lacks one.")
         :argname("SECONDS"):target("duration"):convert(to_seconds)
@@ -200,7 +206,7 @@ end
 local function make_parser()
     local parser = argparse("kubelua", "React to a Kubernetes cluster from a Lua script.")
     parser:epilog("Try it without a cluster: kubelua run --sim script.lua\n"
-        .. "Log level: KUBELUA_LOG=debug|info|warn|error|off")
+        .. "Log: KUBELUA_LOG_LEVEL=debug|info|warn|error|off, KUBELUA_LOG_FORMAT=text|json")
     parser:help_max_width(80)
     parser:add_help_command():command_target("command")
     parser:flag("-v --version", "Print the version and exit.")
