@@ -115,9 +115,15 @@ set(KUBELUA_SIM_PARTS kubelua_objects kubelua_support kubelua_sim_objects
     kubelua_sim_support)
 add_subdirectory(sim/spec)
 
+file(GLOB KUBELUA_LIVE_SOURCES CONFIGURE_DEPENDS spec/live/support/*.c)
+add_library(kubelua_live_support OBJECT ${KUBELUA_LIVE_SOURCES})
+target_include_directories(kubelua_live_support PUBLIC
+    ${PROJECT_SOURCE_DIR}/spec/live/support)
+target_link_libraries(kubelua_live_support PUBLIC kubelua_sim_support)
+
 file(GLOB KUBELUA_LIVE_SPECS CONFIGURE_DEPENDS spec/live/*/*_spec.c)
 foreach(spec ${KUBELUA_LIVE_SPECS})
-    kubelua_c_spec(${spec} ${KUBELUA_SIM_PARTS})
+    kubelua_c_spec(${spec} ${KUBELUA_SIM_PARTS} kubelua_live_support)
 endforeach()
 
 # The soak (spec/soak): a program like any user's, against the shared libraries.
