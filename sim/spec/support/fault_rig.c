@@ -3,6 +3,7 @@
  */
 #include "fault_rig.h"
 
+#include "sim_play.h"
 #include "base/clock.h"
 
 #include <setjmp.h>
@@ -24,33 +25,23 @@ int64_t fault_order(sim_rig *f, const char *rule)
     int64_t id = 0;
     kl_error err;
 
+    rule = sim_json(rule);
     if (kl_sim_fault(f->sim, rule, strlen(rule), &id, &err) != KL_OK) {
         fail_msg("%s: %s", rule, err.message);
     }
     return id;
 }
 
-static kl__stream *send_with(sim_rig *f, const char *target, const char *name,
-                             const char *value)
+kl__stream *fault_send(sim_rig *f, const char *target, const char *agent)
 {
-    const kl__header header = {name, value};
+    const kl__header header = {"User-Agent", agent};
     const kl__request request = {.method = "GET",
                                  .base_url = "",
                                  .target = target,
                                  .headers = &header,
-                                 .header_count = value != NULL};
+                                 .header_count = agent != NULL};
 
     return kl__transport_open(f->transport, &request, NULL);
-}
-
-kl__stream *fault_send(sim_rig *f, const char *target, const char *agent)
-{
-    return send_with(f, target, "User-Agent", agent);
-}
-
-kl__stream *fault_send_as(sim_rig *f, const char *target, const char *accept)
-{
-    return send_with(f, target, "Accept", accept);
 }
 
 int fault_outcome(sim_rig *f, const char *target, const char *agent)
@@ -67,13 +58,7 @@ int fault_outcome(sim_rig *f, const char *target, const char *agent)
 kl_code fault_body(sim_rig *f, const char *target, int patience_ms,
                    kl__buf *body)
 {
-    return fault_body_as(f, target, NULL, patience_ms, body);
-}
-
-kl_code fault_body_as(sim_rig *f, const char *target, const char *accept,
-                      int patience_ms, kl__buf *body)
-{
-    kl__stream *stream = fault_send_as(f, target, accept);
+    kl__stream *stream = fault_send(f, target, NULL);
     kl_code code;
     size_t length;
 

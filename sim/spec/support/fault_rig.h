@@ -12,19 +12,16 @@
 /* A deadline `ms` milliseconds from now. */
 int64_t fault_in(int ms);
 
-/* Orders a fault; asserts that it was accepted. Returns its id. */
+/* Orders a fault, in JSON or YAML; asserts that it was accepted. Returns its
+ * id. */
 int64_t fault_order(sim_rig *f, const char *rule);
 
 /* Sends a GET; `agent` (may be NULL) is the User-Agent. */
 kl__stream *fault_send(sim_rig *f, const char *target, const char *agent);
-/* The same with an Accept header; `accept` may be NULL. */
-kl__stream *fault_send_as(sim_rig *f, const char *target, const char *accept);
 /* The status of the answer, or minus the code of the failure. */
 int fault_outcome(sim_rig *f, const char *target, const char *agent);
 /* Appends the body up to its end, or to the failure that it returns. */
 kl_code fault_body(sim_rig *f, const char *target, int patience_ms,
                    kl__buf *body);
-kl_code fault_body_as(sim_rig *f, const char *target, const char *accept,
-                      int patience_ms, kl__buf *body);
 
 #endif

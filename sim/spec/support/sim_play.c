@@ -275,11 +275,6 @@ static void check_claims(const subject *about, const char *claims)
     }
 }
 
-void sim_claim(const kl_doc *doc, const char *claims)
-{
-    check_claims(&(subject){claims, doc, "", NULL}, claims);
-}
-
 static void check_event(sim_watch *watch, const char *line, const char *event)
 {
     const char *name = strchr(event, ' ');

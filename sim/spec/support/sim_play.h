@@ -61,9 +61,6 @@ void rig_play(sim_rig *rig, const char *lines);
 /* Asserts the next events of a watch: "ADDED a, SILENCE", with claims. */
 void sim_watch_sees(sim_watch *watch, const char *events);
 
-/* Asserts claims about a document. */
-void sim_claim(const kl_doc *doc, const char *claims);
-
 /* JSON of a list or map in YAML; a text with double quotes is JSON, and
  * returned as it is. Valid until 16 more calls. */
 const char *sim_json(const char *yaml);

@@ -61,7 +61,8 @@ STANDING_CASE(a_watch_ends_when_its_time_does)
 
 STANDING_CASE(a_watch_that_time_jumps_over_ends_with_its_bookmark)
 {
-    rig_play(f, "WATCH configmaps?resourceVersion=1&allowWatchBookmarks=true&"
+    rig_play(f, "WATCH "
+                "configmaps?resourceVersion=1&allowWatchBookmarks=true&"
                 "timeoutSeconds=1800\n"
                 "ADVANCE 3600\n"
                 "BOOKMARK, END\n");

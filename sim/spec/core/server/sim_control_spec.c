@@ -47,8 +47,8 @@ RIG_CASE(invalid_orders_are_refused_with_the_reason)
 
 RIG_CASE(faults_do_not_touch_the_control_paths)
 {
-    fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0}");
-    fault_order(f, "{\"action\":\"cut\",\"count\":0}");
+    fault_order(f, "{action: fail, status: 500, count: 0}");
+    fault_order(f, "{action: cut, count: 0}");
     kl_sim_freeze(f->sim, true);
     assert_int_equal(fault_outcome(f, "/kubelua/faults", NULL), 200);
     kl_sim_refuse(f->sim, true);

@@ -82,30 +82,26 @@ SIM_CASE(a_new_schema_applies_to_existing_objects)
 {
     define(sim, "foos");
     add(sim, "{name: a}", "{color: red}");
-    sim_play(sim, "PATCH crds/"
-                  "foos.example.com {spec: {versions: [{name: v1, served: "
-                  "true, storage: true, schema: {openAPIV3Schema: {type: "
-                  "object, properties: {spec: {type: object, properties: "
-                  "{size: {type: string, default: big}}}}}}}]}} -> 200\n"
-                  "GET example.com/v1/foos/a -> 200 spec={size: big}\n"
-                  "GET example.com/v1beta1/foos/a -> 404\n");
+    sim_play(sim,
+             "PATCH crds/foos.example.com {spec: {versions: [{name: v1, "
+             "served: true, storage: true, schema: {openAPIV3Schema: {type: "
+             "object, properties: {spec: {type: object, properties: {size: "
+             "{type: string, default: big}}}}}}}]}} -> 200\n"
+             "GET example.com/v1/foos/a -> 200 spec={size: big}\n"
+             "GET example.com/v1beta1/foos/a -> 404\n");
 }
 
 SIM_CASE(taken_names_are_accepted_once_they_are_free)
 {
     define(sim, "foos");
     define(sim, "others");
-    sim_play(
-        sim,
-        "GET crds/"
-        "others.example.com -> 200 "
-        "status.conditions[1].reason=ListKindConflict\n"
-        "GET /apis/example.com/v1/others -> 404\n"
-        "DELETE crds/"
-        "foos.example.com -> 200\n"
-        "GET /apis/example.com/v1/others -> 200\n"
-        "GET crds/"
-        "others.example.com -> 200 status.conditions[1].reason=NoConflicts\n");
+    sim_play(sim, "GET crds/others.example.com -> 200 "
+                  "status.conditions[1].reason=ListKindConflict\n"
+                  "GET /apis/example.com/v1/others -> 404\n"
+                  "DELETE crds/foos.example.com -> 200\n"
+                  "GET /apis/example.com/v1/others -> 200\n"
+                  "GET crds/others.example.com -> 200 "
+                  "status.conditions[1].reason=NoConflicts\n");
 }
 
 SIM_CASE(a_definition_waits_for_the_end_of_its_objects)
@@ -115,10 +111,8 @@ SIM_CASE(a_definition_waits_for_the_end_of_its_objects)
     add(sim, "{name: kept, finalizers: [a.b/c]}", "{}");
     sim_play(
         sim,
-        "DELETE crds/"
-        "foos.example.com -> 200\n"
-        "GET crds/"
-        "foos.example.com -> 200 "
+        "DELETE crds/foos.example.com -> 200\n"
+        "GET crds/foos.example.com -> 200 "
         "status.conditions[3].reason=InstanceDeletionInProgress\n"
         "GET example.com/v1/foos -> 200 items[*].metadata.name=kept\n"
         "POST example.com/v1/foos {apiVersion: example.com/v1, kind: Foo, "
@@ -126,7 +120,6 @@ SIM_CASE(a_definition_waits_for_the_end_of_its_objects)
         "forbidden: create not allowed while custom resource definition is "
         "terminating\n"
         "PATCH example.com/v1/foos/kept {metadata: {finalizers: null}} -> 200\n"
-        "GET crds/"
-        "foos.example.com -> 404\n"
+        "GET crds/foos.example.com -> 404\n"
         "GET example.com/v1/foos -> 404\n");
 }

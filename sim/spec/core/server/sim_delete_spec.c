@@ -39,8 +39,7 @@ SIM_CASE(finalizers_keep_an_object_until_they_are_gone)
 
 SIM_CASE(a_collection_is_deleted_by_its_labels)
 {
-    sim_play(sim, "ADD a\n"
-                  "ADD b\n"
+    sim_play(sim, "ADD a b\n"
                   "PATCH configmaps/b {metadata: {labels: {x: 'y'}}} -> 200\n"
                   "DELETE configmaps?labelSelector=x -> 200 "
                   "items[1].metadata.name=b | items[2]=\n"

@@ -4,66 +4,40 @@
  */
 #include "spec_case.h"
 
-#define MAPS "/api/v1/namespaces/default/configmaps"
-
-enum { COUNT = 10 };
-
-/* The name of the dependent that is made as number `i`. */
-static const char *name_of(int i)
+/* The owner "a", its dependents, and a watch of these, which come sorted. */
+static void add_all(sim_rig *f)
 {
-    static char name[8];
+    static const char order[] = "0741852963";
+    char line[256];
 
-    snprintf(name, sizeof(name), "b%d", i * 7 % COUNT);
-    return name;
-}
-
-static void add_owned(kl_sim *sim, const char *name, const char *uid)
-{
-    char body[512];
-
-    snprintf(body, sizeof(body),
-             "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{"
-             "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"a\","
-             "\"uid\":\"%s\"}]}}",
-             name, uid);
-    sim_expect(sim, "POST", MAPS, body, 201);
-}
-
-/* The owner "a" and its dependents; then deletes the owner. */
-static void delete_an_owner(sim_rig *f, const char *target)
-{
-    sim_reply owner;
-
-    sim_add(f->sim, "a");
-    owner = sim_ask(f->sim, "GET", MAPS "/a", NULL);
-    for (int i = 0; i < COUNT; i++) {
-        add_owned(f->sim, name_of(i), sim_text(owner.doc, "metadata.uid"));
+    rig_play(f, "POST configmaps {metadata: {name: a}} -> 201 $a=metadata.uid");
+    for (const char *number = order; *number != '\0'; number++) {
+        snprintf(line, sizeof(line),
+                 "POST configmaps {metadata: {name: b%c, ownerReferences: "
+                 "[{apiVersion: v1, kind: ConfigMap, name: a, uid: '$a'}]}} -> "
+                 "201",
+                 *number);
+        rig_play(f, line);
     }
-    sim_watch_open(&f->watch, f->transport, "",
-                   MAPS "?watch=1&resourceVersion=0&fieldSelector="
-                        "metadata.name!=a");
-    for (int i = 0; i < COUNT; i++) {
-        char name[8];
-
-        snprintf(name, sizeof(name), "b%d", i); /* sorted */
-        sim_watch_expect(&f->watch, "ADDED", name);
-    }
-    sim_expect(f->sim, "DELETE", target, NULL, 200);
-    sim_reply_clear(&owner);
+    rig_play(
+        f, "WATCH configmaps?resourceVersion=0&fieldSelector=metadata.name!=a\n"
+           "ADDED b0, ADDED b1, ADDED b2, ADDED b3, ADDED b4, ADDED b5, ADDED "
+           "b6, ADDED b7, ADDED b8, ADDED b9\n");
 }
 
 RIG_CASE(the_first_dependent_is_deleted_first)
 {
-    delete_an_owner(f, MAPS "/a");
-    for (int i = 0; i < COUNT; i++) {
-        sim_watch_expect(&f->watch, "DELETED", name_of(i));
-    }
+    add_all(f);
+    rig_play(f, "DELETE configmaps/a -> 200\n"
+                "DELETED b0, DELETED b7, DELETED b4, DELETED b1, DELETED b8, "
+                "DELETED b5, DELETED b2, DELETED b9, DELETED b6, DELETED b3\n");
 }
 
 RIG_CASE(the_first_dependent_is_orphaned_first)
 {
-    delete_an_owner(f, MAPS "/a?propagationPolicy=Orphan");
-    for (int i = 0; i < COUNT; i++) {
-        sim_watch_expect(&f->watch, "MODIFIED", name_of(i));
-    }
+    add_all(f);
+    rig_play(
+        f, "DELETE configmaps/a?propagationPolicy=Orphan -> 200\n"
+           "MODIFIED b0, MODIFIED b7, MODIFIED b4, MODIFIED b1, MODIFIED b8, "
+           "MODIFIED b5, MODIFIED b2, MODIFIED b9, MODIFIED b6, MODIFIED b3\n");
 }

@@ -9,31 +9,19 @@
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
-/* The UID of what is at a target; static until the next call. */
-static const char *uid_of(kl_sim *sim, const char *target)
-{
-    static char uid[64];
-    sim_reply reply = sim_ask(sim, "GET", target, NULL);
-
-    assert_int_equal(reply.status, 200);
-    snprintf(uid, sizeof(uid), "%s", sim_text(reply.doc, "metadata.uid"));
-    sim_reply_clear(&reply);
-    return uid;
-}
-
 /* Creates a ConfigMap of that name, owned by another one. */
 static void add_owned(kl_sim *sim, const char *name, const char *owner,
                       bool blocks)
 {
-    char body[512], target[128];
+    char lines[512];
 
-    snprintf(target, sizeof(target), MAPS "/%s", owner);
-    snprintf(body, sizeof(body),
-             "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{"
-             "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%s\","
-             "\"uid\":\"%s\",\"blockOwnerDeletion\":%s}]}}",
-             name, owner, uid_of(sim, target), blocks ? "true" : "false");
-    sim_expect(sim, "POST", MAPS, body, 201);
+    snprintf(lines, sizeof(lines),
+             "GET configmaps/%s -> 200 $owner=metadata.uid\n"
+             "POST configmaps {metadata: {name: %s, ownerReferences: "
+             "[{apiVersion: v1, kind: ConfigMap, name: %s, uid: '$owner', "
+             "blockOwnerDeletion: %s}]}} -> 201\n",
+             owner, name, owner, blocks ? "true" : "false");
+    sim_play(sim, lines);
 }
 
 RIG_CASE(dependents_are_deleted_after_their_owner)
@@ -61,17 +49,13 @@ RIG_CASE(blocking_dependents_are_deleted_before_their_owner)
 
 RIG_CASE(owners_in_a_circle_do_not_wait_for_each_other)
 {
-    char body[512];
-
     sim_add(f->sim, "a");
     add_owned(f->sim, "b", "a", true);
-    snprintf(body, sizeof(body),
-             "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"v1\","
-             "\"kind\":\"ConfigMap\",\"name\":\"b\",\"uid\":\"%s\","
-             "\"blockOwnerDeletion\":true}]}}",
-             uid_of(f->sim, MAPS "/b"));
-    sim_expect(f->sim, "PATCH", MAPS "/a", body, 200);
-    rig_play(f, "DELETE configmaps/a?propagationPolicy=Foreground -> 200\n"
+    rig_play(f, "GET configmaps/b -> 200 $b=metadata.uid\n"
+                "PATCH configmaps/a {metadata: {ownerReferences: [{apiVersion: "
+                "v1, kind: ConfigMap, name: b, uid: '$b', blockOwnerDeletion: "
+                "true}]}} -> 200\n"
+                "DELETE configmaps/a?propagationPolicy=Foreground -> 200\n"
                 "GET configmaps/a -> 404\n"
                 "GET configmaps/b -> 404\n");
 }
@@ -124,19 +108,13 @@ RIG_CASE(an_object_whose_owner_does_not_exist_is_deleted)
 
 RIG_CASE(a_dependent_stays_while_one_of_two_owners_exists)
 {
-    char body[512];
-
     sim_add(f->sim, "a");
-    sim_add(f->sim, "o");
     add_owned(f->sim, "b", "a", false);
-    snprintf(body, sizeof(body),
-             "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"v1\","
-             "\"kind\":\"ConfigMap\",\"name\":\"gone\",\"uid\":\"x\"},{"
-             "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"o\","
-             "\"uid\":\"%s\"}]}}",
-             uid_of(f->sim, MAPS "/o"));
-    sim_expect(f->sim, "PATCH", MAPS "/b", body, 200);
-    rig_play(f, "GET configmaps/b -> 200 metadata.ownerReferences[1].name=o\n"
+    rig_play(f, "POST configmaps {metadata: {name: o}} -> 201 $o=metadata.uid\n"
+                "PATCH configmaps/b {metadata: {ownerReferences: [{apiVersion: "
+                "v1, kind: ConfigMap, name: gone, uid: x}, {apiVersion: v1, "
+                "kind: ConfigMap, name: o, uid: '$o'}]}} -> 200\n"
+                "GET configmaps/b -> 200 metadata.ownerReferences[1].name=o\n"
                 "DELETE configmaps/o -> 200\n"
                 "GET configmaps/b -> 404\n");
 }
@@ -199,11 +177,11 @@ RIG_CASE(a_terminating_namespace_updates_what_is_left)
         "POST /api/v1/namespaces {metadata: {name: web}} -> 201\n"
         "POST /api/v1/namespaces/web/configmaps {metadata: {name: a, "
         "finalizers: [x/y]}} -> 201\n"
-        "POST /api/v1/namespaces/web/secrets {metadata: {name: a, "
-        "finalizers: [x/y]}} -> 201\n"
+        "POST /api/v1/namespaces/web/secrets {metadata: {name: a, finalizers: "
+        "[x/y]}} -> 201\n"
         "DELETE /api/v1/namespaces/web -> 200\n"
-        "PATCH /api/v1/namespaces/web/secrets/a {metadata: {finalizers: "
-        "null}} -> 200\n"
+        "PATCH /api/v1/namespaces/web/secrets/a {metadata: {finalizers: null}} "
+        "-> 200\n"
         "GET /api/v1/namespaces/web -> 200 status.conditions[4].message=Some "
         "resources are remaining: configmaps. has 1 resource instances | "
         "status.conditions[5].message=Some content in the namespace has "

@@ -100,7 +100,7 @@ CASE(a_slow_handshake_follows_the_clock_of_the_cluster)
     shaking client;
 
     listen_with_tls(f);
-    fault_order(f, "{\"action\":\"tls\",\"how\":\"slow\",\"seconds\":3}");
+    fault_order(f, "{action: tls, how: slow, seconds: 3}");
     client = begin(f);
     expect_held(&client);
     expect_well(f); /* it was for one */
@@ -116,7 +116,7 @@ CASE(a_stalled_handshake_continues_when_the_fault_ends)
     shaking client;
 
     listen_with_tls(f);
-    fault_order(f, "{\"action\":\"tls\",\"how\":\"stall\",\"skip\":1}");
+    fault_order(f, "{action: tls, how: stall, skip: 1}");
     expect_well(f);
     client = begin(f);
     expect_held(&client);
@@ -132,7 +132,7 @@ CASE(a_port_can_be_closed_during_a_stalled_handshake)
     shaking client;
 
     listen_with_tls(f);
-    fault_order(f, "{\"action\":\"tls\",\"count\":0}");
+    fault_order(f, "{action: tls, count: 0}");
     client = begin(f);
     expect_held(&client);
     kl_sim_unlisten(f->sim);

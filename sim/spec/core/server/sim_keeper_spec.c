@@ -90,7 +90,7 @@ static int post(const sim_rig *f, const char *rule)
 STANDING_CASE(a_refusal_ends_by_the_clock_of_the_cluster)
 {
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
-    fault_order(f, "{\"action\":\"refuse\",\"seconds\":60}");
+    fault_order(f, "{action: refuse, seconds: 60}");
     assert_false(listens(f));
     advance(f, 59999);
     expect_still(f, false);
@@ -101,8 +101,8 @@ STANDING_CASE(a_refusal_ends_by_the_clock_of_the_cluster)
 STANDING_CASE(a_refusal_without_end_is_not_ended_by_one_before_it)
 {
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
-    fault_order(f, "{\"action\":\"refuse\",\"seconds\":60}");
-    fault_order(f, "{\"action\":\"refuse\"}");
+    fault_order(f, "{action: refuse, seconds: 60}");
+    fault_order(f, "{action: refuse}");
     advance(f, 60000);
     expect_still(f, false);
     kl_sim_refuse(f->sim, false);
@@ -112,7 +112,7 @@ STANDING_CASE(a_refusal_without_end_is_not_ended_by_one_before_it)
 STANDING_CASE(kl_sim_refuse_replaces_the_order_that_is_pending)
 {
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
-    fault_order(f, "{\"action\":\"refuse\",\"seconds\":60}");
+    fault_order(f, "{action: refuse, seconds: 60}");
     kl_sim_refuse(f->sim, false);
     kl_sim_refuse(f->sim, true);
     advance(f, 60000);
@@ -164,11 +164,11 @@ STANDING_CASE(faults_of_tls_are_refused_without_tls)
 STANDING_CASE(a_cluster_can_be_freed_with_an_order_pending)
 {
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
-    fault_order(f, "{\"action\":\"refuse\",\"seconds\":3600}");
+    fault_order(f, "{action: refuse, seconds: 3600}");
     kl_sim_unlisten(f->sim);
     assert_null(kl_sim_url(f->sim));
     advance(f, 3600000); /* nothing to open */
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
     assert_true(listens(f));
-    fault_order(f, "{\"action\":\"refuse\",\"seconds\":3600}");
+    fault_order(f, "{action: refuse, seconds: 3600}");
 }

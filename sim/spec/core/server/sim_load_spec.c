@@ -6,8 +6,6 @@
 #include "spec_case.h"
 #include "kubelua/log.h"
 
-#define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
-
 static void load(kl_sim *sim, const char *text)
 {
     kl_error err = {0};
@@ -17,13 +15,17 @@ static void load(kl_sim *sim, const char *text)
     }
 }
 
-static kl_code load_failure(kl_sim *sim, const char *text, kl_error *err)
+/* Asserts that loading fails with the code, and a text in the message. */
+static void expect_failure(kl_sim *sim, const char *text, kl_code expected,
+                           const char *part)
 {
-    kl_code code = kl_sim_load(sim, text, strlen(text), err);
+    kl_error err;
 
-    assert_int_not_equal(code, KL_OK);
-    assert_int_equal(err->code, code);
-    return code;
+    assert_int_equal(kl_sim_load(sim, text, strlen(text), &err), expected);
+    assert_int_equal(err.code, expected);
+    if (strstr(err.message, part) == NULL) {
+        fail_msg("%s: %s", text, err.message);
+    }
 }
 
 SIM_CASE(documents_and_lists_are_loaded)
@@ -46,17 +48,17 @@ SIM_CASE(an_empty_text_loads_nothing)
 
 SIM_CASE(json_is_loaded_too)
 {
-    load(sim, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
-              "\"name\":\"a\",\"namespace\":\"default\"}}");
-    sim_expect(sim, "GET", CONFIGMAPS "/a", NULL, 200);
+    load(sim, sim_json("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, "
+                       "namespace: default}}"));
+    sim_play(sim, "GET configmaps/a -> 200");
 }
 
 SIM_CASE(a_missing_namespace_is_made)
 {
     load(sim, "apiVersion: v1\nkind: ConfigMap\n"
               "metadata: {name: a, namespace: web}\n");
-    sim_expect(sim, "GET", "/api/v1/namespaces/web/configmaps/a", NULL, 200);
-    sim_expect(sim, "GET", "/api/v1/namespaces/web", NULL, 200);
+    sim_play(sim, "GET /api/v1/namespaces/web/configmaps/a -> 200");
+    sim_play(sim, "GET /api/v1/namespaces/web -> 200");
 }
 
 SIM_CASE(definitions_go_first_wherever_they_stand)
@@ -70,7 +72,7 @@ SIM_CASE(definitions_go_first_wherever_they_stand)
          "  versions:\n  - name: v1\n    served: true\n    storage: true\n"
          "    schema:\n      openAPIV3Schema:\n        type: object\n"
          "        x-kubernetes-preserve-unknown-fields: true\n");
-    sim_expect(sim, "GET", "/apis/example.com/v1/foos/a", NULL, 200);
+    sim_play(sim, "GET /apis/example.com/v1/foos/a -> 200");
 }
 
 SIM_CASE(loaded_objects_keep_their_status_and_uid)
@@ -97,22 +99,14 @@ SIM_CASE(an_existing_object_is_replaced)
                   "metadata.generation=2\n");
 }
 
-SIM_CASE(loading_another_uid_deletes_and_adds_the_object)
+RIG_CASE(loading_another_uid_deletes_and_adds_the_object)
 {
-    kl_transport *transport = kl_sim_transport(sim, NULL);
-    sim_watch stream;
-
-    load(sim, "apiVersion: v1\nkind: ConfigMap\n"
-              "metadata: {name: a, uid: u-1}\n");
-    sim_watch_open(&stream, transport, "",
-                   CONFIGMAPS "?watch=true&resourceVersion=4");
-    load(sim, "apiVersion: v1\nkind: ConfigMap\n"
-              "metadata: {name: a, uid: u-2}\n");
-    sim_watch_expect(&stream, "DELETED", "a");
-    sim_watch_expect(&stream, "ADDED", "a");
-    assert_string_equal(sim_text(stream.event, "object.metadata.uid"), "u-2");
-    sim_watch_close(&stream);
-    kl_transport_unref(transport);
+    load(f->sim, "apiVersion: v1\nkind: ConfigMap\n"
+                 "metadata: {name: a, uid: u-1}\n");
+    rig_play(f, "WATCH configmaps?resourceVersion=4\n");
+    load(f->sim, "apiVersion: v1\nkind: ConfigMap\n"
+                 "metadata: {name: a, uid: u-2}\n");
+    rig_play(f, "DELETED a, ADDED a | metadata.uid=u-2\n");
 }
 
 SIM_CASE(loading_the_same_again_changes_nothing)
@@ -128,85 +122,57 @@ SIM_CASE(loading_the_same_again_changes_nothing)
         "  versions:\n  - name: v1\n    served: true\n    storage: true\n"
         "    schema:\n      openAPIV3Schema:\n        type: object\n"
         "        x-kubernetes-preserve-unknown-fields: true\n";
-    sim_reply reply;
-    char version[64];
 
     load(sim, text);
-    reply = sim_ask(sim, "GET", "/api/v1/namespaces/web/configmaps", NULL);
-    strcpy(version, sim_text(reply.doc, "metadata.resourceVersion"));
-    sim_reply_clear(&reply);
+    sim_play(sim, "GET /api/v1/namespaces/web/configmaps -> 200 "
+                  "$version=metadata.resourceVersion\n");
     load(sim, text);
-    reply = sim_ask(sim, "GET", "/api/v1/namespaces/web/configmaps", NULL);
-    assert_string_equal(sim_text(reply.doc, "metadata.resourceVersion"),
-                        version);
-    sim_reply_clear(&reply);
+    sim_play(sim, "GET /api/v1/namespaces/web/configmaps -> 200 "
+                  "metadata.resourceVersion=$version\n");
 }
 
 SIM_CASE(an_unknown_kind_names_the_object_and_the_remedy)
 {
-    kl_error err;
+    static const char text[] = "apiVersion: example.com/v1\nkind: Foo\n"
+                               "metadata: {name: a, namespace: web}\n";
 
-    assert_int_equal(load_failure(sim,
-                                  "apiVersion: example.com/v1\nkind: Foo\n"
-                                  "metadata: {name: a, namespace: web}\n",
-                                  &err),
-                     KL_EINVAL);
-    assert_non_null(strstr(err.message, "Foo web/a"));
-    assert_non_null(strstr(err.message, "CustomResourceDefinition"));
+    expect_failure(sim, text, KL_EINVAL, "Foo web/a");
+    expect_failure(sim, text, KL_EINVAL, "CustomResourceDefinition");
 }
 
 SIM_CASE(the_error_for_a_wrong_version_names_the_served_one)
 {
-    kl_error err;
-
-    assert_int_equal(load_failure(sim,
-                                  "apiVersion: extensions/v1beta1\n"
-                                  "kind: Deployment\nmetadata: {name: a}\n",
-                                  &err),
-                     KL_EINVAL);
-    assert_non_null(strstr(err.message, "it is served as apps/v1"));
+    expect_failure(sim,
+                   "apiVersion: extensions/v1beta1\n"
+                   "kind: Deployment\nmetadata: {name: a}\n",
+                   KL_EINVAL, "it is served as apps/v1");
 }
 
 SIM_CASE(a_path_instead_of_a_manifest_is_explained)
 {
-    kl_error err;
-
-    assert_int_equal(load_failure(sim, "examples/cluster.yaml", &err),
-                     KL_EINVAL);
-    assert_non_null(
-        strstr(err.message, "not the text \"examples/cluster.yaml\""));
-    assert_int_equal(load_failure(sim, "7", &err), KL_EINVAL);
+    expect_failure(sim, "examples/cluster.yaml", KL_EINVAL,
+                   "not the text \"examples/cluster.yaml\"");
+    expect_failure(sim, "7", KL_EINVAL, "");
 }
 
 SIM_CASE(a_refused_object_is_reported_in_the_servers_words)
 {
-    kl_error err;
+    static const char text[] = "apiVersion: v1\nkind: ConfigMap\n"
+                               "metadata: {name: A_B}\n";
 
-    assert_int_equal(load_failure(sim,
-                                  "apiVersion: v1\nkind: ConfigMap\n"
-                                  "metadata: {name: A_B}\n",
-                                  &err),
-                     KL_EINVAL);
-    assert_non_null(strstr(err.message, "ConfigMap A_B"));
-    assert_non_null(strstr(err.message, "RFC 1123"));
-    assert_int_equal(
-        load_failure(sim,
-                     "apiVersion: v1\nkind: ConfigMap\n"
-                     "metadata: {name: a, namespace: \"b\\\"c\"}\n",
-                     &err),
-        KL_EINVAL);
-    assert_int_equal(load_failure(sim, "metadata: {name: a}\n", &err),
-                     KL_EINVAL);
-    assert_int_equal(load_failure(sim, "- 1\n- 2\n", &err), KL_EINVAL);
+    expect_failure(sim, text, KL_EINVAL, "ConfigMap A_B");
+    expect_failure(sim, text, KL_EINVAL, "RFC 1123");
+    expect_failure(sim,
+                   "apiVersion: v1\nkind: ConfigMap\n"
+                   "metadata: {name: a, namespace: \"b\\\"c\"}\n",
+                   KL_EINVAL, "");
+    expect_failure(sim, "metadata: {name: a}\n", KL_EINVAL, "");
+    expect_failure(sim, "- 1\n- 2\n", KL_EINVAL, "");
 }
 
 SIM_CASE(a_text_that_does_not_parse_names_its_line)
 {
-    kl_error err;
-
-    assert_int_equal(load_failure(sim, "apiVersion: v1\nkind: [\n", &err),
-                     KL_EPARSE);
-    assert_non_null(strstr(err.message, "line"));
+    expect_failure(sim, "apiVersion: v1\nkind: [\n", KL_EPARSE, "line");
 }
 
 static void keep_lines(void *context, kl_log_level level, const char *message)

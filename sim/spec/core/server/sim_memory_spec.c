@@ -75,18 +75,17 @@ static kl_code ask(void *context)
 static void try_out(const char *method, const char *target, const char *body)
 {
     static const char definition[] =
-        "{\"metadata\":{\"name\":\"bars.example.com\"},\"spec\":{\"group\":"
-        "\"example.com\",\"scope\":\"Cluster\",\"names\":{\"plural\":\"bars\","
-        "\"kind\":\"Bar\"},\"versions\":[{\"name\":\"v1\",\"served\":true,"
-        "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
-        "\"properties\":{\"n\":{\"type\":\"integer\",\"default\":1,\"anyOf\":"
-        "[{\"maximum\":3}]},\"s\":{\"type\":\"array\",\"items\":{\"type\":"
-        "\"string\",\"pattern\":\"^a+$\"},\"x-kubernetes-list-type\":\"set\"}"
-        "}}}}]}}";
-    asked a = {method, target, body, kl_sim_new(NULL, NULL)};
+        "{metadata: {name: bars.example.com}, spec: {group: example.com, "
+        "scope: Cluster, names: {plural: bars, kind: Bar}, versions: [{name: "
+        "v1, served: true, storage: true, schema: {openAPIV3Schema: {type: "
+        "object, properties: {'n': {type: integer, default: 1, anyOf: "
+        "[{maximum: 3}]}, s: {type: array, items: {type: string, pattern: "
+        "'^a+$'}, x-kubernetes-list-type: set}}}}}]}}";
+    asked a = {method, target, body != NULL ? sim_json(body) : NULL,
+               kl_sim_new(NULL, NULL)};
 
     if (strstr(target, "example.com") != NULL) {
-        sim_expect(a.sim, "POST", DEFINITIONS, definition, 201);
+        sim_expect(a.sim, "POST", DEFINITIONS, sim_json(definition), 201);
     }
     sim_add(a.sim, "a");
     sim_add(a.sim, "b");
@@ -132,41 +131,32 @@ CASE(reading_can_run_out_of_memory)
 CASE(writing_can_run_out_of_memory)
 {
     try_out("POST", CONFIGMAPS,
-            "{\"metadata\":{\"generateName\":\"x-\",\"labels\":{\"a\":\"b\"}},"
-            "\"data\":{\"k\":\"v\"}}");
-    try_out("POST", CONFIGMAPS, "{\"metadata\":{\"name\":\"a\"}}");
-    try_out("POST", CONFIGMAPS, "{\"metadata\":{\"name\":\"A\"}}");
-    try_out("PUT", CONFIGMAPS "/a",
-            "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}");
-    try_out("PATCH", CONFIGMAPS "/a", "{\"data\":{\"k\":\"w\"}}");
-    try_out("DELETE", CONFIGMAPS "/a", "{\"preconditions\":{\"uid\":\"x\"}}");
+            "{metadata: {generateName: x-, labels: {a: b}}, data: {k: v}}");
+    try_out("POST", CONFIGMAPS, "{metadata: {name: a}}");
+    try_out("POST", CONFIGMAPS, "{metadata: {name: A}}");
+    try_out("PUT", CONFIGMAPS "/a", "{metadata: {name: a}, data: {k: v}}");
+    try_out("PATCH", CONFIGMAPS "/a", "{data: {k: w}}");
+    try_out("DELETE", CONFIGMAPS "/a", "{preconditions: {uid: x}}");
     try_out("DELETE", CONFIGMAPS "/a", NULL);
     try_out("DELETE", CONFIGMAPS, NULL);
 }
 
 CASE(namespaces_and_definitions_can_run_out_of_memory)
 {
-    try_out("POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}");
+    try_out("POST", "/api/v1/namespaces", "{metadata: {name: 'n'}}");
     try_out("DELETE", "/api/v1/namespaces/kube-node-lease", NULL);
     try_out("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            "{\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"group\":"
-            "\"example.com\",\"scope\":\"Cluster\",\"names\":{\"plural\":"
-            "\"foos\",\"kind\":\"Foo\"},\"versions\":[{\"name\":\"v1\","
-            "\"served\":true,\"storage\":true,\"schema\":{"
-            "\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}");
+            "{metadata: {name: foos.example.com}, spec: {group: example.com, "
+            "scope: Cluster, names: {plural: foos, kind: Foo}, versions: "
+            "[{name: v1, served: true, storage: true, schema: "
+            "{openAPIV3Schema: {type: object}}}]}}");
 }
 
 CASE(custom_objects_can_run_out_of_memory)
 {
-    static const char head[] =
-        "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Bar\",\"metadata\":{"
-        "\"name\":\"x\"},";
-    char body[512];
-
-    snprintf(body, sizeof(body), "%s\"s\":[\"aa\",\"a\"],\"x\":1}", head);
-    try_out("POST", "/apis/example.com/v1/bars", body);
-    snprintf(body, sizeof(body), "%s\"s\":[\"a\",\"b\",\"b\"],\"n\":5}", head);
-    try_out("POST", "/apis/example.com/v1/bars", body);
+#define BAR "{apiVersion: example.com/v1, kind: Bar, metadata: {name: x}, "
+    try_out("POST", "/apis/example.com/v1/bars", BAR "s: [aa, a], x: 1}");
+    try_out("POST", "/apis/example.com/v1/bars", BAR "s: [a, b, b], 'n': 5}");
     try_out("DELETE", DEFINITIONS "/bars.example.com", NULL);
 }
 

@@ -105,7 +105,7 @@ RIG_CASE(a_fault_that_needs_a_socket_is_an_error_in_process)
     kl__response response;
     kl_error err;
 
-    fault_order(f, "{\"action\":\"wire\",\"how\":\"gzip\"}");
+    fault_order(f, "{action: wire, how: gzip}");
     stream = fault_send(f, FAULT_OBJECTS, NULL);
     assert_int_equal(
         kl__stream_response(stream, &response, fault_in(1000), NULL, &err),
@@ -118,8 +118,8 @@ RIG_CASE(rules_are_listed_with_their_hits)
 {
     char *told;
 
-    fault_order(f, "{\"action\":\"fail\",\"status\":500,\"count\":0}");
-    fault_order(f, "{\"action\":\"cut\",\"verb\":\"watch\"}");
+    fault_order(f, "{action: fail, status: 500, count: 0}");
+    fault_order(f, "{action: cut, verb: watch}");
     fault_outcome(f, FAULT_OBJECTS, NULL);
     told = kl_sim_faults(f->sim, NULL);
     assert_string_equal(

@@ -72,8 +72,8 @@ RIG_CASE(a_restore_serves_the_kinds_of_its_snapshot)
     int64_t without, with;
 
     assert_int_equal(kl_sim_snapshot(f->sim, &without, NULL), KL_OK);
-    rig_play(f, "DEFINE gears.a.io Gear\n");
-    rig_play(f, "POST a.io/v1/gears {apiVersion: a.io/v1, kind: Gear, "
+    rig_play(f, "DEFINE gears.a.io Gear\n"
+                "POST a.io/v1/gears {apiVersion: a.io/v1, kind: Gear, "
                 "metadata: {name: g}} -> 201\n");
     assert_int_equal(kl_sim_snapshot(f->sim, &with, NULL), KL_OK);
     assert_int_equal(kl_sim_restore(f->sim, without, NULL), KL_OK);
@@ -87,9 +87,8 @@ RIG_CASE(a_definition_after_a_restore_is_new)
     int64_t version;
 
     assert_int_equal(kl_sim_snapshot(f->sim, &version, NULL), KL_OK);
-    sim_add(f->sim, "a");
-    sim_add(f->sim, "b");
-    rig_play(f, "DEFINE gears.a.io Gear\n");
+    rig_play(f, "ADD a b\n"
+                "DEFINE gears.a.io Gear\n");
     for (int i = 0; i < 8; i++) { /* the last look was at a later version */
         sim_touch(f->sim, "a", i % 2 != 0 ? "1" : "2");
     }

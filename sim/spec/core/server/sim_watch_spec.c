@@ -33,8 +33,7 @@ RIG_CASE(a_watch_from_a_version_shows_what_happened_since)
 
 RIG_CASE(a_watch_without_a_version_begins_with_added_events)
 {
-    rig_play(f, "ADD b\n"
-                "ADD a\n"
+    rig_play(f, "ADD b a\n"
                 "WATCH configmaps\n"
                 "ADDED a, ADDED b, SILENCE\n"
                 "WATCH configmaps?resourceVersion=0\n"
@@ -94,8 +93,7 @@ RIG_CASE(a_watch_sees_its_namespace_and_name_only)
         f,
         "POST /api/v1/namespaces/kube-system/configmaps {metadata: {name: a}} "
         "-> 201\n"
-        "ADD b\n"
-        "ADD c\n"
+        "ADD b c\n"
         "WATCH configmaps?resourceVersion=3&fieldSelector=metadata.name%3Dc\n"
         "ADDED c, SILENCE\n"
         "WATCH configmaps?resourceVersion=3\n"

@@ -19,7 +19,7 @@ static char *broken(sim_rig *f, const char *how, const char *request)
 {
     char rule[128];
 
-    snprintf(rule, sizeof(rule), "{\"action\":\"wire\",\"how\":\"%s\"}", how);
+    snprintf(rule, sizeof(rule), "{action: wire, how: '%s'}", how);
     fault_order(f, rule);
     return sim_talk(f->sim, request);
 }
@@ -113,7 +113,7 @@ RIG_CASE(bytes_come_one_a_chunk)
 
     sim_add(f->sim, "a");
     object = object_of(f);
-    fault_order(f, "{\"action\":\"delay\",\"bytes\":1}");
+    fault_order(f, "{action: delay, bytes: 1}");
     fd = sim_dial(f->sim);
     sim_say(fd, "GET " OBJECT " HTTP/1.1\r\nHost: localhost\r\n"
                 "Connection: close\r\n\r\n");
@@ -141,7 +141,7 @@ RIG_CASE(a_reset_is_seen_as_econnreset)
     ssize_t got;
 
     sim_add(f->sim, "a");
-    fault_order(f, "{\"action\":\"cut\",\"how\":\"reset\"}");
+    fault_order(f, "{action: cut, how: reset}");
     ready.fd = sim_dial(f->sim);
     sim_say(ready.fd, GET(OBJECT));
     assert_int_equal(poll(&ready, 1, SIM_CLIENT_PATIENCE_MS), 1);
@@ -169,7 +169,7 @@ RIG_CASE(a_client_that_does_not_read_delays_no_other)
         strcpy(body + sizeof(body) - 4, "\"}}");
         sim_expect(f->sim, "POST", FAULT_OBJECTS, body, 201);
     }
-    fault_order(f, "{\"action\":\"wire\",\"how\":\"long_length\"}");
+    fault_order(f, "{action: wire, how: long_length}");
     fd = sim_dial(f->sim);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
     sim_say(fd, GET(FAULT_OBJECTS));

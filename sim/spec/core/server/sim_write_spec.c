@@ -7,14 +7,14 @@
 
 SIM_CASE(a_new_object_gets_uid_version_and_time)
 {
-    sim_play(sim,
-             "POST configmaps {apiVersion: v1, kind: ConfigMap, metadata: "
-             "{name: a}, data: {k: v}} -> 201 "
-             "^{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
-             "\"name\":\"a\",\"namespace\":\"default\",\"uid\":\" | "
-             "#metadata.uid=36 | $uid=metadata.uid | "
-             "#metadata.creationTimestamp=20 | metadata.generation= | "
-             "data.k=v\n");
+    sim_play(
+        sim,
+        "POST configmaps {apiVersion: v1, kind: ConfigMap, metadata: {name: "
+        "a}, data: {k: v}} -> 201 "
+        "^{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+        "\"a\",\"namespace\":\"default\",\"uid\":\" | #metadata.uid=36 | "
+        "$uid=metadata.uid | #metadata.creationTimestamp=20 | "
+        "metadata.generation= | data.k=v\n");
     assert_int_equal(sim_kept("uid")[14], '4');
     assert_non_null(strchr("89ab", sim_kept("uid")[19]));
 }
@@ -170,9 +170,9 @@ SIM_CASE(a_merge_patch_changes_and_removes_members)
 
 SIM_CASE(an_unknown_kind_of_patch_is_unsupported)
 {
-    sim_play(sim, "ADD a\n"
-                  "PATCH configmaps/a [] @ type application/patch+json -> "
-                  "415\n");
+    sim_play(sim,
+             "ADD a\n"
+             "PATCH configmaps/a [] @ type application/patch+json -> 415\n");
 }
 
 SIM_CASE(a_body_may_be_yaml)
