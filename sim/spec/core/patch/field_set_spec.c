@@ -113,29 +113,6 @@ PLAIN_CASE(without_a_schema_maps_are_granular_and_lists_atomic)
     kl__edit_free(edit);
 }
 
-PLAIN_CASE(the_oldest_managers_become_ancient_changes)
-{
-    kl__edit *edit = kl__edit_new(NULL);
-    kl__managers managers = {0};
-    char names[12][4];
-
-    for (int i = 0; i < 12; i++) {
-        kl__manager one = {.api_version = "v1", .subresource = ""};
-
-        snprintf(names[i], sizeof(names[i]), "m%02d", i);
-        one.name = names[i];
-        one.time = i < 3 ? "2026-01-01T00:00:00Z" : "2026-02-01T00:00:00Z";
-        one.fields = set_of(edit, i == 1 ? "{\"f:a\":{}}" : "{\"f:b\":{}}");
-        assert_non_null(kl__managers_add(&managers, &one));
-    }
-    assert_true(kl__managers_cap(&managers, edit));
-    assert_int_equal(managers.count, 10);
-    assert_string_equal(managers.items[0].name, "ancient-changes");
-    says(managers.items[0].fields, "{\"f:a\":{},\"f:b\":{}}");
-    kl__managers_deinit(&managers);
-    kl__edit_free(edit);
-}
-
 /* A create, an update by another, and applies that take and take back. */
 static kl_code write_all(void *context)
 {

@@ -149,31 +149,3 @@ SIM_CASE(managed_fields_that_are_null_are_none)
                   "ConfigMap, metadata: {managedFields: null}, data: {a: '1'}} "
                   "-> 201 ~\"f:data\":{\"f:a\":{}}\n");
 }
-
-/* What is applied by either way of kubectl, the other finds. */
-SIM_CASE(the_last_applied_annotation_is_kept)
-{
-    static const char old[] =
-        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
-        "\"a\",\"annotations\":{"
-        "\"kubectl.kubernetes.io/last-applied-configuration\":\"old\"}}}";
-    static const char wanted[] =
-        "{\"apiVersion\":\"v1\",\"data\":{\"a\":\"\\u003cb\",\"c\":\"d\"},"
-        "\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}\n";
-    static const char path[] = "metadata.annotations[\"kubectl.kubernetes.io/"
-                               "last-applied-configuration\"]";
-    sim_reply reply;
-
-    sim_expect(sim, "POST", CONFIGMAPS, old, 201);
-    sim_play(sim,
-             "APPLY configmaps/a?fieldManager=x {apiVersion: v1, kind: "
-             "ConfigMap, metadata: {name: a}, data: {c: d, a: '<b'}} -> 200\n"
-             "GET configmaps/a -> 200 "
-             "metadata.annotations[\"kubectl.kubernetes.io/"
-             "last-applied-configuration\"]=old\n"
-             "APPLY configmaps/a?fieldManager=kubectl {apiVersion: v1, kind: "
-             "ConfigMap, metadata: {name: a}, data: {c: d, a: '<b'}} -> 200\n");
-    reply = sim_ask(sim, "GET", CONFIGMAPS "/a", NULL);
-    assert_string_equal(sim_text(reply.doc, path), wanted);
-    sim_reply_clear(&reply);
-}

@@ -1,5 +1,5 @@
 /*
- * sim_below_spec.c - subresources: scale, binding, eviction, tokens, and those
+ * sim_below_spec.c - subresources: scale, binding, eviction, and those
  * that only a kubelet could answer.
  */
 
@@ -147,23 +147,6 @@ SIM_CASE(a_budget_limits_evictions)
         "GET pods/q -> 200 metadata.deletionTimestamp=\n");
 }
 
-SIM_CASE(a_service_account_has_tokens)
-{
-    sim_reply reply;
-
-    sim_play(sim, "POST serviceaccounts {metadata: {name: s}} -> 201\n");
-    reply = sim_ask(sim, "POST",
-                    "/api/v1/namespaces/default/serviceaccounts/s/token",
-                    "{\"spec\":{\"expirationSeconds\":1200}}");
-    assert_int_equal(reply.status, 201);
-    assert_non_null(strchr(sim_text(reply.doc, "status.token"), '.'));
-    assert_string_equal(sim_text(reply.doc, "spec.expirationSeconds"), "1200");
-    sim_reply_clear(&reply);
-    sim_play(
-        sim,
-        "POST serviceaccounts/s/token {spec: {expirationSeconds: 5}} -> 422\n");
-}
-
 SIM_CASE(logs_and_exec_need_a_kubelet_and_are_errors)
 {
     add_pod(sim, "p");
@@ -185,8 +168,7 @@ PLAIN_CASE(each_subresource_can_run_out_of_memory)
         {"PATCH", DEPLOYMENTS "/d/scale", "{\"spec\":{\"replicas\":4}}"},
         {"POST", PODS "/p/binding",
          "{\"metadata\":{\"name\":\"p\"},\"target\":{\"name\":\"n\"}}"},
-        {"POST", PODS "/q/eviction", "{\"metadata\":{\"name\":\"q\"}}"},
-        {"POST", "/api/v1/namespaces/default/serviceaccounts/s/token", "{}"}};
+        {"POST", PODS "/q/eviction", "{\"metadata\":{\"name\":\"q\"}}"}};
 
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         bool failed = true;
@@ -208,9 +190,6 @@ PLAIN_CASE(each_subresource_can_run_out_of_memory)
             add_pod(sim, "p");
             add_pod(sim, "q");
             run_pod(sim, "q");
-            sim_expect(sim, "POST",
-                       "/api/v1/namespaces/default/serviceaccounts",
-                       "{\"metadata\":{\"name\":\"s\"}}", 201);
             failing_alloc_install();
             failing_alloc_fail_at(nth, 0);
             code = kl_sim_call(sim, &call, &reply, NULL);

@@ -49,15 +49,10 @@ SIM_CASE(a_headless_service_has_no_address)
 SIM_CASE(a_pod_is_completed)
 {
     sim_play(sim,
-             "POST pods {metadata: {name: p}, spec: {priorityClassName: "
-             "system-node-critical, containers: [{name: c, image: i, "
-             "resources: {limits: {cpu: '1', memory: '1Gi'}}}]}} -> 201\n"
-             "GET pods/p -> 200 status.qosClass=Guaranteed | "
-             "spec.priority=2000001000 | "
-             "spec.tolerations[2].key=node.kubernetes.io/unreachable\n"
-             "POST pods {metadata: {name: q}, spec: {priorityClassName: none, "
-             "containers: [{name: c, image: i}]}} -> 403 Forbidden: pods \"q\" "
-             "is forbidden: no PriorityClass with name none was found\n");
+             "POST pods {metadata: {name: p}, spec: {containers: [{name: c, "
+             "image: i, resources: {limits: {cpu: '1', memory: '1Gi'}}}]}} -> "
+             "201\n"
+             "GET pods/p -> 200 status.qosClass=Guaranteed\n");
 }
 
 SIM_CASE(a_pod_changes_in_few_fields_only)

@@ -1,7 +1,7 @@
 /*
  * sim_managers_spec.c - managers of fields that were not written by a plain
- * request: by the server itself, by a scale, by a PUT that creates, and by a
- * write of status. Expected values are kube-apiserver's answers.
+ * request: by the server itself, by a scale and by a write of status. Expected
+ * values are kube-apiserver's answers.
  */
 #include "spec_case.h"
 
@@ -68,63 +68,6 @@ CASE(a_definition_has_two_managers)
         "'f:versions': {}}}\n");
 }
 
-CASE(an_apply_of_a_scale_owns_the_replicas)
-{
-    sim_play(
-        sim,
-        "POST apps/v1/deployments?fieldManager=me" WORKLOAD
-        "APPLY apps/v1/deployments/a/scale?fieldManager=hpa {apiVersion: "
-        "autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: "
-        "3}} -> 409\n"
-        "APPLY apps/v1/deployments/a/scale?fieldManager=hpa&force=true "
-        "{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: "
-        "{replicas: 3}} -> 200\n"
-        "GET apps/v1/deployments/a -> 200 spec.replicas=3 | "
-        "metadata.managedFields[1].manager=hpa | "
-        "metadata.managedFields[1].operation=Apply | "
-        "metadata.managedFields[1].apiVersion=apps/v1 | "
-        "metadata.managedFields[1].subresource=scale | "
-        "metadata.managedFields[1].time= | "
-        "metadata.managedFields[1].fieldsV1={'f:spec': {'f:replicas': {}}}\n");
-    /* The object's owner cannot take it back unasked. */
-    sim_play(
-        sim,
-        "APPLY apps/v1/deployments/a?fieldManager=ssa {apiVersion: apps/v1, "
-        "kind: Deployment, metadata: {name: a}, spec: {replicas: 1}} -> 409\n");
-    /* A manager that applies without its fields gives them up. */
-    sim_play(sim,
-             "APPLY apps/v1/deployments/a/scale?fieldManager=hpa {apiVersion: "
-             "autoscaling/v1, kind: Scale, metadata: {name: a}} -> 200\n"
-             "GET apps/v1/deployments/a -> 200 spec.replicas=0 | "
-             "metadata.managedFields[1].manager=me | "
-             "metadata.managedFields[2].manager=\n");
-}
-
-CASE(a_put_creates_objects_of_some_kinds)
-{
-    sim_play(
-        sim,
-        "PUT coordination.k8s.io/v1/leases/l?fieldManager=me {metadata: {name: "
-        "l, resourceVersion: '7'}, spec: {holderIdentity: h}} -> 201\n"
-        "GET coordination.k8s.io/v1/leases/l -> 200 "
-        "metadata.managedFields[1].operation=Update\n"
-        "PUT coordination.k8s.io/v1/leases/l {metadata: {name: l}} -> 422 "
-        "Invalid: leases.coordination.k8s.io \"l\" is invalid: "
-        "metadata.resourceVersion: Invalid value: 0: must be specified for an "
-        "update\n"
-        "PUT coordination.k8s.io/v1/leases/m {metadata: {name: other}} -> 400 "
-        "BadRequest: the name of the object (other) does not match the name on "
-        "the URL (m)\n"
-        "PUT coordination.k8s.io/v1/leases/m {metadata: {name: m, uid: x}} -> "
-        "409 Conflict: Operation cannot be fulfilled on "
-        "leases.coordination.k8s.io \"m\": StorageError: invalid object, Code: "
-        "4, Key: /registry/leases/default/m, ResourceVersion: 0, "
-        "AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID "
-        "in object meta: \n"
-        "PUT configmaps/c {metadata: {name: c}} -> 404\n"
-        "PATCH coordination.k8s.io/v1/leases/none {} -> 404\n");
-}
-
 CASE(a_write_of_status_keeps_spec_and_owners)
 {
     sim_play(
@@ -141,26 +84,5 @@ CASE(a_write_of_status_keeps_spec_and_owners)
              "PATCH apps/v1/deployments/a/status {metadata: {labels: {a: '2'}, "
              "annotations: {a: '2'}}, status: {replicas: 1}} -> 200\n"
              "GET apps/v1/deployments/a -> 200 metadata.labels= | "
-             "metadata.annotations.a=2\n"
-             "PATCH apps/v1/deployments/a/status {status: {readyReplicas: 2}} "
-             "-> 422\n");
-}
-
-CASE(a_daemon_set_counts_its_templates)
-{
-#define COUNT \
-    "metadata.annotations[\"deprecated.daemonset.template.generation\"]="
-    sim_play(
-        sim,
-        "POST apps/v1/daemonsets" WORKLOAD
-        "GET apps/v1/daemonsets/a -> 200 " COUNT "1\n"
-        "PATCH apps/v1/daemonsets/a {metadata: {annotations: null}, spec: "
-        "{minReadySeconds: 1}} -> 200\n"
-        "GET apps/v1/daemonsets/a -> 200 " COUNT "1\n"
-        "PATCH apps/v1/daemonsets/a {spec: {template: {metadata: {labels: {c: "
-        "d}}}}} -> 200\n"
-        "GET apps/v1/daemonsets/a -> 200 " COUNT "2\n"
-        "PATCH apps/v1/daemonsets/a/status {metadata: {annotations: null}} -> "
-        "200\n"
-        "GET apps/v1/daemonsets/a -> 200 " COUNT "2\n");
+             "metadata.annotations.a=2\n");
 }
