@@ -126,32 +126,6 @@ bool kl__name_is_subdomain(const char *text, kl__buf *why)
         why);
 }
 
-bool kl__name_is_service(const char *text, kl__buf *why)
-{
-    char plain[MAX_SUBDOMAIN + 2];
-    size_t length = strlen(text), at = 0;
-
-    /* A label may begin with an underscore, and may have underscores where
-     * hyphens are allowed. */
-    for (size_t i = 0; i < length && at + 1 < sizeof(plain); i++) {
-        bool begins = i == 0 || text[i - 1] == '.';
-
-        if (text[i] != '_' || !begins) {
-            plain[at++] = text[i] == '_' ? '-' : text[i];
-        }
-    }
-    plain[at] = '\0';
-    return judge_name(
-        text, has_labels(plain),
-        "a lowercase RFC 1123 subdomain must consist of lower case "
-        "alphanumeric characters, '_', '-' or '.', and must start and "
-        "end with an alphanumeric character (e.g. 'example.com', "
-        "regex used for validation is "
-        "'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*"
-        "[a-z0-9])?)*')",
-        why);
-}
-
 bool kl__name_is_wildcard(const char *text, kl__buf *why)
 {
     return judge_name(

@@ -12,9 +12,6 @@
 bool kl__name_is_label(const char *text, kl__buf *why);
 bool kl__name_is_dns1035(const char *text, kl__buf *why);
 bool kl__name_is_subdomain(const char *text, kl__buf *why);
-/* A subdomain in which underscores are allowed, as in names of DNS SRV
- * records. */
-bool kl__name_is_service(const char *text, kl__buf *why);
 /* "*." before a subdomain: "*.example.com". */
 bool kl__name_is_wildcard(const char *text, kl__buf *why);
 

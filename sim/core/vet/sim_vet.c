@@ -408,11 +408,6 @@ void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member)
     }
 }
 
-void kl__vet_dns_underscore(kl__vet *vet, const char *text)
-{
-    check_text(vet, NULL, text, kl__name_is_service);
-}
-
 void kl__vet_label_text(kl__vet *vet, const char *member, const char *text)
 {
     check_text(vet, member, text, kl__name_is_label);

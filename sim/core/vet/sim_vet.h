@@ -83,9 +83,7 @@ void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member);
 
 /* The text must be a DNS name and not "" (NULL counts as ""). */
 void kl__vet_dns(kl__vet *vet, const char *member, const char *text);
-/* The current value must be a DNS name, in which underscores are allowed. The
- * second function: the text must be a DNS label. */
-void kl__vet_dns_underscore(kl__vet *vet, const char *text);
+/* The text must be a DNS label. */
 void kl__vet_label_text(kl__vet *vet, const char *member, const char *text);
 /* The text must have the form of a label's key, "name" or "prefix/name", and
  * not be "". */
@@ -103,16 +101,6 @@ void kl__vet_template(kl__vet *vet, const kl__node *template,
                       const kl__node *claims);
 /* Checks the spec of a Job, the current value. */
 void kl__vet_job_spec(kl__vet *vet, const kl__node *spec);
-/* Parts of a PodSpec, the current value, about the nodes on which its pods may
- * run. */
-void kl__vet_affinity(kl__vet *vet, const kl__node *spec);
-void kl__vet_spread(kl__vet *vet, const kl__node *spec);
-void kl__vet_tolerations(kl__vet *vet, const kl__node *spec);
-/* Parts of a PodSpec, the current value, about the use of its node: security
- * and namespaces of the host, DNS settings, operating system. */
-void kl__vet_host(kl__vet *vet, const kl__node *spec);
-void kl__vet_names_of_host(kl__vet *vet, const kl__node *spec);
-void kl__vet_system(kl__vet *vet, const kl__node *spec);
 /* Checks one of the spec's lists of containers. `volumes`: by their names. */
 void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
                         const kl__map *volumes);

@@ -109,23 +109,6 @@ static void put_claims(kl__vet *vet, const kl__node *claims, kl__map *volumes)
     }
 }
 
-static void check_alias(kl__vet *vet, const kl__node *alias)
-{
-    const kl__node *list = kl__node_get(alias, "hostnames"), *name;
-    size_t outer, index = 0;
-    kl__node_iter iter = {0};
-
-    kl__vet_address(vet, "ip", kl__vet_text(alias, "ip"));
-    outer = kl__vet_into(vet, "hostnames");
-    while ((name = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        size_t mark = kl__vet_at(vet, index++);
-
-        kl__vet_dns(vet, NULL, kl__node_string(name, NULL));
-        kl__vet_back(vet, mark);
-    }
-    kl__vet_back(vet, outer);
-}
-
 /* Checks a PodSpec, the current value. The names of `claims` (may be NULL)
  * count as volumes too. */
 static void vet_pod_spec(kl__vet *vet, const kl__node *spec,
@@ -147,21 +130,14 @@ static void vet_pod_spec(kl__vet *vet, const kl__node *spec,
     kl__vet_enum(vet, spec, "restartPolicy", restarts);
     kl__vet_enum(vet, spec, "dnsPolicy", resolvers);
     kl__vet_labels(vet, kl__node_get(spec, "nodeSelector"), "nodeSelector");
-    kl__vet_host(vet, spec);
-    kl__vet_affinity(vet, spec);
-    kl__vet_names_of_host(vet, spec);
-    kl__vet_spread(vet, spec);
     kl__vet_subdomain(vet, spec, "serviceAccountName");
     kl__vet_subdomain(vet, spec, "nodeName");
     kl__vet_range(vet, spec, "activeDeadlineSeconds", 1, INT32_MAX);
     kl__vet_label(vet, spec, "hostname");
     kl__vet_label(vet, spec, "subdomain");
-    kl__vet_tolerations(vet, spec);
-    kl__vet_each(vet, spec, "hostAliases", check_alias);
     kl__vet_subdomain(vet, spec, "priorityClassName");
     kl__vet_subdomain(vet, spec, "runtimeClassName");
     kl__vet_enum(vet, spec, "preemptionPolicy", preempts);
-    kl__vet_system(vet, spec);
 }
 
 void kl__vet_pod(kl__vet *vet, const kl__node *object)
@@ -170,12 +146,6 @@ void kl__vet_pod(kl__vet *vet, const kl__node *object)
     size_t mark = kl__vet_into(vet, "spec");
 
     vet_pod_spec(vet, spec, NULL);
-    if (kl__node_size(kl__node_get(spec, "schedulingGates")) != 0 &&
-        *kl__vet_text(spec, "nodeName") != '\0') {
-        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "nodeName", NULL,
-                      "cannot be set until all schedulingGates have been "
-                      "cleared");
-    }
     kl__vet_back(vet, mark);
 }
 

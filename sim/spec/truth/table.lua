@@ -35,6 +35,9 @@ Left out, as no script, controller or use of kubectl needs it:
 - escalation: a user that may write roles and bindings may grant rights that the user lacks.
 - TokenReview, SubjectAccessReview, LocalSubjectAccessReview: 405. Reviews of the user that asks are
   answered, as `kubectl auth` needs them.
+- validation of what only a scheduler or a node reads in a PodSpec: affinity, topology spread,
+  tolerations, scheduling gates, readiness gates, host aliases, dnsConfig, os, hostUsers and the
+  security settings of the whole pod.
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
 refused, in the same words. What differs:
