@@ -294,8 +294,7 @@ void kl__vet_labels(kl__vet *vet, const kl__node *labels, const char *member)
 
 /* --- Selectors. ----------------------------------------------------------- */
 
-static void check_expression(kl__vet *vet, const kl__node *expression,
-                             const char *const *operators)
+static void check_expression(kl__vet *vet, const kl__node *expression)
 {
     const char *way = kl__vet_text(expression, "operator");
     const char *key = kl__vet_text(expression, "key");
@@ -303,12 +302,8 @@ static void check_expression(kl__vet *vet, const kl__node *expression,
     bool is_in = strcmp(way, "In") == 0 || strcmp(way, "NotIn") == 0;
     bool is_there =
         strcmp(way, "Exists") == 0 || strcmp(way, "DoesNotExist") == 0;
-    bool is_known = false;
     kl__sim_faults faults = kl__sim_key_faults(key);
 
-    for (; *operators != NULL; operators++) {
-        is_known |= strcmp(way, *operators) == 0;
-    }
     if (is_in && values == 0) {
         kl__vet_fault(vet, KL__FIELD_REQUIRED, "values", NULL,
                       "must be specified when `operator` is 'In' or 'NotIn'");
@@ -316,37 +311,15 @@ static void check_expression(kl__vet *vet, const kl__node *expression,
         kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "values", NULL,
                       "may not be specified when `operator` is 'Exists' or "
                       "'DoesNotExist'");
-    } else if (is_known && !is_in && !is_there && values != 1) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, "values", NULL,
-                      "must be specified single value when `operator` is 'Lt' "
-                      "or 'Gt'");
-    } else if (!is_known) {
+    } else if (!is_in && !is_there) {
         kl__vet_fault(vet, KL__FIELD_INVALID, "operator", way,
                       "not a valid selector operator");
     }
     check_faults(vet, &faults, "key", key);
 }
 
-void kl__vet_expressions(kl__vet *vet, const kl__node *term,
-                         const char *const *operators)
-{
-    const kl__node *list = kl__node_get(term, "matchExpressions"), *expression;
-    size_t outer = kl__vet_into(vet, "matchExpressions"), index = 0;
-    kl__node_iter iter = {0};
-
-    while ((expression = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        size_t mark = kl__vet_at(vet, index++);
-
-        check_expression(vet, expression, operators);
-        kl__vet_back(vet, mark);
-    }
-    kl__vet_back(vet, outer);
-}
-
 void kl__vet_selector(kl__vet *vet, const kl__node *object, const char *member)
 {
-    static const char *const operators[] = {"In", "NotIn", "Exists",
-                                            "DoesNotExist", NULL};
     const kl__node *selector = kl__node_get(object, member);
     size_t mark;
 
@@ -355,7 +328,7 @@ void kl__vet_selector(kl__vet *vet, const kl__node *object, const char *member)
     }
     mark = kl__vet_into(vet, member);
     kl__vet_labels(vet, kl__node_get(selector, "matchLabels"), "matchLabels");
-    kl__vet_expressions(vet, selector, operators);
+    kl__vet_each(vet, selector, "matchExpressions", check_expression);
     kl__vet_back(vet, mark);
 }
 
@@ -406,11 +379,6 @@ void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member)
                       "followed by an ending '%' (e.g. '1%',  or '93%', regex "
                       "used for validation is '[0-9]+%')");
     }
-}
-
-void kl__vet_label_text(kl__vet *vet, const char *member, const char *text)
-{
-    check_text(vet, member, text, kl__name_is_label);
 }
 
 /* --- Names, addresses, lists. --------------------------------------------- */

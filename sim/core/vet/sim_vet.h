@@ -68,13 +68,6 @@ void kl__vet_port(kl__vet *vet, const kl__node *object, const char *member);
 void kl__vet_labels(kl__vet *vet, const kl__node *labels, const char *member);
 /* Checks a LabelSelector; it may be absent. */
 void kl__vet_selector(kl__vet *vet, const kl__node *object, const char *member);
-/* Checks the terms of a node selector, which may be absent: their expressions
- * and fields. */
-void kl__vet_node_terms(kl__vet *vet, const kl__node *selector,
-                        const char *member);
-/* Checks key, operator and values of each of the term's expressions. */
-void kl__vet_expressions(kl__vet *vet, const kl__node *term,
-                         const char *const *operators);
 /* True if a LabelSelector selects those labels. */
 bool kl__vet_selects(const kl__node *selector, const kl__node *labels);
 /* The member must be a number that is not negative, or a percentage, or
@@ -83,8 +76,6 @@ void kl__vet_percent(kl__vet *vet, const kl__node *object, const char *member);
 
 /* The text must be a DNS name and not "" (NULL counts as ""). */
 void kl__vet_dns(kl__vet *vet, const char *member, const char *text);
-/* The text must be a DNS label. */
-void kl__vet_label_text(kl__vet *vet, const char *member, const char *text);
 /* The text must have the form of a label's key, "name" or "prefix/name", and
  * not be "". */
 void kl__vet_qualified(kl__vet *vet, const char *member, const char *name);
@@ -112,28 +103,15 @@ void kl__vet_resources(kl__vet *vet, const kl__node *resources);
 
 typedef void kl__vet_kind(kl__vet *vet, const kl__node *object);
 
-kl__vet_kind kl__vet_pod, kl__vet_pod_template, kl__vet_deployment,
-    kl__vet_replica_set, kl__vet_daemon_set, kl__vet_stateful_set, kl__vet_job,
-    kl__vet_cron_job, kl__vet_service, kl__vet_config_map, kl__vet_secret,
-    kl__vet_claim, kl__vet_ingress, kl__vet_lease, kl__vet_slice, kl__vet_event,
-    kl__vet_role_binding, kl__vet_cluster_role_binding, kl__vet_role,
-    kl__vet_cluster_role, kl__vet_budget, kl__vet_autoscaler,
-    kl__vet_priority_class, kl__vet_network_policy, kl__vet_ingress_class,
-    kl__vet_volume, kl__vet_storage_class, kl__vet_endpoints,
-    kl__vet_group_event;
+kl__vet_kind kl__vet_pod, kl__vet_deployment, kl__vet_replica_set,
+    kl__vet_daemon_set, kl__vet_stateful_set, kl__vet_job, kl__vet_cron_job,
+    kl__vet_service, kl__vet_config_map, kl__vet_secret, kl__vet_claim,
+    kl__vet_ingress, kl__vet_lease, kl__vet_slice, kl__vet_event,
+    kl__vet_group_event, kl__vet_role_binding, kl__vet_cluster_role_binding,
+    kl__vet_role, kl__vet_cluster_role, kl__vet_budget, kl__vet_autoscaler;
 
-kl__vet_kind kl__vet_runtime_class;
-
-/* The checks of a write of status. */
-kl__vet_kind kl__vet_deployment_status, kl__vet_replica_set_status,
-    kl__vet_controller_status, kl__vet_stateful_set_status,
-    kl__vet_daemon_set_status, kl__vet_budget_status, kl__vet_autoscaler_status,
-    kl__vet_namespace_status, kl__vet_service_status;
-
-/* kl__vet_object validates an object of a kind; kl__vet_status only its status.
- * Both add errors. A kind without a row in the table has no checks. */
-void kl__vet_status(const char *group, const char *plural,
-                    const kl__node *object, kl__field_errors *errors);
+/* Validates an object of a kind. A kind without a row in the table has no
+ * checks. */
 void kl__vet_object(const char *group, const char *plural,
                     const kl__node *object, kl__field_errors *errors);
 

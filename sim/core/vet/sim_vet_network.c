@@ -1,5 +1,5 @@
 /*
- * sim_vet_network.c - see sim_vet.h: validates Ingresses and IngressClasses.
+ * sim_vet_network.c - see sim_vet.h: validates Ingresses.
  */
 #include "sim/core/vet/sim_vet.h"
 
@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-/* --- Ingresses. ----------------------------------------------------------- */
 
 static void check_service(kl__vet *vet, const kl__node *service)
 {
@@ -228,52 +226,4 @@ void kl__vet_ingress(kl__vet *vet, const kl__node *object)
     kl__vet_subdomain(vet, spec, "ingressClassName");
     kl__vet_back(vet, outer);
     check_class(vet, object);
-}
-
-/* --- Classes. ------------------------------------------------------------- */
-
-static void check_scope(kl__vet *vet, const kl__node *parameters)
-{
-    static const char *const scopes[] = {"Cluster", "Namespace", NULL};
-    const char *scope = kl__vet_text(parameters, "scope");
-    bool has = kl__node_get(parameters, "namespace") != NULL;
-
-    kl__vet_unsupported(vet, "scope", scope, scopes);
-    if (strcmp(scope, scopes[1]) == 0 && !has) {
-        kl__vet_fault(vet, KL__FIELD_REQUIRED, "namespace", NULL,
-                      "`parameters.scope` is set to 'Namespace'");
-    } else if (strcmp(scope, scopes[0]) == 0 && has) {
-        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "namespace", NULL,
-                      "`parameters.scope` is set to 'Cluster'");
-    }
-}
-
-/* Checks a controller's name: "acme.io/foo". */
-static void check_controller(kl__vet *vet, const kl__node *spec)
-{
-    const char *text = kl__vet_text(spec, "controller");
-    const char *slash = strchr(text, '/');
-
-    if (kl__vet_required(vet, spec, "controller") &&
-        (slash == NULL || slash == text || slash[1] == '\0')) {
-        kl__vet_fault(vet, KL__FIELD_INVALID, "controller", text,
-                      "must be a domain-prefixed path (such as "
-                      "\"acme.io/foo\")");
-    }
-}
-
-void kl__vet_ingress_class(kl__vet *vet, const kl__node *object)
-{
-    const kl__node *spec = kl__node_get(object, "spec");
-    const kl__node *parameters = kl__node_get(spec, "parameters");
-    size_t mark = kl__vet_into(vet, "spec"), inner;
-
-    check_controller(vet, spec);
-    if (parameters != NULL) {
-        check_reference(vet, spec, "parameters");
-        inner = kl__vet_into(vet, "parameters");
-        check_scope(vet, parameters);
-        kl__vet_back(vet, inner);
-    }
-    kl__vet_back(vet, mark);
 }

@@ -161,8 +161,3 @@ void kl__vet_template(kl__vet *vet, const kl__node *template,
     kl__vet_back(vet, mark);
     kl__vet_back(vet, outer);
 }
-
-void kl__vet_pod_template(kl__vet *vet, const kl__node *object)
-{
-    kl__vet_template(vet, kl__node_get(object, "template"), NULL);
-}

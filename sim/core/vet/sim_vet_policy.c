@@ -1,12 +1,11 @@
 /*
- * sim_vet_policy.c - see sim_vet.h: validates Leases, PodDisruptionBudgets,
- * PriorityClasses and similar kinds.
+ * sim_vet_policy.c - see sim_vet.h: validates Leases and
+ * PodDisruptionBudgets.
  */
 #include "sim/core/vet/sim_vet.h"
 
 #include "base/mem.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void kl__vet_lease(kl__vet *vet, const kl__node *object)
@@ -69,31 +68,4 @@ void kl__vet_budget(kl__vet *vet, const kl__node *object)
     kl__vet_selector(vet, spec, "selector");
     kl__vet_enum(vet, spec, "unhealthyPodEvictionPolicy", policies);
     kl__vet_back(vet, mark);
-}
-
-void kl__vet_priority_class(kl__vet *vet, const kl__node *object)
-{
-    const char *name = kl__vet_text(kl__node_get(object, "metadata"), "name");
-    const kl__node *value = kl__node_get(object, "value");
-    bool is_system = strncmp(name, "system-", 7) == 0;
-    char why[400];
-
-    if (is_system && strcmp(name, "system-node-critical") != 0 &&
-        strcmp(name, "system-cluster-critical") != 0) {
-        snprintf(why, sizeof(why),
-                 "priority class names with 'system-' prefix are reserved for "
-                 "system use only. error: %.253s is not a known system "
-                 "priority class",
-                 name);
-        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "metadata.name", NULL, why);
-    } else if (!is_system && kl__node_integer(value) > 1000000000) {
-        kl__vet_fault(vet, KL__FIELD_FORBIDDEN, "value", NULL,
-                      "maximum allowed value of a user defined priority is "
-                      "1000000000");
-    }
-}
-
-void kl__vet_runtime_class(kl__vet *vet, const kl__node *object)
-{
-    kl__vet_label_text(vet, "handler", kl__vet_text(object, "handler"));
 }

@@ -1,6 +1,6 @@
 /*
  * sim_kinds_own.c - see sim_kinds_own.h: what the server sets in Jobs,
- * DaemonSets, claims and other single kinds.
+ * DaemonSets and other single kinds.
  */
 #include "sim/core/write/sim_kinds_own.h"
 
@@ -191,75 +191,6 @@ static bool prepare_daemon_set(kl__sim_write *write)
            kl__sim_put_text(write->edit, annotations, TEMPLATES, counted);
 }
 
-/* --- Claims. -------------------------------------------------------------- */
-
-static const char *member_text(const kl__node *object, const char *name)
-{
-    const char *text = kl__node_text(object, name);
-
-    return text != NULL ? text : "";
-}
-
-/* True for the sources that the older member `dataSource` can name: claims and
- * snapshots. */
-static bool is_old_source(const kl__node *source)
-{
-    const char *group = member_text(source, "apiGroup");
-    const char *kind = member_text(source, "kind");
-
-    return *group == '\0' ? strcmp(kind, "PersistentVolumeClaim") == 0
-                          : strcmp(group, "snapshot.storage.k8s.io") == 0 &&
-                                strcmp(kind, "VolumeSnapshot") == 0;
-}
-
-/* A claim has two members for the source of its data. Drops the older one if it
- * names a source that only the newer one allows; then copies the member that is
- * set to the one that is not. */
-static bool prepare_claim(kl__sim_write *write)
-{
-    static const char older[] = "dataSource", newer[] = "dataSourceRef";
-    kl__node *spec = kl__node_get(kl__sim_write_root(write), "spec");
-    const kl__node *source = kl__node_get(spec, older);
-    const kl__node *ref = kl__node_get(spec, newer);
-
-    if (source != NULL && write->old == NULL && !is_old_source(source)) {
-        kl__node_remove(spec, older);
-        source = NULL;
-    }
-    if (*member_text(ref, "namespace") != '\0') {
-        return true;
-    }
-    if (source != NULL && ref == NULL) {
-        return kl__sim_put_copy(write->edit, spec, newer, source);
-    }
-    return source != NULL || ref == NULL ||
-           kl__sim_put_copy(write->edit, spec, older, ref);
-}
-
-/* --- Fields that are dropped. --------------------------------------------- */
-
-/* Removes fields from new objects that belong to a disabled feature or to a
- * version that is no longer served. */
-static void drop_fields(kl__sim_write *write)
-{
-    kl__node *root = kl__sim_write_root(write), *endpoint;
-    kl__node *spec = kl__node_get(root, "spec");
-    kl__node_iter iter = {0};
-
-    if (write->old != NULL) {
-        return;
-    }
-    if (kl__sim_write_is(write, "coordination.k8s.io", "leases")) {
-        kl__node_remove(spec, "strategy");
-        kl__node_remove(spec, "preferredHolder");
-    } else if (kl__sim_write_is(write, "discovery.k8s.io", "endpointslices")) {
-        while ((endpoint = kl__node_next(kl__node_get(root, "endpoints"), &iter,
-                                         NULL, NULL)) != NULL) {
-            kl__node_remove(endpoint, "deprecatedTopology");
-        }
-    }
-}
-
 kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
 {
     if (kl__sim_write_is(write, "apps", "daemonsets")) {
@@ -271,10 +202,6 @@ kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
     if (kl__sim_write_is(write, "", "services")) {
         return kl__sim_prepare_service(write, err);
     }
-    if (kl__sim_write_is(write, "", "persistentvolumeclaims")) {
-        return prepare_claim(write) ? KL_OK : kl__sim_no_memory(err);
-    }
-    drop_fields(write);
     if (kl__sim_write_is(write, "batch", "jobs")) {
         return prepare_job(write) ? KL_OK : kl__sim_no_memory(err);
     }

@@ -8,60 +8,27 @@
 
 #include <string.h>
 
-/* How the change of a field is refused. */
-typedef enum fixity {
-    FIXED,     /* as "Invalid value", with the new value */
-    FORBIDDEN, /* as "Forbidden", without the value */
-    ONCE       /* as FORBIDDEN, but only if the field had a value */
-} fixity;
-
 typedef struct immutable_member {
     const char *group;
     const char *plural;
     const char *parent; /* the member that has it; NULL: the object itself */
     const char *name;
     const char *field;
-    fixity how;
-    const char *detail;
 } immutable_member;
 
-static const char SAME[] = "field is immutable";
 static const immutable_member immutable[] = {
-    {"apps", "deployments", "spec", "selector", "spec.selector", FIXED, SAME},
-    {"apps", "replicasets", "spec", "selector", "spec.selector", FIXED, SAME},
-    {"apps", "daemonsets", "spec", "selector", "spec.selector", FIXED, SAME},
-    {"batch", "jobs", "spec", "completions", "spec.completions", FIXED, SAME},
-    {"batch", "jobs", "spec", "selector", "spec.selector", FIXED, SAME},
-    {"batch", "jobs", "spec", "template", "spec.template", FIXED, SAME},
-    {"batch", "jobs", "spec", "completionMode", "spec.completionMode", FIXED,
-     SAME},
+    {"apps", "deployments", "spec", "selector", "spec.selector"},
+    {"apps", "replicasets", "spec", "selector", "spec.selector"},
+    {"apps", "daemonsets", "spec", "selector", "spec.selector"},
+    {"batch", "jobs", "spec", "completions", "spec.completions"},
+    {"batch", "jobs", "spec", "selector", "spec.selector"},
+    {"batch", "jobs", "spec", "template", "spec.template"},
+    {"batch", "jobs", "spec", "completionMode", "spec.completionMode"},
     {"batch", "jobs", "spec", "backoffLimitPerIndex",
-     "spec.backoffLimitPerIndex", FIXED, SAME},
-    {"batch", "jobs", "spec", "managedBy", "spec.managedBy", FIXED, SAME},
-    {"", "secrets", NULL, "type", "type", FIXED, SAME},
-    {"", "resourcequotas", "spec", "scopes", "spec.scopes", FIXED, SAME},
-    {"", "persistentvolumes", "spec", "volumeMode", "volumeMode", FIXED, SAME},
-    {"", "nodes", "spec", "podCIDR", "spec.podCIDRs", ONCE,
-     "node updates may not change podCIDR except from \"\" to valid"},
-    {"", "nodes", "spec", "providerID", "spec.providerID", ONCE,
-     "node updates may not change providerID except from \"\" to valid"},
-    {"storage.k8s.io", "storageclasses", NULL, "parameters", "parameters",
-     FIXED, SAME},
-    {"storage.k8s.io", "storageclasses", NULL, "provisioner", "provisioner",
-     FIXED, SAME},
-    {"storage.k8s.io", "storageclasses", NULL, "reclaimPolicy", "reclaimPolicy",
-     FIXED, SAME},
-    {"storage.k8s.io", "storageclasses", NULL, "volumeBindingMode",
-     "volumeBindingMode", FIXED, SAME},
-    {"node.k8s.io", "runtimeclasses", NULL, "handler", "handler", FIXED, SAME},
-    {"networking.k8s.io", "ingressclasses", "spec", "controller",
-     "spec.controller", FIXED, SAME},
-    {"discovery.k8s.io", "endpointslices", NULL, "addressType", "addressType",
-     FIXED, SAME},
-    {"scheduling.k8s.io", "priorityclasses", NULL, "value", "value", FORBIDDEN,
-     "may not be changed in an update."},
-    {"scheduling.k8s.io", "priorityclasses", NULL, "preemptionPolicy",
-     "preemptionPolicy", FIXED, SAME}};
+     "spec.backoffLimitPerIndex"},
+    {"batch", "jobs", "spec", "managedBy", "spec.managedBy"},
+    {"", "secrets", NULL, "type", "type"},
+    {"discovery.k8s.io", "endpointslices", NULL, "addressType", "addressType"}};
 
 static const kl__node *find_part(const kl__node *root, const char *name)
 {
@@ -81,15 +48,9 @@ static void check_member(kl__sim_write *write, const immutable_member *row)
     const kl__node *now = kl__node_get(
         find_part(kl__sim_write_root(write), row->parent), row->name);
 
-    if (kl__node_equal(before, now) ||
-        (row->how == ONCE && kl__node_type(before) == KL_NULL)) {
-        return;
-    }
-    if (row->how == FIXED) {
+    if (!kl__node_equal(before, now)) {
         kl__field_invalid_node(&write->errors, row->field, now, "%s",
-                               row->detail);
-    } else {
-        forbid_change(write, row->field, row->detail);
+                               "field is immutable");
     }
 }
 
@@ -274,14 +235,12 @@ static void check_pod(kl__sim_write *write)
 static void check_new_state(kl__sim_write *write)
 {
     const kl__sim_kind *kind = write->kind;
-    void (*const vet)(const char *group, const char *plural,
-                      const kl__node *object, kl__field_errors *errors) =
-        kl__sim_write_is_status(write) ? kl__vet_status : kl__vet_object;
     kl__field_errors now = {0}, before = {0};
 
-    vet(kind->group, kind->plural, kl__sim_write_root(write), &now);
+    kl__vet_object(kind->group, kind->plural, kl__sim_write_root(write), &now);
     if (now.count > 0 && write->old != NULL) {
-        vet(kind->group, kind->plural, kl__sim_write_old(write), &before);
+        kl__vet_object(kind->group, kind->plural, kl__sim_write_old(write),
+                       &before);
         kl__field_errors_subtract(&now, &before);
     }
     write->errors.failed |= before.failed;
@@ -299,7 +258,9 @@ void kl__sim_validate_kind(kl__sim_write *write)
     if (write->old != NULL && kl__sim_write_is(write, "apps", "daemonsets")) {
         check_fixed_members(write);
     }
-    check_new_state(write);
+    if (!kl__sim_write_is_status(write)) {
+        check_new_state(write);
+    }
     if (write->old == NULL) {
         return;
     }

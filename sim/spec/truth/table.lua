@@ -38,6 +38,10 @@ Left out, as no script, controller or use of kubectl needs it:
 - validation of what only a scheduler or a node reads in a PodSpec: affinity, topology spread,
   tolerations, scheduling gates, readiness gates, host aliases, dnsConfig, os, hostUsers and the
   security settings of the whole pod.
+- validation of kinds that administrators and the cluster's own components write: PersistentVolumes,
+  StorageClasses, PriorityClasses, RuntimeClasses, IngressClasses, NetworkPolicies, Endpoints,
+  PodTemplates, Nodes; and of the status of built-in kinds. Their fields that a real server keeps as
+  they are can be changed.
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
 refused, in the same words. What differs:
