@@ -3,10 +3,6 @@
  */
 #include "sim/core/vet/sim_vet.h"
 
-#include "base/mem.h"
-#include "base/str.h"
-
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -363,64 +359,6 @@ static bool put_names(const kl__node *list, kl__map *names)
     return true;
 }
 
-/* Two containers must not use the same port of the host. */
-static void check_host_ports(kl__vet *vet, const kl__node *container,
-                             kl__map *taken)
-{
-    const kl__node *list = kl__node_get(container, "ports"), *port;
-    size_t outer = kl__vet_into(vet, "ports"), index = 0;
-    kl__node_iter iter = {0};
-
-    while ((port = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        int64_t number = kl__node_integer(kl__node_get(port, "hostPort"));
-        size_t mark = kl__vet_at(vet, index++);
-        char what[400];
-
-        snprintf(what, sizeof(what), "%.20s/%.300s/%" PRId64,
-                 kl__vet_text(port, "protocol"), kl__vet_text(port, "hostIP"),
-                 number);
-        if (number != 0 && kl__map_get(taken, what) != NULL) {
-            kl__vet_fault(vet, KL__FIELD_DUPLICATE, "hostPort", what, "");
-        } else if (number != 0) {
-            char *key = kl__strdup(what);
-
-            if (key == NULL || !kl__map_put(taken, key, key, NULL)) {
-                kl__free(key);
-                vet->errors->failed = true;
-            }
-        }
-        kl__vet_back(vet, mark);
-    }
-    kl__vet_back(vet, outer);
-}
-
-static void forget_ports(kl__map *taken)
-{
-    const kl__map_slot *slot;
-    size_t cursor = 0;
-
-    while ((slot = kl__map_next(taken, &cursor)) != NULL) {
-        kl__free(slot->value);
-    }
-    kl__map_deinit(taken);
-}
-
-static void check_all_host_ports(kl__vet *vet, const kl__node *list)
-{
-    kl__node_iter iter = {0};
-    const kl__node *container;
-    kl__map taken = {0};
-    size_t index = 0;
-
-    while ((container = kl__node_next(list, &iter, NULL, NULL)) != NULL) {
-        size_t mark = kl__vet_at(vet, index++);
-
-        check_host_ports(vet, container, &taken);
-        kl__vet_back(vet, mark);
-    }
-    forget_ports(&taken);
-}
-
 void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
                         const kl__map *volumes)
 {
@@ -448,9 +386,6 @@ void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
             forbid_life(vet, container);
         }
         kl__vet_back(vet, mark);
-    }
-    if (is_main) {
-        check_all_host_ports(vet, containers);
     }
     kl__vet_back(vet, outer);
     kl__map_deinit(&names);

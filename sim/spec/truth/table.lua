@@ -42,6 +42,10 @@ Left out, as no script, controller or use of kubectl needs it:
   StorageClasses, PriorityClasses, RuntimeClasses, IngressClasses, NetworkPolicies, Endpoints,
   PodTemplates, Nodes; and of the status of built-in kinds. Their fields that a real server keeps as
   they are can be changed.
+- validation of the rare parts of other kinds: failure and success policies of Jobs, metrics and
+  behavior of HorizontalPodAutoscalers, names of time zones, ports of the host that two containers
+  share, addresses and hints of EndpointSlices that no other host reaches, sources of claims
+  (dataSource).
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
 refused, in the same words. What differs:
