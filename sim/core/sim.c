@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "sim/core/schema/schema.h"
 #include "sim/core/access/sim_access.h"
-#include "sim/core/admit/sim_admit.h"
 #include "sim/core/custom/sim_crd.h"
 #include "sim/core/custom/sim_custom.h"
 #include "sim/core/http/sim_keeper.h"
@@ -69,8 +68,6 @@ static void free_sim(kl_sim *sim)
 }
 
 static const kl__sim_hooks hooks = {
-    .admit = kl__sim_admit,
-    .admit_valid = kl__sim_admit_valid,
     .custom_shape = kl__sim_custom_shape,
     .custom_convert = kl__sim_custom_convert,
     .custom_before = kl__sim_custom_before,

@@ -29,6 +29,13 @@ fail() {
     exit 1
 }
 
+# Admission that the simulator does not have: with it, answers about pods, claims
+# and nodes would differ (sim/spec/truth).
+PLUGINS_OFF=ServiceAccount,Priority,DefaultTolerationSeconds,RuntimeClass
+PLUGINS_OFF=$PLUGINS_OFF,DefaultStorageClass,StorageObjectInUseProtection
+PLUGINS_OFF=$PLUGINS_OFF,PersistentVolumeClaimResize,DefaultIngressClass
+PLUGINS_OFF=$PLUGINS_OFF,TaintNodesByCondition
+
 # Where build.sh put the programs, unless the environment knows better.
 find_binaries() {
     BIN=${KUBELUA_CLUSTER_BIN:-$here/../../build/cluster}
@@ -101,7 +108,7 @@ launch_apiserver() {
         --service-account-key-file="$dir/service-account.pub" \
         --service-account-signing-key-file="$dir/service-account.key" \
         --service-cluster-ip-range=10.0.0.0/24 --authorization-mode=RBAC \
-        --disable-admission-plugins=ServiceAccount \
+        --disable-admission-plugins="$PLUGINS_OFF" \
         --shutdown-watch-termination-grace-period=5s \
         --allow-privileged=true --profiling=false "$@"
 }

@@ -11,7 +11,7 @@ folders.RANKS = {
 -- stands in sim/core/ itself sees them all. All of it stands on the core, which never includes it.
 folders.SIM = {
     "json", "body", "schema", "patch", "kinds", "request", "store", "table", "answer", "discovery",
-    "vet", "write", "admit", "custom", "subresources", "life", "access", "http",
+    "vet", "write", "custom", "subresources", "life", "access", "http",
 }
 
 ---The place of a file of sim/core/ in that list; the second result is its folder if that is not in

@@ -25,8 +25,6 @@ static kl_code carry_out_chore(kl_sim *sim, const kl__sim_chore *chore,
         return kl__sim_budgets_settle(sim, chore->text, err);
     case KL__SIM_ROLES:
         return sim->hooks->roles_settle(sim, err);
-    case KL__SIM_PROTECTION:
-        return kl__sim_protection_settle(sim, err);
     }
     return KL_OK;
 }

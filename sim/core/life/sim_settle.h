@@ -29,10 +29,6 @@ kl_code kl__sim_gc_finalize(kl_sim *sim, kl__sim_resource *resource,
 /* sim_namespace_life.c: fills a new namespace, or empties and removes a deleted
  * one. */
 kl_code kl__sim_namespace_settle(kl_sim *sim, const char *name, kl_error *err);
-/* sim_protection_life.c: removes the finalizer of deleted claims, volumes and
- * classes of volume attributes that are not used any more. */
-kl_code kl__sim_protection_settle(kl_sim *sim, kl_error *err);
-
 /* --- Called through kl__sim_hooks. -----------------------------------------
  */
 

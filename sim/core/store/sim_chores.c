@@ -124,33 +124,6 @@ static kl_code note_budgets(kl_sim *sim, const kl__sim_resource *resource,
                              kl__sim_state_namespace(state), err);
 }
 
-static bool is_core(const kl__sim_kind *kind, const char *plural)
-{
-    return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) && *kind->group == '\0' &&
-           strcmp(kind->plural, plural) == 0;
-}
-
-/* Adds the chore for a change that may end the use of claims and volumes: a
- * deleted claim or volume stays until no pod or claim uses it. */
-static kl_code note_protection(kl_sim *sim, const kl__sim_kind *kind,
-                               const kl__sim_state *state, kl_error *err)
-{
-    bool is_claim = is_core(kind, "persistentvolumeclaims");
-    bool is_volume = is_core(kind, "persistentvolumes");
-    bool concerns =
-        state != NULL
-            ? state->deleting &&
-                  (is_claim || is_volume ||
-                   strcmp(kind->plural, "volumeattributesclasses") == 0)
-            : (is_claim || is_volume || is_core(kind, "pods")) &&
-                  kl__sim_find(sim, "", "persistentvolumeclaims")
-                          ->items.count != 0;
-
-    return concerns
-               ? kl__sim_chore_add(sim, KL__SIM_PROTECTION, NULL, "", 0, err)
-               : KL_OK;
-}
-
 kl_code kl__sim_chores_of(kl_sim *sim, kl__sim_resource *resource,
                           const kl__sim_state *state,
                           const kl__sim_state *previous, kl_error *err)
@@ -167,9 +140,6 @@ kl_code kl__sim_chores_of(kl_sim *sim, kl__sim_resource *resource,
     if (code == KL_OK) {
         code = state != NULL ? note_state(sim, resource, state, previous, err)
                              : note_loss(sim, resource, previous, err);
-    }
-    if (code == KL_OK) {
-        code = note_protection(sim, resource->kind, state, err);
     }
     if (code == KL_OK && strcmp(resource->kind->plural, "clusterroles") == 0 &&
         !kl__sim_kind_is(resource->kind, KL__SIM_CUSTOM)) {

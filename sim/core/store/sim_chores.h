@@ -15,8 +15,7 @@ typedef enum kl__sim_chore_type {
     KL__SIM_FINALIZE,  /* an object waits until its dependents are gone */
     KL__SIM_NAMESPACE, /* a namespace is new, or being deleted */
     KL__SIM_BUDGETS,   /* recount the disruption budgets of a namespace */
-    KL__SIM_ROLES,     /* recompute ClusterRoles that are made of others */
-    KL__SIM_PROTECTION /* check if deleted claims and volumes are still used */
+    KL__SIM_ROLES      /* recompute ClusterRoles that are made of others */
 } kl__sim_chore_type;
 
 typedef struct kl__sim_chore {

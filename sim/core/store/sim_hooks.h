@@ -18,9 +18,6 @@ struct kl__sim_write;
 typedef kl_code kl__sim_write_hook(struct kl__sim_write *write, kl_error *err);
 
 typedef struct kl__sim_hooks {
-    /* admit/sim_admit.h: admission before validation, and after it. */
-    kl__sim_write_hook *admit;
-    kl__sim_write_hook *admit_valid;
     /* custom/sim_custom.h: custom objects. Other objects are left alone. */
     kl__sim_write_hook *custom_shape;
     kl__sim_write_hook *custom_convert;

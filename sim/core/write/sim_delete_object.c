@@ -32,17 +32,6 @@ static bool is_kind(const kl__sim_kind *kind, const char *group,
            strcmp(kind->group, group) == 0 && strcmp(kind->plural, plural) == 0;
 }
 
-const char *kl__sim_protection(const kl__sim_kind *kind)
-{
-    return is_kind(kind, "", "persistentvolumeclaims")
-               ? "kubernetes.io/pvc-protection"
-           : is_kind(kind, "", "persistentvolumes")
-               ? "kubernetes.io/pv-protection"
-           : is_kind(kind, "storage.k8s.io", "volumeattributesclasses")
-               ? "kubernetes.io/vac-protection"
-               : NULL;
-}
-
 /* --- The grace period. ---------------------------------------------------- */
 
 /* Adds seconds to a time; limits the seconds so that the sum cannot

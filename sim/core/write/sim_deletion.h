@@ -56,10 +56,6 @@ bool kl__sim_has_finalizer(const kl__node *metadata, const char *finalizer);
 /* Removes a finalizer from an object's metadata; true if it was there. */
 bool kl__sim_drop_finalizer(kl__node *metadata, const char *finalizer);
 
-/* The finalizer that protects objects in use: claims, volumes and classes of
- * volume attributes. NULL: the kind has none. */
-const char *kl__sim_protection(const kl__sim_kind *kind);
-
 /* sim_finalizers.c: true if an object is being deleted and neither a grace
  * period nor a finalizer keeps it any more. `root` is its new tree. */
 bool kl__sim_is_over(const kl__sim_kind *kind, const kl__node *root);

@@ -103,7 +103,6 @@ static kl_code identify_new(kl__sim_write *write, kl_error *err)
             "resourceVersion should not be set on objects to be created");
     }
     if (!is_given(kl__node_text(metadata, "name")) && is_given(base)) {
-        write->generates = true;
         code = generate_name(write, base, err);
     }
     return code;

@@ -34,7 +34,6 @@ typedef struct kl__sim_write {
     /* the tree of `old`, which must not be changed; NULL if new */
     kl__edit *before;
     kl__edit *edit;          /* the new object; stages change it */
-    bool generates;          /* the name is made from generateName */
     bool says_status;        /* the request has a status */
     bool forgets_managers;   /* the request empties managedFields */
     bool is_tracked;         /* `managed` has been computed */

@@ -46,6 +46,9 @@ Left out, as no script, controller or use of kubectl needs it:
   behavior of HorizontalPodAutoscalers, names of time zones, ports of the host that two containers
   share, addresses and hints of EndpointSlices that no other host reaches, sources of claims
   (dataSource).
+- admission plugins but NamespaceLifecycle: pods get no priority, tolerations or overhead, claims
+  and Ingresses no default class, new nodes no taint; claims and volumes get no finalizer that keeps
+  them while they are used, and claims may grow.
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
 refused, in the same words. What differs:
