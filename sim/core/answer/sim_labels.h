@@ -1,7 +1,6 @@
 /*
  * sim_labels.h - checks labels, the pairs of key and value by which clients
- * select objects: in objects that are written, and in selectors. The messages
- * are those of Kubernetes.
+ * select objects. The messages are those of Kubernetes.
  */
 #ifndef KL_SIM_LABELS_H
 #define KL_SIM_LABELS_H
@@ -23,13 +22,6 @@ typedef struct kl__sim_faults {
 kl__sim_faults kl__sim_key_faults(const char *key);
 /* The faults of a label's value. */
 kl__sim_faults kl__sim_value_faults(const char *value);
-
-/*
- * Says why a label selector does not parse, in kube-apiserver's words and at
- * most `size` bytes (the messages of kl_selector_parse differ from these).
- * Leaves the message as it is if the selector is valid.
- */
-void kl__sim_selector_fault(const char *selector, char *message, size_t size);
 
 /* Adds causes for invalid labels and annotations. */
 void kl__sim_check_labels(const kl__node *metadata, kl__sim_status *status);

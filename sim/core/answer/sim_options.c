@@ -230,7 +230,6 @@ static bool read_selectors(options_reading *reading, const kl__sim_kind *kind)
     kl__sim_selection *selection = &reading->answer->selection;
     const char *labels = kl__sim_parameter_get(ask, "labelSelector");
     const char *fields = kl__sim_parameter_get(ask, "fieldSelector");
-    char words[2048] = "";
     kl_error why = {0};
     kl_code code = KL_OK;
 
@@ -243,10 +242,6 @@ static bool read_selectors(options_reading *reading, const kl__sim_kind *kind)
     if (code == KL_OK && labels != NULL && *labels != '\0') {
         selection->labels = kl_selector_parse(labels, &why);
         code = selection->labels != NULL ? KL_OK : why.code;
-        if (code == KL_EINVAL) {
-            kl__sim_selector_fault(labels, words, sizeof(words));
-            return refuse_options(reading, words);
-        }
     }
     if (code == KL_OK && fields != NULL && *fields != '\0') {
         const kl__sim_selectable of = {reading->answer->kind, kind};

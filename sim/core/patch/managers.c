@@ -208,7 +208,7 @@ static int compare_texts(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-int kl__manager_compare_age(const kl__manager *a, const kl__manager *b)
+static int compare_age(const kl__manager *a, const kl__manager *b)
 {
     int order = compare_texts(a->time, b->time);
 
@@ -230,7 +230,7 @@ static int compare_entries(const void *a, const void *b)
     if (left->applies != right->applies) {
         return left->applies ? -1 : 1;
     }
-    return kl__manager_compare_age(left, right);
+    return compare_age(left, right);
 }
 
 static kl__node *write_entry(const kl__manager *one, kl__edit *edit)

@@ -44,12 +44,6 @@ void kl__managers_drop(kl__managers *managers, kl__manager *dropped);
 /* Drops managers of fields in another group, as kube-apiserver drops versions
  * to which it cannot convert. */
 void kl__managers_drop_foreign(kl__managers *managers, const char *api_version);
-/* Less than 0 if the first is older; of equal age, by name. */
-int kl__manager_compare_age(const kl__manager *a, const kl__manager *b);
-/* managers_cap.c: if more than ten managers have the operation Update, merges
- * the oldest of each version into a manager "ancient-changes" until ten are
- * left. False: out of memory. */
-bool kl__managers_cap(kl__managers *managers, kl__edit *edit);
 /* The list of entries, in kube-apiserver's order; NULL: out of memory. */
 kl__node *kl__managers_write(kl__managers *managers, kl__edit *edit);
 
@@ -110,36 +104,6 @@ typedef struct kl__applied {
 kl_code kl__track_apply(const kl__author *author, const kl__node *live,
                         const kl__node *config, bool force,
                         kl__applied *applied, kl_error *err);
-
-/* --- Scale: scale_managers.c. --------------------------------------------- */
-
-#define KL__SCALE_VERSION "autoscaling/v1"
-#define KL__SCALE_PATH ".spec.replicas"
-
-/* The path of the number of replicas in one version of a kind. */
-typedef struct kl__scale_path {
-    const char *api_version; /* NULL ends the list */
-    const char *path;        /* ".spec.replicas"; NULL: no scale */
-} kl__scale_path;
-
-/* Makes the managedFields of a Scale from those of its object: the managers of
- * the number of replicas. *scale is NULL if there are none. KL_ENOMEM. */
-kl_code kl__managers_to_scale(kl__edit *edit, const kl__node *list,
-                              const kl__scale_path *paths, kl__node **scale,
-                              kl_error *err);
-
-typedef struct kl__scale_lists {
-    const kl__node *parent; /* of the object before the write */
-    const kl__node *scale;  /* of the Scale after the write */
-} kl__scale_lists;
-
-/* The reverse: makes the managedFields of the object after a write of its Scale
- * through the version `api_version`. *managed is NULL if the list is empty.
- * KL_ENOMEM. */
-kl_code kl__managers_from_scale(kl__edit *edit, const kl__scale_lists *lists,
-                                const kl__scale_path *paths,
-                                const char *api_version, kl__node **managed,
-                                kl_error *err);
 
 /* For track.c and apply.c: removes the changed and removed fields of a write
  * from every manager but `self`; a manager may then have no field. */

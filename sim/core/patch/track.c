@@ -113,8 +113,7 @@ static kl_code update_managers(const kl__author *author, const kl__node *live,
         return track_out_of_memory(err);
     }
     kl__managers_drop_idle(managers);
-    return kl__managers_cap(managers, author->edit) ? KL_OK
-                                                    : track_out_of_memory(err);
+    return KL_OK;
 }
 
 bool kl__managers_are_reset(const kl__node *list)

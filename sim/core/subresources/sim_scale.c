@@ -5,12 +5,10 @@
  */
 #include "sim/core/subresources/sim_below.h"
 
-#include "base/mem.h"
-#include "base/str.h"
-#include "sim/core/patch/managers.h"
 #include "sim/core/answer/sim_status.h"
 #include "sim/core/custom/sim_scale_paths.h"
 #include "sim/core/write/sim_pipeline.h"
+#include "sim/core/write/sim_patched.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -222,91 +220,6 @@ static kl_code set_replicas(kl__sim_write *write, const kl__edit *scale,
     return taken ? KL_OK : kl__sim_no_memory(err);
 }
 
-/* --- managedFields. Before the write, those of the Scale are made from those
- * of the object; after it, those of the object are made from the Scale's. */
-
-static void free_paths(kl__scale_path *paths)
-{
-    for (size_t i = 0; paths != NULL && paths[i].api_version != NULL; i++) {
-        kl__free((char *)paths[i].api_version);
-    }
-    kl__free(paths);
-}
-
-/* The versions of the kind, and the path of replicas in each. free_paths frees
- * the list. NULL: out of memory. */
-static kl__scale_path *list_paths(const kl__sim_kind *kind)
-{
-    kl__scale_path *paths = kl__calloc(kind->version_count + 1, sizeof(*paths));
-
-    for (size_t i = 0; paths != NULL && i < kind->version_count; i++) {
-        const kl__sim_version *version = &kind->versions[i];
-
-        paths[i].api_version =
-            *kind->group != '\0'
-                ? kl__strprintf("%s/%s", kind->group, version->name)
-                : kl__strdup(version->name);
-        if (paths[i].api_version == NULL) {
-            free_paths(paths);
-            return NULL;
-        }
-        if (!kl__sim_kind_is(kind, KL__SIM_CUSTOM) || version->scale != NULL) {
-            paths[i].path = paths_of(version).spec;
-        }
-    }
-    return paths;
-}
-
-static const kl__node *entries_of(const kl__edit *edit)
-{
-    static const char *const path[] = {"metadata", "managedFields", NULL};
-
-    return kl__node_find(kl__edit_root(edit), path);
-}
-
-/* Sets scale->before to the current Scale, with the managers of replicas. */
-static kl_code make_scale_before(kl__sim_write *write,
-                                 const kl__scale_path *paths,
-                                 kl__sim_write *scale, kl_error *err)
-{
-    kl__node *entries = NULL;
-    kl_code code;
-
-    scale->before = make_scale(kl__sim_write_old(write), write->served, err);
-    if (scale->before == NULL) {
-        return KL_ENOMEM;
-    }
-    code = kl__managers_to_scale(scale->before, entries_of(write->before),
-                                 paths, &entries, err);
-    return code != KL_OK || entries == NULL ||
-                   kl__node_put(
-                       scale->before,
-                       kl__node_get(kl__edit_root(scale->before), "metadata"),
-                       "managedFields", entries)
-               ? code
-               : kl__sim_no_memory(err);
-}
-
-/* Computes the object's managedFields from those of the written Scale. */
-static kl_code return_managers(kl__sim_write *write, const kl__sim_write *scale,
-                               const kl__scale_path *paths, kl_error *err)
-{
-    const kl__scale_lists lists = {entries_of(write->before), scale->managed};
-    const char *group = write->kind->group;
-    char *api_version = *group != '\0'
-                            ? kl__strprintf("%s/%s", group, write->served->name)
-                            : kl__strdup(write->served->name);
-    kl_code code =
-        api_version != NULL
-            ? kl__managers_from_scale(write->edit, &lists, paths, api_version,
-                                      &write->managed, err)
-            : kl__sim_no_memory(err);
-
-    write->is_tracked = lists.parent != NULL;
-    kl__free(api_version);
-    return code;
-}
-
 /* Refuses a patch of a custom object if neither the object nor the patched
  * Scale has replicas. */
 static kl_code check_found(kl__sim_write *write, const kl__sim_write *scale,
@@ -326,12 +239,10 @@ static kl_code check_found(kl__sim_write *write, const kl__sim_write *scale,
 }
 
 /* Makes the new Scale: applies a patch to the current one (a PUT has it in its
- * body), then decodes and tracks it like an object. */
+ * body), then decodes it like an object. */
 static kl_code change_scale(kl__sim_write *write, kl__sim_write *scale,
                             kl_error *err)
 {
-    kl_code (*const steps[])(kl__sim_write *, kl_error *) = {
-        kl__sim_decode_fields, kl__sim_track};
     kl_code code = KL_OK;
 
     if (write->operation == KL__SIM_PATCH) {
@@ -340,12 +251,9 @@ static kl_code change_scale(kl__sim_write *write, kl__sim_write *scale,
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
         code = check_found(write, scale, err);
     }
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == KL_OK &&
-                       kl__sim_write_goes_on(write);
-         i++) {
-        code = steps[i](scale, err);
-    }
-    return code;
+    return code == KL_OK && kl__sim_write_goes_on(write)
+               ? kl__sim_decode_fields(scale, err)
+               : code;
 }
 
 /* Makes the current Scale of the object, changes it as the request asks, and
@@ -353,24 +261,19 @@ static kl_code change_scale(kl__sim_write *write, kl__sim_write *scale,
 static kl_code change_through(kl__sim_write *write, kl__sim_write *scale,
                               kl_error *err)
 {
-    kl__scale_path *paths = list_paths(write->resource->kind);
-    kl_code code = paths != NULL ? make_scale_before(write, paths, scale, err)
-                                 : kl__sim_no_memory(err);
+    kl_code code;
 
-    if (code == KL_OK) {
-        code = change_scale(write, scale, err);
+    scale->before = make_scale(kl__sim_write_old(write), write->served, err);
+    if (scale->before == NULL) {
+        return KL_ENOMEM;
     }
+    code = change_scale(write, scale, err);
     if (code == KL_OK && kl__sim_write_goes_on(write)) {
         code = check_scale(write, scale, err);
     }
-    if (code == KL_OK && kl__sim_write_goes_on(write)) {
-        code = set_replicas(write, scale->edit, err);
-    }
-    if (code == KL_OK && kl__sim_write_goes_on(write)) {
-        code = return_managers(write, scale, paths, err);
-    }
-    free_paths(paths);
-    return code;
+    return code == KL_OK && kl__sim_write_goes_on(write)
+               ? set_replicas(write, scale->edit, err)
+               : code;
 }
 
 static kl_code change_object(kl__sim_write *write, kl_error *err)
@@ -384,7 +287,8 @@ static kl_code change_object(kl__sim_write *write, kl_error *err)
                            .operation = write->operation,
                            .subresource = write->subresource};
     kl_code code =
-        kind == NULL ? kl__sim_no_memory(err)
+        kind == NULL              ? kl__sim_no_memory(err)
+        : kl__sim_is_apply(write) ? kl__sim_refuse_media(write->answer, err)
         : write->operation == KL__SIM_PATCH
             ? kl__sim_patch_check(write, err)
             : kl__sim_below_body(write->answer, "Scale", &scale.edit, err);

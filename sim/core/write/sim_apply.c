@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "sim/core/patch/members.h"
 #include "sim/core/write/sim_found.h"
-#include "sim/core/write/sim_last_applied.h"
 #include "sim/core/write/sim_versions.h"
 #include "sim/core/write/sim_write.h"
 
@@ -24,9 +23,6 @@ static kl_code find_applied(kl__sim_write *write, kl_error *err)
     char *key;
     bool exists;
 
-    if (write->before != NULL) { /* sim_scale.c has set it to a Scale */
-        return KL_OK;
-    }
     key = kl__sim_key(route->name_space, route->name);
     if (key == NULL) {
         return kl__sim_no_memory(err);
@@ -229,16 +225,11 @@ static kl_code apply_config(kl__sim_write *write, const kl__author *author,
     kl_error why = {0};
     kl_code code = KL_OK;
     kl__node *config = decode_config(write, author->api_version, &code, err);
-    char *noted = NULL;
 
     if (config == NULL) {
         return code;
     }
     code = kl__sim_before_open(&before, write, &why);
-    if (code == KL_OK && strcmp(author->name, "kubectl") == 0) {
-        code = kl__sim_last_applied(before.root, write->edit, config, &noted,
-                                    &why);
-    }
     if (code == KL_OK) {
         code =
             kl__track_apply(author, before.root, config, force, &applied, &why);
@@ -252,10 +243,6 @@ static kl_code apply_config(kl__sim_write *write, const kl__author *author,
         if (code == KL_OK && kl__sim_write_goes_on(write)) {
             code = complete_config(write, err);
         }
-        if (noted != NULL && code == KL_OK && kl__sim_write_goes_on(write) &&
-            !kl__sim_put_last_applied(write->edit, applied.object, noted)) {
-            code = kl__sim_no_memory(err);
-        }
     } else if (code == KL_ECONFLICT) {
         code = refuse_conflicts(write, &applied.conflicts, err);
     } else if (code == KL_EINVAL) {
@@ -264,7 +251,6 @@ static kl_code apply_config(kl__sim_write *write, const kl__author *author,
         code = kl__sim_no_memory(err);
     }
     kl__conflicts_deinit(&applied.conflicts);
-    kl__free(noted);
     return code;
 }
 

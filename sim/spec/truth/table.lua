@@ -49,6 +49,12 @@ Left out, as no script, controller or use of kubectl needs it:
 - admission plugins but NamespaceLifecycle: pods get no priority, tolerations or overhead, claims
   and Ingresses no default class, new nodes no taint; claims and volumes get no finalizer that keeps
   them while they are used, and claims may grow.
+- server-side apply of a scale: 415. A write of a scale is tracked like an update of the object; a
+  real server carries managers of replicas over from one to the other.
+- more than ten managers of an object: all stay; a real server merges the oldest into
+  "ancient-changes". An apply by kubectl leaves the annotation last-applied-configuration as it is.
+- the words about a label selector that is none: they are those of kl_selector_parse, which say at
+  which character.
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
 refused, in the same words. What differs:
