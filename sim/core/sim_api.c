@@ -153,7 +153,7 @@ static kl_code dispatch_below(kl__sim_answer *answer,
         return kl__sim_evict(answer, resource, err);
     }
     if (strcmp(name, "token") == 0) {
-        return kl__sim_request_token(answer, resource, err);
+        return kl__sim_refuse_method(answer, err);
     }
     if (*row->of_group == '\0' &&
         strcmp(row->of_kind, resource->kind->kind) == 0 &&

@@ -37,8 +37,5 @@ kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err);
 
 /* sim_aggregation.c: updates ClusterRoles that get their rules from others. */
 kl_code kl__sim_roles_settle(kl_sim *sim, kl_error *err);
-/* sim_token_request.c: POST of the token of a service account. */
-kl_code kl__sim_request_token(kl__sim_answer *answer,
-                              kl__sim_resource *resource, kl_error *err);
 
 #endif

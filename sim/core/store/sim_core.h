@@ -81,8 +81,6 @@ struct kl_sim {
     kl__mutex mutex;
     kl__sim_bell wake;  /* rung when a fault changes */
     kl__sim_bell grown; /* rung when the version grows, or a fault changes */
-    bool has_secret;
-    unsigned char secret[32]; /* signs tokens of service accounts */
     int64_t compact_every_ms;
     int64_t compact_at_ms; /* the next compaction, by the cluster's clock */
     int64_t compact_to;    /* the version at the previous compaction */

@@ -15,8 +15,7 @@
 static const char *package_of(const char *kind)
 {
     static const char *const rows[][2] = {{"Scale", "autoscaling"},
-                                          {"Eviction", "policy"},
-                                          {"TokenRequest", "authentication"}};
+                                          {"Eviction", "policy"}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i][0], kind) == 0) {

@@ -18,8 +18,6 @@ expect "a deployment for more" 0 'created' create deployment web --image=web:1
 expect "nothing to undo" 1 'no rollout history' rollout undo deployment/web
 expect "a status of a rollout" 1 '' rollout status deployment/web --timeout=1s
 expect "scaled by the file" 0 'scaled' scale deploy/web --replicas=2
-expect "a token" 0 '^[A-Za-z0-9_-]+\.' create token default
-expect "a token of nobody" 1 'not found' create token nobody
 expect "a cluster role" 0 'created' create clusterrole more-reader \
     --verb=get --resource=pods
 expect "a cluster role binding" 0 'created' create clusterrolebinding \

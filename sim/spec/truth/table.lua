@@ -55,6 +55,7 @@ Left out, as no script, controller or use of kubectl needs it:
   "ancient-changes". An apply by kubectl leaves the annotation last-applied-configuration as it is.
 - the words about a label selector that is none: they are those of kl_selector_parse, which say at
   which character.
+- tokens of ServiceAccounts (TokenRequest): 405. A ServiceAccount is a user by its full name.
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
 refused, in the same words. What differs:

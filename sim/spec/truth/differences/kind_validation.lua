@@ -1,11 +1,9 @@
 -- Known differences with one reason (sim/spec/truth/README.md).
 return {
     what = "refusals of objects of other built-in kinds",
-    why = "not implemented: the simulator does not read certificate requests, or what a "
-        .. "token is bound to",
+    why = "not implemented: the simulator does not read certificate requests",
     { "create: a field manager that cannot be printed", "status" },
     { "kinds_other: made, strictly: certificates.k8s.io/v1 certificatesigningrequests", "status" },
-    { "pod_subresources: a token for a service account", "status" },
     { "update: a longer deadline", "status" },
     {
         "validation: service: a cluster IP of elsewhere",
