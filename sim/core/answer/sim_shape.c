@@ -43,45 +43,13 @@ static void write_kind(const kl__sim_answer *answer, const char *kind,
                    kind, answer->form.version);
 }
 
-/* Writes metadata without the generation of a DaemonSet's template: only whole
- * objects have that annotation. When memory runs out, `out` keeps the
- * failure. */
-static void write_uncounted(const kl__sim_answer *answer,
-                            const kl__sim_state *state, int64_t version,
-                            kl__buf *out)
-{
-    kl__edit *edit = kl__sim_state_edit(state, NULL);
-    kl__node *metadata =
-        edit != NULL ? kl__node_get(kl__edit_root(edit), "metadata") : NULL;
-    kl__node *annotations = kl__node_get(metadata, "annotations");
-    kl__sim_state *shown = NULL;
-
-    kl__node_remove(annotations, "deprecated.daemonset.template.generation");
-    if (kl__node_size(annotations) == 0) {
-        kl__node_remove(metadata, "annotations");
-    }
-    if (edit != NULL) {
-        shown = kl__sim_compose(answer->kind, edit, state->version, NULL);
-    }
-    if (shown != NULL) {
-        kl__sim_state_write_metadata(shown, version, out);
-    }
-    out->failed |= shown == NULL;
-    kl__sim_state_unref(shown);
-    kl__edit_free(edit);
-}
-
 static void write_partial(const kl__sim_answer *answer,
                           const kl__sim_state *state, int64_t version,
                           kl__buf *out)
 {
     write_kind(answer, "PartialObjectMetadata", out);
     kl__buf_puts(out, ",\"metadata\":");
-    if (strcmp(answer->kind->qualified, "daemonsets.apps") == 0) {
-        write_uncounted(answer, state, version, out);
-    } else {
-        kl__sim_state_write_metadata(state, version, out);
-    }
+    kl__sim_state_write_metadata(state, version, out);
     kl__buf_putc(out, '}');
 }
 

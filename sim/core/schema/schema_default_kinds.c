@@ -357,17 +357,6 @@ static bool name_space(kl__edit *edit, kl__node *object)
                         kl__edit_text(edit, name));
 }
 
-/* Sets the annotation with the generation of the template to 0, if it is
- * absent. Inside kube-apiserver it is a field, so it always has a value. */
-static bool daemon_set(kl__edit *edit, kl__node *object)
-{
-    kl__node *metadata = kl__node_get(object, "metadata");
-
-    return kl__default_json(
-        edit, kl__node_ensure(edit, metadata, "annotations"),
-        "deprecated.daemonset.template.generation", "\"0\"");
-}
-
 /* Sets `singular` and `listKind`, which are made from the kind. */
 static bool default_definition(kl__edit *edit, kl__node *object)
 {
@@ -408,7 +397,6 @@ static const rule rules[] = {
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceDefinition",
      default_definition},
-    {"io.k8s.api.apps.v1.DaemonSet", daemon_set},
     {"io.k8s.api.apps.v1.StatefulSet", stateful_set},
     {"io.k8s.api.batch.v1.Job", default_job},
     {"io.k8s.api.networking.v1.NetworkPolicy", network_policy},

@@ -92,12 +92,8 @@ static kl_code identify_new(kl__sim_write *write, kl_error *err)
     if (metadata == NULL) {
         return kl__sim_no_memory(err);
     }
-    if (write->operation == KL__SIM_UPDATE) {
-        kl__node_remove(metadata, "resourceVersion");
-    }
     wipe_metadata(write, metadata);
-    if (is_given(version) && !answer->loading &&
-        write->operation != KL__SIM_UPDATE) {
+    if (is_given(version) && !answer->loading) {
         return kl__sim_refuse(
             answer, 500, NULL, err,
             "resourceVersion should not be set on objects to be created");

@@ -1,13 +1,11 @@
 /*
- * sim_kinds_own.c - see sim_kinds_own.h: what the server sets in Jobs,
- * DaemonSets and other single kinds.
+ * sim_kinds_own.c - see sim_kinds_own.h: what the server sets in Jobs, and
+ * how writes of single kinds differ.
  */
 #include "sim/core/write/sim_kinds_own.h"
 
 #include "sim/core/write/sim_write.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool kl__sim_write_is(const kl__sim_write *write, const char *group,
@@ -26,26 +24,6 @@ static bool is_kind_among(const kl__sim_kind *kind, const char *const *names)
         names++;
     }
     return *names != NULL;
-}
-
-bool kl__sim_put_creates(const kl__sim_kind *kind)
-{
-    static const char *const kinds[] = {
-        "endpoints",
-        "events",
-        "events.events.k8s.io",
-        "limitranges",
-        "services",
-        "leases.coordination.k8s.io",
-        "leasecandidates.coordination.k8s.io",
-        "runtimeclasses.node.k8s.io",
-        "roles.rbac.authorization.k8s.io",
-        "rolebindings.rbac.authorization.k8s.io",
-        "clusterroles.rbac.authorization.k8s.io",
-        "clusterrolebindings.rbac.authorization.k8s.io",
-        NULL};
-
-    return !kl__sim_kind_is(kind, KL__SIM_CUSTOM) && is_kind_among(kind, kinds);
 }
 
 bool kl__sim_put_is_conditional(const kl__sim_kind *kind)
@@ -142,60 +120,8 @@ static bool prepare_job(kl__sim_write *write)
                          kl__edit_bool(edit, false)));
 }
 
-/* --- DaemonSets. ---------------------------------------------------------- */
-
-#define TEMPLATES "deprecated.daemonset.template.generation"
-
-static const kl__node *templates_before(const kl__sim_write *write)
-{
-    static const char *const path[] = {"metadata", "annotations", TEMPLATES,
-                                       NULL};
-
-    return kl__node_find(kl__sim_write_old(write), path);
-}
-
-bool kl__sim_keep_annotations(kl__sim_write *write)
-{
-    kl__node *metadata = kl__sim_write_metadata(write);
-
-    return !kl__sim_write_is(write, "apps", "daemonsets") ||
-           kl__sim_put_copy(
-               write->edit,
-               kl__node_ensure(write->edit, metadata, "annotations"), TEMPLATES,
-               templates_before(write));
-}
-
-/* Sets the annotation that counts how many pod templates a DaemonSet has had.
- * An update cannot change this number itself. */
-static bool prepare_daemon_set(kl__sim_write *write)
-{
-    static const char *const template[] = {"spec", "template", NULL};
-    kl__node *annotations = kl__node_ensure(
-        write->edit, kl__sim_write_metadata(write), "annotations");
-    const kl__node *from = write->old != NULL
-                               ? templates_before(write)
-                               : kl__node_get(annotations, TEMPLATES);
-    const char *text = kl__node_string(from, NULL);
-    long long count = text != NULL ? strtoll(text, NULL, 10) : 0;
-    char counted[32];
-
-    if (write->old == NULL) {
-        count = count > 0 ? count : 1;
-    } else if (!kl__node_equal(
-                   kl__node_find(kl__sim_write_old(write), template),
-                   kl__node_find(kl__sim_write_root(write), template))) {
-        count++;
-    }
-    snprintf(counted, sizeof(counted), "%lld", count);
-    return annotations != NULL &&
-           kl__sim_put_text(write->edit, annotations, TEMPLATES, counted);
-}
-
 kl_code kl__sim_prepare_kind(kl__sim_write *write, kl_error *err)
 {
-    if (kl__sim_write_is(write, "apps", "daemonsets")) {
-        return prepare_daemon_set(write) ? KL_OK : kl__sim_no_memory(err);
-    }
     if (kl__sim_write_is(write, "", "pods")) {
         return kl__sim_prepare_pod(write, err);
     }

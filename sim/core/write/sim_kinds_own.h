@@ -17,20 +17,10 @@ void kl__sim_validate_kind(kl__sim_write *write);
 bool kl__sim_write_is(const kl__sim_write *write, const char *group,
                       const char *plural);
 
-/* In a write of status: sets the annotation of a DaemonSet that counts its
- * templates back to the stored value. False: out of memory. */
-bool kl__sim_keep_annotations(kl__sim_write *write);
-
-/* True if a PUT creates an object of this kind that does not exist. */
-bool kl__sim_put_creates(const kl__sim_kind *kind);
 /* True if a PUT of this kind must have a resourceVersion. */
 bool kl__sim_put_is_conditional(const kl__sim_kind *kind);
 /* True if a write of status leaves all metadata unchanged. */
 bool kl__sim_status_keeps_metadata(const kl__sim_kind *kind);
-
-/* Copies qosClass and observedGeneration of a Pod's stored status to the new
- * status, where it lacks them. False: out of memory. */
-bool kl__sim_keep_pod_status(kl__sim_write *write, kl__node *status);
 
 /* The part of kl__sim_prepare_kind for Pods, and for Services. KL_ENOMEM. */
 kl_code kl__sim_prepare_pod(kl__sim_write *write, kl_error *err);

@@ -6,8 +6,6 @@
 
 #include "sim/core/write/sim_write.h"
 
-#include "base/str.h"
-#include <stdio.h>
 #include <string.h>
 
 static kl__node *spec_of(const kl__sim_write *write)
@@ -100,58 +98,6 @@ static kl_code keep_but(kl__sim_write *write, const char *member, kl_error *err)
                                 member, part)
                ? KL_OK
                : kl__sim_no_memory(err);
-}
-
-static const char GENERATION[] = "observedGeneration";
-
-/* Copies observedGeneration from the old status or condition to the new one, if
- * the new one lacks it. */
-static bool keep_generation(kl__edit *edit, kl__node *to, const kl__node *from)
-{
-    int64_t before = kl__node_integer(kl__node_get(from, GENERATION));
-
-    return before == 0 || kl__node_integer(kl__node_get(to, GENERATION)) != 0 ||
-           kl__node_put(edit, to, GENERATION, kl__edit_integer(edit, before));
-}
-
-/* The condition of that type, or NULL. */
-static const kl__node *condition_of(const kl__node *status, const char *type)
-{
-    const kl__node *list = kl__node_get(status, "conditions"), *condition;
-    kl__node_iter iter = {0};
-
-    while ((condition = kl__node_next(list, &iter, NULL, NULL)) != NULL &&
-           !kl__streq(kl__node_text(condition, "type"), type)) {
-    }
-    return condition;
-}
-
-bool kl__sim_keep_pod_status(kl__sim_write *write, kl__node *status)
-{
-    const kl__node *old = kl__node_get(kl__sim_write_old(write), "status");
-    const char *class = kl__node_text(status, "qosClass");
-    kl__node_iter iter = {0};
-    kl__node *condition;
-
-    if (status == NULL) {
-        return true;
-    }
-    if (((class == NULL || *class == '\0') &&
-         !kl__sim_put_copy(write->edit, status, "qosClass",
-                           kl__node_get(old, "qosClass"))) ||
-        !keep_generation(write->edit, status, old)) {
-        return false;
-    }
-    while ((condition = kl__node_next(kl__node_get(status, "conditions"), &iter,
-                                      NULL, NULL)) != NULL) {
-        const char *type = kl__node_text(condition, "type");
-
-        if (!keep_generation(write->edit, condition,
-                             condition_of(old, type != NULL ? type : ""))) {
-            return false;
-        }
-    }
-    return true;
 }
 
 kl_code kl__sim_prepare_pod(kl__sim_write *write, kl_error *err)

@@ -72,26 +72,6 @@ static bool complete_namespace(kl__sim_write *write)
                             "phase", "Active");
 }
 
-/* Sets the time at which a volume's phase has changed, unless the request sets
- * it. */
-static bool note_phase(kl__sim_write *write)
-{
-    static const char since[] = "lastPhaseTransitionTime";
-    kl__node *status = kl__node_get(kl__sim_write_root(write), "status");
-    const kl__node *old = kl__node_get(kl__sim_write_old(write), "status");
-    const kl__node *given = kl__node_get(status, since);
-    char now[KL__SIM_TIME_SIZE];
-
-    if (!is_kind(write->kind, "", "persistentvolumes") ||
-        kl__node_equal(kl__node_get(status, "phase"),
-                       kl__node_get(old, "phase")) ||
-        (given != NULL && !kl__node_equal(given, kl__node_get(old, since)))) {
-        return true;
-    }
-    kl__sim_clock_time(&write->answer->sim->clock, now);
-    return kl__sim_put_text(write->edit, status, since, now);
-}
-
 /* Sets the phase of a new Pod, volume or claim to Pending. A load may set
  * another phase. */
 static bool complete_phase(kl__sim_write *write)
@@ -107,8 +87,7 @@ static bool complete_phase(kl__sim_write *write)
     status = kl__node_ensure(write->edit, kl__sim_write_root(write), "status");
     return status != NULL &&
            ((write->answer->loading && kl__node_get(status, "phase") != NULL) ||
-            kl__sim_put_text(write->edit, status, "phase", "Pending")) &&
-           note_phase(write);
+            kl__sim_put_text(write->edit, status, "phase", "Pending"));
 }
 
 static kl_code complete_metadata(kl__sim_write *write, kl_error *err)
@@ -193,6 +172,17 @@ static bool keep_member(kl__sim_write *write, kl__node *metadata,
         kl__node_get(kl__node_get(kl__sim_write_old(write), "metadata"), name));
 }
 
+/* Keeps the qosClass of a Pod, if its new status lacks it. */
+static bool keep_class(kl__sim_write *write, kl__node *status)
+{
+    const kl__node *old = kl__node_get(kl__sim_write_old(write), "status");
+    const char *given = kl__node_text(status, "qosClass");
+
+    return status == NULL || (given != NULL && *given != '\0') ||
+           kl__sim_put_copy(write->edit, status, "qosClass",
+                            kl__node_get(old, "qosClass"));
+}
+
 /* Takes from a write of status only what it may change: the status, and for
  * most built-in kinds the metadata, except for the labels of a Deployment and
  * the owners of a Pod. */
@@ -211,15 +201,14 @@ static bool take_status(kl__sim_write *write)
          !keep_member(write, metadata, "labels")) ||
         (is_kind(write->kind, "", "pods") &&
          !(keep_member(write, metadata, "ownerReferences") &&
-           kl__sim_keep_pod_status(write, status)))) {
+           keep_class(write, status)))) {
         return false;
     }
     kl__edit_set_root(edit, whole);
     kl__node_remove(whole, "status");
     return (status == NULL || kl__node_put(edit, whole, "status", status)) &&
            (kl__sim_status_keeps_metadata(write->kind) ||
-            (kl__node_put(edit, whole, "metadata", metadata) &&
-             kl__sim_keep_annotations(write)));
+            kl__node_put(edit, whole, "metadata", metadata));
 }
 
 /* Puts the old status back, in a write that is not one of status. Only for
@@ -316,7 +305,7 @@ static kl_code prepare_change(kl__sim_write *write, kl_error *err)
     kl_code code = KL_OK;
 
     if (kl__sim_write_is_status(write)) {
-        return take_status(write) && note_phase(write) && keep_metadata(write)
+        return take_status(write) && keep_metadata(write)
                    ? KL_OK
                    : kl__sim_no_memory(err);
     }

@@ -56,6 +56,10 @@ Left out, as no script, controller or use of kubectl needs it:
 - the words about a label selector that is none: they are those of kl_selector_parse, which say at
   which character.
 - tokens of ServiceAccounts (TokenRequest): 405. A ServiceAccount is a user by its full name.
+- rare things that a server sets or allows: a PUT creates no object (404); a DaemonSet has no
+  annotation deprecated.daemonset.template.generation, a volume no lastPhaseTransitionTime, and a
+  write of a pod's status may drop observedGeneration; dataSource and dataSourceRef of a claim are
+  not copied to each other.
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
 refused, in the same words. What differs:

@@ -8,7 +8,6 @@ local RUN_ONCE = { template = { spec = { restartPolicy = "Never", containers = {
 return kind_requests {
     { "apps/v1", "deployments", objects.deployment("a") },
     { "apps/v1", "replicasets", objects.workload("ReplicaSet", "a") },
-    { "apps/v1", "daemonsets", objects.workload("DaemonSet", "a") },
     { "apps/v1", "statefulsets", objects.workload("StatefulSet", "a") },
     {
         "apps/v1", "controllerrevisions",
