@@ -172,6 +172,9 @@ static kl_code begin_tracking(kl__sim_author *self, const tracked *target,
                                 .name = self->name,
                                 .subresource = target->subresource,
                                 .now = self->now};
+    if (strcmp(target->subresource, "scale") == 0) {
+        self->author.now = NULL; /* as in a cluster: a Scale has no times */
+    }
     self->api_version =
         *group != '\0' ? kl__strprintf("%s/%s", group, target->served->name)
                        : kl__strdup(target->served->name);
