@@ -147,6 +147,12 @@ SIM_CASE(a_budget_limits_evictions)
         "GET pods/q -> 200 metadata.deletionTimestamp=\n");
 }
 
+SIM_CASE(a_service_account_has_no_tokens)
+{
+    sim_play(sim, "POST serviceaccounts {metadata: {name: s}} -> 201\n"
+                  "POST serviceaccounts/s/token {} -> 405\n");
+}
+
 SIM_CASE(logs_and_exec_need_a_kubelet_and_are_errors)
 {
     add_pod(sim, "p");

@@ -86,3 +86,40 @@ CASE(a_write_of_status_keeps_spec_and_owners)
              "GET apps/v1/deployments/a -> 200 metadata.labels= | "
              "metadata.annotations.a=2\n");
 }
+
+CASE(the_writer_of_a_scale_manages_the_replicas)
+{
+    sim_play(
+        sim,
+        "POST apps/v1/deployments?fieldManager=me" WORKLOAD
+        "APPLY apps/v1/deployments/a/scale?fieldManager=hpa {apiVersion: "
+        "autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: "
+        "3}} -> 415\n"
+        "PATCH apps/v1/deployments/a/scale?fieldManager=hpa {spec: {replicas: "
+        "3}} -> 200\n"
+        "GET apps/v1/deployments/a -> 200 spec.replicas=3 | "
+        "metadata.managedFields[1].manager=hpa | "
+        "metadata.managedFields[1].operation=Update | "
+        "metadata.managedFields[1].apiVersion=apps/v1 | "
+        "metadata.managedFields[1].subresource=scale | "
+        "metadata.managedFields[1].time= | "
+        "metadata.managedFields[1].fieldsV1={'f:spec': {'f:replicas': {}}}\n");
+    /* The object's owner cannot take it back unasked. */
+    sim_play(
+        sim,
+        "APPLY apps/v1/deployments/a?fieldManager=ssa {apiVersion: apps/v1, "
+        "kind: Deployment, metadata: {name: a}, spec: {replicas: 1}} -> 409\n");
+}
+
+CASE(a_put_creates_no_object)
+{
+    sim_play(
+        sim,
+        "PUT coordination.k8s.io/v1/leases/l {metadata: {name: l}} -> 404\n"
+        "POST coordination.k8s.io/v1/leases {metadata: {name: l}} -> 201\n"
+        "PUT coordination.k8s.io/v1/leases/l {metadata: {name: l}} -> 422 "
+        "Invalid: leases.coordination.k8s.io \"l\" is invalid: "
+        "metadata.resourceVersion: Invalid value: 0: must be specified for an "
+        "update\n"
+        "PATCH coordination.k8s.io/v1/leases/none {} -> 404\n");
+}
