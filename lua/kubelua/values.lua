@@ -83,10 +83,17 @@ local TABLE = { nulls = "boolean" }
 
 local ARRAY = getmetatable(core.array({}))
 
--- A quantity or a duration is no table of JSON: it stands for a text, and never changes.
-local function is_table(value)
+---The text that a quantity or a duration stands for in JSON; nil for any other value.
+---@param value any
+---@return string?
+function values.stands_for(value)
     local mark = type(value) == "table" and getmetatable(value)
-    return type(value) == "table" and not (type(mark) == "table" and mark.__kubelua_text)
+    return type(mark) == "table" and mark.__kubelua_text and tostring(value) or nil
+end
+
+-- A quantity or a duration is no table of JSON, and never changes.
+local function is_table(value)
+    return type(value) == "table" and not values.stands_for(value)
 end
 
 -- An array stays one when it is empty, and a copy of an object that lacks fields (`drop`) is not

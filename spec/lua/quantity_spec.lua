@@ -140,3 +140,36 @@ describe("a quantity", function()
         assert.equal("cpu: 2!", "cpu: " .. pod.limits.cpu .. "!")
     end)
 end)
+
+describe("a quantity in what is written", function()
+    local cluster, client
+
+    setup(function()
+        cluster = assert(require("kubelua.sim").new())
+        client = assert(kubelua.connect { sim = cluster })
+    end)
+
+    teardown(function()
+        client:close()
+        cluster:close()
+    end)
+
+    local function quota(cpu)
+        return { apiVersion = "v1", kind = "ResourceQuota", spec = { hard = { cpu = cpu } },
+            metadata = { name = "a", namespace = "default" } }
+    end
+
+    it("is its text in each verb, and in what is waited for", function()
+        local function expect_cpu(text, object, message)
+            assert.equal(text, assert(object, message).spec.hard.cpu)
+        end
+        expect_cpu("2", client:create(quota(q("1") * 2)))
+        expect_cpu("3", client:update(quota(q("3"))))
+        expect_cpu("4", client:apply(quota(q("4")), { force = true }))
+        expect_cpu("5", client:patch("resourcequotas", "default/a", quota(q("5"))))
+        expect_cpu("500m", client:patch("resourcequotas", "default/a",
+            { { op = "replace", path = "/spec/hard/cpu", value = q("0.5") } }, { type = "json" }))
+        expect_cpu("500m", client:wait("resourcequotas", "default/a",
+            { spec = { hard = { cpu = q("0.5") } } }, 5))
+    end)
+end)

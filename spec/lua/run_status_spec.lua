@@ -79,6 +79,16 @@ describe("run:status", function()
         assert.equal("status", w.cluster:requests { verb = "patch" }[1].subresource)
     end)
 
+    it("takes a quantity for its text", function()
+        run(function(_, of_run)
+            local zones = { a = assert(kubelua.quantity("1")) * 2, b = kubelua.duration(90) }
+            assert(of_run:status { zones = zones })
+            assert(of_run:status { zones = zones })
+        end)
+        assert.same({ zones = { a = "2", b = "1m30s" } }, status())
+        assert.equal(1, sent())
+    end)
+
     it("sends nothing if nothing changes, by the newest known object", function()
         run(function(_, of_run)
             w.cluster:freeze { verb = "watch", resource = "foos" }

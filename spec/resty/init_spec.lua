@@ -100,4 +100,9 @@ describe("kube.init", function()
         assert.equal("nil\t/a:/b\tnil\tnil",
             resolved("KUBECONFIG=/a:/b KUBERNETES_SERVICE_HOST=10.0.0.1"))
     end)
+
+    it("looks for nothing beside a kubeconfig that is given as text", function()
+        local given = { kubeconfig_text = "current-context: a" }
+        assert.same(given, (require("resty.kubelua.connection").resolve(given)))
+    end)
 end)

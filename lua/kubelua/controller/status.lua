@@ -6,6 +6,7 @@ local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local target = require "kubelua.controller.target"
 local tasks = require "kubelua.tasks"
+local values = require "kubelua.values"
 local verbs = require "kubelua.verbs"
 
 ---@class kubelua.RunStatusOptions
@@ -77,6 +78,8 @@ local function copy_plain(value)
         return core.view_table(value)
     elseif type(value) ~= "table" or value == core.null then
         return value
+    elseif values.stands_for(value) then
+        return values.stands_for(value)
     end
     local copy = is_array(value) and core.array() or {}
     for name, part in pairs(value) do

@@ -45,6 +45,7 @@ function conditions.covers(found, wanted, path)
     if found == core.null then
         found = nil
     end
+    wanted = values.stands_for(wanted) or wanted
     if type(wanted) ~= "table" then
         if found == wanted then
             return true
