@@ -32,6 +32,10 @@ static struct {
 } kept[MOST_KEPT];
 static size_t kept_count;
 
+/* $streaming: what makes a watch begin with the objects that there are. */
+static const char streaming[] =
+    "sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+
 /* What claims are about: a reply, or an event's object at `prefix`. */
 typedef struct subject {
     const char *line;
@@ -60,7 +64,7 @@ const char *sim_kept(const char *name)
             return kept[i].text;
         }
     }
-    return "";
+    return strcmp(name, "streaming") == 0 ? streaming : "";
 }
 
 static void keep_text(const char *name, const char *text)

@@ -44,7 +44,8 @@
  *     SEND target agent -> 503   the same with a User-Agent
  *     ADD a b           creates ConfigMaps
  *     TOUCH a text      changes one
- *     $map = text       later lines say $map
+ *     $map = text       later lines say $map; $streaming stands for the
+ *                       parameters of a streaming list
  *     DEFINE gears.a.io Gear     a definition that keeps every field
  *     COMPACT           forgets the history
  *     ADVANCE 60        moves a clock that stands by seconds

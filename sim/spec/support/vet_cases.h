@@ -9,7 +9,7 @@
 
 typedef struct vet_case {
     const char *path; /* the collection's path */
-    const char *body;
+    const char *body; /* YAML */
     const char *says; /* the message of its 422 */
 } vet_case;
 

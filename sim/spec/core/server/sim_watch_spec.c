@@ -45,9 +45,7 @@ RIG_CASE(a_watch_without_a_version_begins_with_added_events)
 RIG_CASE(a_streaming_list_marks_its_end)
 {
     rig_play(f, "ADD a\n"
-                "WATCH "
-                "configmaps?allowWatchBookmarks=true&sendInitialEvents=true&"
-                "resourceVersionMatch=NotOlderThan\n"
+                "WATCH configmaps?allowWatchBookmarks=true&$streaming\n"
                 "ADDED a, BOOKMARK | "
                 "metadata.annotations[\"k8s.io/initial-events-end\"]=true | "
                 "metadata.resourceVersion=4 | kind=ConfigMap\n"
@@ -59,9 +57,7 @@ RIG_CASE(a_streaming_list_without_bookmarks_has_no_mark)
 {
     rig_play(
         f,
-        "WATCH "
-        "configmaps?x&sendInitialEvents=true&resourceVersionMatch="
-        "NotOlderThan\n"
+        "WATCH configmaps?x&$streaming\n"
         "ADD a\n"
         "ADDED a\n"
         "WATCH "
@@ -164,9 +160,7 @@ RIG_CASE(a_watch_of_a_future_version_waits)
 
 RIG_CASE(a_streaming_list_of_the_future_is_too_large)
 {
-    rig_play(f, "WATCH "
-                "configmaps?resourceVersion=99999&sendInitialEvents=true&"
-                "resourceVersionMatch=NotOlderThan -> 200\n"
+    rig_play(f, "WATCH configmaps?resourceVersion=99999&$streaming -> 200\n"
                 "ERROR | code=504 | message=Timeout: Too large resource "
                 "version: 99999, current: 3\n"
                 "END\n");
@@ -174,9 +168,7 @@ RIG_CASE(a_streaming_list_of_the_future_is_too_large)
 
 RIG_CASE(a_streaming_list_waits_for_its_version)
 {
-    rig_play(f, "WATCH "
-                "configmaps?resourceVersion=4&sendInitialEvents=true&"
-                "resourceVersionMatch=NotOlderThan\n"
+    rig_play(f, "WATCH configmaps?resourceVersion=4&$streaming\n"
                 "SILENCE\n"
                 "ADD a\n"
                 "ADDED a\n");
@@ -249,9 +241,7 @@ RIG_CASE(an_old_server_knows_no_streaming_lists)
     const kl_sim_options options = {.no_streaming_list = true};
 
     restart(f, &options);
-    rig_play(f, "WATCH "
-                "configmaps?allowWatchBookmarks=true&sendInitialEvents=true&"
-                "resourceVersionMatch=NotOlderThan -> 422\n"
+    rig_play(f, "WATCH configmaps?allowWatchBookmarks=true&$streaming -> 422\n"
                 "ADD a\n"
                 "WATCH configmaps?allowWatchBookmarks=true\n"
                 "ADDED a, SILENCE\n");
@@ -273,9 +263,7 @@ RIG_CASE(a_large_state_is_streamed_whole)
         snprintf(name, sizeof(name), "c%04d", i);
         sim_add(f->sim, name);
     }
-    rig_play(f, "WATCH "
-                "configmaps?allowWatchBookmarks=true&sendInitialEvents=true&"
-                "resourceVersionMatch=NotOlderThan\n");
+    rig_play(f, "WATCH configmaps?allowWatchBookmarks=true&$streaming\n");
     for (int i = 0; i < COUNT; i++) {
         snprintf(name, sizeof(name), "c%04d", i);
         sim_watch_expect(&f->watch, "ADDED", name);
