@@ -41,6 +41,19 @@ describe("kubelua.http over the network", function()
         assert.equal("tls", code)
     end)
 
+    it("takes a client certificate and its key as texts", function()
+        local pem = "-----BEGIN %s-----\nMAA=\n-----END %s-----\n"
+        local given = { ca_data = ca(), key_data = pem:format("PRIVATE KEY", "PRIVATE KEY"),
+            cert_data = pem:format("CERTIFICATE", "CERTIFICATE") }
+        local _, message, code = kubelua.http(url .. "/version", given)
+        assert.equal("tls", code)
+        assert.matches("client certificate for %S+ is not usable: .* cert_data", message)
+        given.key_data = nil
+        _, message, code = kubelua.http(url .. "/version", given)
+        assert.equal("config", code)
+        assert.matches("a client certificate without its key", message, 1, true)
+    end)
+
     it("sends a body, a query and a method", function()
         local reply = assert(kubelua.http(url .. "/api/v1/namespaces/default/configmaps", {
             method = "POST", query = { dryRun = "All" }, ca_data = ca(),
