@@ -19,10 +19,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
+    NOREPLACE = 1U, /* renameat2: not if the new name is there */
     TRIES = 64,
     PAUSE_MS = 1 /* another process gives the file its name meanwhile */
 };
@@ -275,8 +277,9 @@ static int open_named(const place *at, nlink_t *links, kl_error *err)
 /* Gives the new file its name, unless a file has it: then errno is EEXIST. */
 static bool name_file(const place *at, const char *fresh)
 {
-    if (renameat2(at->folder, fresh, at->folder, at->name, RENAME_NOREPLACE) ==
-        0) {
+    /* musl has no function for it. */
+    if (syscall(SYS_renameat2, at->folder, fresh, at->folder, at->name,
+                NOREPLACE) == 0) {
         return true;
     }
     /* A file system that cannot do it: for a moment the file has two names. */
