@@ -24,7 +24,6 @@ enum { MAX_ALIAS_NODES = 400000, MAX_ALIAS_BYTES = 16 * 1024 * 1024 };
 typedef struct emitter {
     kl_writer *writer;
     kl_error *err;
-    kl__buf *twice; /* gets duplicate names; NULL: they are an error */
     size_t depth;
     size_t alias_depth; /* number of aliases around the current node */
     size_t alias_nodes;
@@ -38,23 +37,10 @@ static kl_code no_memory_for_yaml(emitter *self)
     return kl_error_set(self->err, KL_ENOMEM, "out of memory reading YAML");
 }
 
-/* Fails at a node: with go-yaml's message `go` for kl__yaml_write_last, else
- * with the message `own` and the node's line. */
-static kl_code fail_node(emitter *self, kl_code code, const kl__yaml_node *at,
-                         const char *go, const char *own)
-{
-    return self->twice != NULL ? kl_error_set(self->err, code, "%s", go)
-                               : kl__yaml_error(self->err, code, at, "%s", own);
-}
-
 static kl_code fail_loop(emitter *self, const kl__yaml_node *node)
 {
-    char go[128], own[128];
-
-    snprintf(go, sizeof(go), "yaml: anchor '%.80s' value contains itself",
-             node->text);
-    snprintf(own, sizeof(own), "*%.80s contains itself", node->text);
-    return fail_node(self, KL_EPARSE, node, go, own);
+    return kl__yaml_error(self->err, KL_EPARSE, node, "*%.80s contains itself",
+                          node->text);
 }
 
 static kl_code count_node(emitter *self, const kl__yaml_node *node)
@@ -66,9 +52,8 @@ static kl_code count_node(emitter *self, const kl__yaml_node *node)
     self->alias_bytes += node->length;
     if (self->alias_nodes > MAX_ALIAS_NODES ||
         self->alias_bytes > MAX_ALIAS_BYTES) {
-        return fail_node(self, KL_ETOO_LARGE, node,
-                         "yaml: document contains excessive aliasing",
-                         "aliases multiply this document beyond bounds");
+        return kl__yaml_error(self->err, KL_ETOO_LARGE, node,
+                              "aliases multiply this document beyond bounds");
     }
     return KL_OK;
 }
@@ -128,12 +113,7 @@ static kl_code write_scalar(emitter *self, const kl__yaml_node *node)
     case KL__SCALAR_INFINITE:
         snprintf(text, sizeof(text), "JSON has no %.8s; quote it if it is text",
                  node->text);
-        code =
-            fail_node(self, KL_EPARSE, node,
-                      isnan(scalar.real)     ? "json: unsupported value: NaN"
-                      : signbit(scalar.real) ? "json: unsupported value: -Inf"
-                                             : "json: unsupported value: +Inf",
-                      text);
+        code = kl__yaml_error(self->err, KL_EPARSE, node, "%s", text);
         break;
     case KL__SCALAR_STRING:
         kl_writer_string(self->writer, scalar.text, scalar.length);
@@ -216,23 +196,6 @@ static kl_code read_name(emitter *self, const kl__yaml_node *key, kl__buf *name)
     return code;
 }
 
-/* Adds go-yaml's message about a duplicate name, with the line of its value. */
-static kl_code note_again(emitter *self, const kl__yaml_node *key,
-                          const kl__buf *name)
-{
-    const kl__yaml_node *source =
-        key->kind == KL__YAML_ALIAS ? key->target : key;
-    kl__scalar scalar;
-    kl_code code = kl__scalar_resolve(source, &scalar, self->err);
-    const char *quote =
-        code == KL_OK && scalar.type == KL__SCALAR_STRING ? "\"" : "";
-
-    kl__buf_printf(self->twice, "line %zu: key %s%s%s already set in map\n",
-                   key->next->line, quote, name->bytes, quote);
-    kl__scalar_deinit(&scalar);
-    return code;
-}
-
 /* Sets a member. If the name exists already, kubectl's rule is: a merged member
  * overwrites members before it and is overwritten by members after it. Two
  * members with the same name, both not merged, are an error. */
@@ -250,12 +213,9 @@ static kl_code set_member(emitter *self, members *all, const kl__yaml_node *key,
     known = kl__map_get_n(&all->by_name, name.bytes, name.length);
     if (known == NULL) {
         code = add_member(self, all, &name, key->next, is_merged);
-    } else if (is_merged || known->is_merged || self->twice != NULL) {
+    } else if (is_merged || known->is_merged) {
         known->value = key->next;
         known->is_merged = is_merged;
-        if (self->twice != NULL) {
-            code = note_again(self, key, &name);
-        }
     } else {
         code = kl__yaml_error(self->err, KL_EPARSE, key,
                               "key \"%.60s\" is there twice", name.bytes);
@@ -282,11 +242,8 @@ static kl_code merge_map(emitter *self, members *all, kl__yaml_node *node)
     kl_code code;
 
     if (map->kind != KL__YAML_MAPPING) {
-        return fail_node(
-            self, KL_EPARSE, node,
-            "yaml: map merge requires map or sequence of maps as the "
-            "value",
-            "\"<<\" wants a map or a list of maps");
+        return kl__yaml_error(self->err, KL_EPARSE, node,
+                              "\"<<\" wants a map or a list of maps");
     }
     if (map->open) {
         return fail_loop(self, node);
@@ -429,15 +386,6 @@ kl_code kl__yaml_write(kl_writer *writer, kl__yaml_node *root, kl_error *err)
     emitter self = {.writer = writer, .err = err};
 
     return write_node(&self, root);
-}
-
-kl_code kl__yaml_write_last(kl_writer *writer, kl__yaml_node *root,
-                            kl__buf *twice, kl_error *err)
-{
-    emitter self = {.writer = writer, .err = err, .twice = twice};
-    kl_code code = write_node(&self, root);
-
-    return code == KL_OK && twice->failed ? no_memory_for_yaml(&self) : code;
 }
 
 /* The value of a name, or the item at an index; NULL if there is none. */

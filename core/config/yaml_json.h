@@ -15,13 +15,8 @@
  * duplicate name, a name that is a list or map, .inf); KL_ETOO_LARGE (aliases
  * that expand too far); KL_ENOMEM.
  */
-kl_code kl__yaml_write(kl_writer *writer, kl__yaml_node *root, kl_error *err);
-
-/* The same by kube-apiserver's rules (docs/KUBERNETES.md#yaml): of a duplicate
- * name the last value counts, and `twice` gets a line `line 7: key "a" already
- * set in map`. The messages are those of go-yaml. */
-KL__FOR_SIM kl_code kl__yaml_write_last(kl_writer *writer, kl__yaml_node *root,
-                                        kl__buf *twice, kl_error *err);
+KL__FOR_SIM kl_code kl__yaml_write(kl_writer *writer, kl__yaml_node *root,
+                                   kl_error *err);
 
 /* The line of the node at a path of names and indexes, such as "users", "1",
  * "user", NULL. If a part of the path does not exist, the line of the last part

@@ -27,7 +27,6 @@ struct kl__yaml {
     kl__map anchors;      /* of the current document: name to node */
     kl__yaml_node *open[KL__YAML_DEPTH];
     size_t depth;
-    const char *unknown; /* name of an alias without an anchor; NULL: none */
     size_t crowded_line; /* line of the first %TAG above the limit, or 0 */
 };
 
@@ -138,30 +137,6 @@ static kl_code fail_parse(kl__yaml *yaml, kl_error *err)
                         parser->context != NULL ? ": " : "", problem);
 }
 
-/* libyaml counts lines from 0. go-yaml adds 1 to the line of scanner errors,
- * and of no others. */
-void kl__yaml_fault(const kl__yaml *yaml, char *out, size_t size)
-{
-    const yaml_parser_t *parser = &yaml->parser;
-    const char *problem = parser->problem != NULL
-                              ? parser->problem
-                              : "unknown problem parsing YAML content";
-    const bool is_scanner = parser->error == YAML_SCANNER_ERROR;
-    size_t line = parser->problem_mark.line;
-
-    if (parser->error == YAML_NO_ERROR) {
-        snprintf(out, size, "yaml: unknown anchor '%s' referenced",
-                 yaml->unknown != NULL ? yaml->unknown : "");
-        return;
-    }
-    line = line != 0 ? line + is_scanner : parser->context_mark.line;
-    if (line != 0 && parser->error != YAML_READER_ERROR) {
-        snprintf(out, size, "yaml: line %zu: %s", line, problem);
-    } else {
-        snprintf(out, size, "yaml: %s", problem);
-    }
-}
-
 /* Allocates a node, with its text and tag behind it. */
 static kl__yaml_node *new_node(kl__yaml *yaml, kl__yaml_kind kind,
                                const yaml_event_t *event, size_t length,
@@ -268,7 +243,6 @@ static kl_code add_alias(kl__yaml *yaml, const yaml_event_t *event,
     set_text(node, name);
     node->target = kl__map_get(&yaml->anchors, name);
     if (node->target == NULL) {
-        yaml->unknown = node->text;
         return kl__yaml_error(err, KL_EPARSE, node,
                               "alias *%s names no anchor before it", name);
     }

@@ -51,10 +51,6 @@ KL__FOR_SIM void kl__yaml_free(kl__yaml *yaml); /* NULL is fine */
 KL__FOR_SIM kl_code kl__yaml_next(kl__yaml *yaml, kl__yaml_node **root,
                                   kl_error *err);
 
-/* Call after kl__yaml_next has failed with KL_EPARSE: writes the message that
- * go-yaml gives, "yaml: line 3: did not find expected key". */
-KL__FOR_SIM void kl__yaml_fault(const kl__yaml *yaml, char *out, size_t size);
-
 /* Fills `err` with the code and "line L, column C: MESSAGE"; returns the
  * code. */
 kl_code kl__yaml_error(kl_error *err, kl_code code, const kl__yaml_node *at,

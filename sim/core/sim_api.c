@@ -237,8 +237,8 @@ static kl_code warn_deprecated(kl__sim_answer *answer, const kl__sim_kind *kind,
     return KL_OK;
 }
 
-/* Chooses the form of the answer (JSON, YAML, Table ...) from the
- * Accept header. False: the answer is a refusal already (*code). */
+/* Chooses the form of the answer (object, Table ...) from the Accept header.
+ * False: the answer is a refusal already (*code). */
 static bool take_form(kl__sim_answer *answer, const kl__sim_kind *kind,
                       kl_code *code, kl_error *err)
 {

@@ -1,9 +1,17 @@
 """A running kube-apiserver of spec/cluster, as the scripts that read facts off
 it see it: `Server(DIR)`, DIR being that of `spec/cluster/cluster.sh start`."""
 import json
+import re
 import ssl
 import urllib.error
 import urllib.request
+
+
+# Kinds that the simulator leaves out, as a regular expression for types and plurals.
+LEFT_OUT = re.compile(
+    r"(mutating|validating)admissionpolic|csi(driver|node|storagecapacity|storagecapacities)"
+    r"|volume(attachment|attributesclass)|networking\.v1\.(ipaddress|servicecidr)|^(ipaddresses|servicecidrs)$"
+    r"|device(class|taint)|resource(claim|slice)|flowschema|prioritylevelconfig", re.IGNORECASE)
 
 
 class Server:

@@ -28,8 +28,6 @@ typedef struct accept_clause {
     double quality;
 } accept_clause;
 
-static const char *const subtypes[] = {"json", "yaml"};
-
 static bool is_word_equal(accept_word word, const char *text)
 {
     return word.length == strlen(text) &&
@@ -201,12 +199,10 @@ static bool fits_clause(const accept_clause *clause, const char *subtype)
                       is_word_equal(clause->subtype, subtype));
 }
 
-/* True if an encoding can do what the parameters ask for. */
-static bool can_encode(const accept_wish *wish, unsigned takes,
-                       kl__sim_form *form)
+/* True if an answer can be what the parameters ask for. */
+static bool can_be(const accept_wish *wish, unsigned takes, kl__sim_form *form)
 {
-    if (wish->stream.length != 0 && (form->encoding == KL__SIM_YAML ||
-                                     !is_word_equal(wish->stream, "watch"))) {
+    if (wish->stream.length != 0 && !is_word_equal(wish->stream, "watch")) {
         return false;
     }
     if ((takes & KL__SIM_GROUPS) != 0 && wish->converts) {
@@ -263,18 +259,12 @@ bool kl__sim_accept_read(const kl__sim_ask *ask, unsigned takes,
     }
     for (size_t i = 0; i < count; i++) {
         const accept_wish wish = read_wish(clauses[i].parameters);
+        kl__sim_form tried = *form;
 
-        for (int encoding = KL__SIM_JSON; encoding <= KL__SIM_YAML;
-             encoding++) {
-            kl__sim_form tried = *form;
-
-            tried.encoding = (kl__sim_encoding)encoding;
-            if (fits_clause(&clauses[i], subtypes[encoding]) &&
-                can_encode(&wish, takes, &tried)) {
-                *form = tried;
-                form->pretty = form->pretty || wish.pretty;
-                return true;
-            }
+        if (fits_clause(&clauses[i], "json") && can_be(&wish, takes, &tried)) {
+            *form = tried;
+            form->pretty = form->pretty || wish.pretty;
+            return true;
         }
     }
     return false;
@@ -298,17 +288,14 @@ int kl__sim_accept_subtype(const kl__sim_ask *ask, const char *const *names)
 void kl__sim_accept_error(kl__sim_answer *answer)
 {
     if (!kl__sim_accept_read(&answer->ask, 0, &answer->form)) {
-        answer->form.encoding = KL__SIM_JSON;
         answer->form.pretty = true; /* no clause fits: indented JSON */
     }
 }
 
 /* True if the router accepts the types. The router accepts a wildcard only for
  * type and subtype together. */
-static bool passes_router(const kl__sim_ask *ask, unsigned takes)
+static bool passes_router(const kl__sim_ask *ask)
 {
-    const int last =
-        (takes & KL__SIM_JSON_ONLY) != 0 ? KL__SIM_JSON : KL__SIM_YAML;
     accept_clause clauses[MAX_CLAUSES];
     size_t count = read_clauses(ask->accept, clauses);
 
@@ -317,11 +304,9 @@ static bool passes_router(const kl__sim_ask *ask, unsigned takes)
             is_word_equal(clauses[i].subtype, "*")) {
             return true;
         }
-        for (int encoding = KL__SIM_JSON; encoding <= last; encoding++) {
-            if (is_word_equal(clauses[i].type, "application") &&
-                is_word_equal(clauses[i].subtype, subtypes[encoding])) {
-                return true;
-            }
+        if (is_word_equal(clauses[i].type, "application") &&
+            is_word_equal(clauses[i].subtype, "json")) {
+            return true;
         }
     }
     return *ask->accept == '\0';
@@ -330,17 +315,15 @@ static bool passes_router(const kl__sim_ask *ask, unsigned takes)
 static kl_code refuse_accept(kl__sim_answer *answer, bool by_router,
                              unsigned takes, kl_error *err)
 {
-    static const char types[] = "application/json, application/yaml";
+    static const char types[] = "application/json";
     static const char streams[] = "application/json;stream=watch";
     kl__sim_status status = {
         .code = 406, .reason = "NotAcceptable", .has_details = by_router};
-    const char *all =
-        (takes & KL__SIM_JSON_ONLY) != 0 ? "application/json" : types;
 
     if (by_router) {
         snprintf(status.message, sizeof(status.message),
                  "406: Not Acceptable\n\nAvailable representations: %s%s%s",
-                 all, (takes & KL__SIM_MAY_WATCH) != 0 ? ", " : "",
+                 types, (takes & KL__SIM_MAY_WATCH) != 0 ? ", " : "",
                  (takes & KL__SIM_MAY_WATCH) != 0 ? streams : "");
     } else {
         snprintf(status.message, sizeof(status.message),
@@ -375,26 +358,16 @@ static bool read_include(kl__sim_answer *answer, kl_code *code, kl_error *err)
 bool kl__sim_accept(kl__sim_answer *answer, unsigned takes, kl_code *code,
                     kl_error *err)
 {
-    const unsigned plain = takes & ~(unsigned)KL__SIM_STREAM;
-
-    if ((takes & KL__SIM_NO_ROUTER) == 0 &&
-        !passes_router(&answer->ask, takes)) {
+    if ((takes & KL__SIM_NO_ROUTER) == 0 && !passes_router(&answer->ask)) {
         *code = refuse_accept(answer, true, takes, err);
         return false;
     }
-    if ((takes & KL__SIM_JSON_ONLY) != 0) {
+    if ((takes & KL__SIM_PLAIN) != 0) {
         answer->form = (kl__sim_form){.version = "v1",
                                       .pretty = wants_pretty(&answer->ask)};
         return true;
     }
-    if (!kl__sim_accept_read(&answer->ask, plain, &answer->form)) {
-        *code = refuse_accept(answer, false, plain, err);
-        return false;
-    }
-    /* A watch has no second choice: if the preferred form is impossible, the
-     * watch is refused. */
-    if ((takes & KL__SIM_STREAM) != 0 &&
-        answer->form.encoding == KL__SIM_YAML) {
+    if (!kl__sim_accept_read(&answer->ask, takes, &answer->form)) {
         *code = refuse_accept(answer, false, takes, err);
         return false;
     }

@@ -1,7 +1,6 @@
 /*
- * sim_accept.h - the form of an answer (JSON, YAML, Table ...),
- * chosen by the headers Accept and User-Agent and the parameters pretty and
- * includeObject.
+ * sim_accept.h - the form of an answer (the object, a Table ...), chosen by the
+ * headers Accept and User-Agent and the parameters pretty and includeObject.
  */
 #ifndef KL_SIM_ACCEPT_H
 #define KL_SIM_ACCEPT_H
@@ -10,8 +9,6 @@
 #include "sim/core/request/sim_ask.h"
 
 struct kl__sim_answer;
-
-typedef enum kl__sim_encoding { KL__SIM_JSON, KL__SIM_YAML } kl__sim_encoding;
 
 typedef enum kl__sim_shape {
     KL__SIM_WHOLE,        /* the objects themselves */
@@ -30,7 +27,6 @@ typedef enum kl__sim_include {
 } kl__sim_include;
 
 typedef struct kl__sim_form {
-    kl__sim_encoding encoding;
     kl__sim_shape shape;
     const char *version; /* the version of meta.k8s.io; static */
     kl__sim_include include;
@@ -44,7 +40,7 @@ enum {
     KL__SIM_STREAM = 1 << 1,    /* a watch */
     KL__SIM_MAY_WATCH = 1 << 3, /* a collection that can also be watched */
     KL__SIM_NO_ROUTER = 1 << 4, /* no router checks Accept first */
-    KL__SIM_JSON_ONLY = 1 << 5, /* the router knows JSON only */
+    KL__SIM_PLAIN = 1 << 5,     /* parameters do not matter */
     KL__SIM_GROUPS = 1 << 6     /* lists of groups: may be KL__SIM_DISCOVERY */
 };
 

@@ -20,9 +20,7 @@ kl__sim_answer *kl__sim_answer_new(kl_sim *sim, const kl__sim_request *request,
         kl__free(answer);
         return NULL;
     }
-    if (!kl__sim_accept_read(&answer->ask, 0, &answer->form)) {
-        answer->form.encoding = KL__SIM_JSON;
-    }
+    (void)kl__sim_accept_read(&answer->ask, 0, &answer->form);
     answer->sim = sim;
     answer->retry_after_seconds = -1;
     answer->look_again_ms = -1;

@@ -1,11 +1,10 @@
 /*
  * sim_encode.c - see sim_encode.h. A list is normally encoded piece by piece
- * while it is read. Indented or as YAML it is encoded as a whole: these forms
- * are for people to read, so such lists are small.
+ * while it is read. Indented it is encoded as a whole: this form is for people
+ * to read, so such lists are small.
  */
 #include "sim/core/answer/sim_encode.h"
 
-#include "sim/core/body/yaml_write.h"
 #include "sim/core/json/indent.h"
 #include "sim/core/answer/sim_shape.h"
 
@@ -100,19 +99,6 @@ static kl_code begin_gzip(kl__sim_answer *answer, kl_error *err)
     return !packed.failed ? KL_OK : encode_out_of_memory(err);
 }
 
-static kl_code write_yaml(kl__sim_answer *answer, kl__buf *yaml, kl_error *err)
-{
-    kl_doc *doc = kl_doc_parse(answer->out.bytes, answer->out.length, err);
-    kl_code code;
-
-    if (doc == NULL) {
-        return KL_ENOMEM;
-    }
-    code = kl__yaml_print(kl_doc_root(doc), yaml, err);
-    kl_doc_unref(doc);
-    return code;
-}
-
 static void write_pretty(const kl__sim_answer *answer, kl__buf *pretty)
 {
     size_t length = answer->out.length;
@@ -121,11 +107,10 @@ static void write_pretty(const kl__sim_answer *answer, kl__buf *pretty)
     kl__indent(pretty, answer->out.bytes, length);
 }
 
-/* Writes the whole body in another form. */
+/* Indents the whole body. */
 static kl_code encode_whole(kl__sim_answer *answer, kl_error *err)
 {
     kl__buf encoded = {0};
-    kl_code code = KL_OK;
 
     write_items(answer, SIZE_MAX, &answer->out);
     kl__sim_answer_drop(answer);
@@ -135,29 +120,14 @@ static kl_code encode_whole(kl__sim_answer *answer, kl_error *err)
     if (answer->out.length == 0) {
         return KL_OK;
     }
-    if (answer->form.encoding == KL__SIM_YAML) {
-        code = write_yaml(answer, &encoded, err);
-    } else {
-        write_pretty(answer, &encoded);
-    }
-    if (code != KL_OK || encoded.failed) {
+    write_pretty(answer, &encoded);
+    if (encoded.failed) {
         kl__buf_deinit(&encoded);
         return encode_out_of_memory(err);
     }
     kl__buf_deinit(&answer->out);
     answer->out = encoded;
     return KL_OK;
-}
-
-static const char *type_of(const kl__sim_form *form)
-{
-#define DISCOVERY ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-    static const char *const types[][2] = {
-        {"application/json", "application/json" DISCOVERY},
-        {"application/yaml", "application/yaml" DISCOVERY},
-    };
-
-    return types[form->encoding][form->shape == KL__SIM_DISCOVERY];
 }
 
 kl_code kl__sim_encode(kl__sim_answer *answer, kl_error *err)
@@ -169,8 +139,11 @@ kl_code kl__sim_encode(kl__sim_answer *answer, kl_error *err)
         strcmp(answer->content_type, "application/json") != 0) {
         return KL_OK;
     }
-    answer->content_type = type_of(form);
-    if (form->encoding == KL__SIM_YAML || form->pretty) {
+    if (form->shape == KL__SIM_DISCOVERY) {
+        answer->content_type = "application/json;g=apidiscovery.k8s.io;v=v2;"
+                               "as=APIGroupDiscoveryList";
+    }
+    if (form->pretty) {
         code = encode_whole(answer, err);
     }
     return code == KL_OK && wants_gzip(answer) ? begin_gzip(answer, err) : code;

@@ -8,7 +8,6 @@
 #include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sim/core/json/fault.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -118,7 +117,6 @@ kl_code kl__sim_token_read(const char *text, kl__sim_token *token,
     kl_error parse = {0};
     kl_doc *doc = NULL;
     kl_code code;
-    char fault[KL__JSON_FAULT_SIZE];
     size_t bad;
 
     memset(token, 0, sizeof(*token));
@@ -136,10 +134,7 @@ kl_code kl__sim_token_read(const char *text, kl__sim_token *token,
     if (json.failed || (doc == NULL && parse.code == KL_ENOMEM)) {
         code = kl_error_set(err, KL_ENOMEM, "out of memory for a list");
     } else if (doc == NULL) {
-        const char *why = kl__json_fault(json.bytes != NULL ? json.bytes : "",
-                                         json.length, fault);
-
-        code = refuse_token(err, why != NULL ? why : parse.message);
+        code = refuse_token(err, parse.message);
     } else {
         code = read_token(kl_doc_root(doc), token, err);
     }

@@ -1,7 +1,6 @@
 /*
  * yaml_body.h - a request's body in YAML, read as kube-apiserver reads it: only
- * the first document; repeated names are noted, in the words of
- * sigs.k8s.io/yaml.
+ * the first document.
  */
 #ifndef KL_SIM_BODY_YAML_BODY_H
 #define KL_SIM_BODY_YAML_BODY_H
@@ -9,10 +8,8 @@
 #include "base/buf.h"
 #include "kubelua/value.h"
 
-/* The document, owned by the caller; an empty text gives a JSON null. `twice`
- * gets a line `line 7: key "a" already set in map` for each name that is
- * repeated. NULL: KL_EPARSE, KL_ETOO_LARGE, KL_ENOMEM. */
-kl_doc *kl__yaml_body(const char *text, size_t length, kl__buf *twice,
-                      kl_error *err);
+/* The document, owned by the caller; an empty text gives a JSON null. NULL:
+ * KL_EPARSE, KL_ETOO_LARGE, KL_ENOMEM. */
+kl_doc *kl__yaml_body(const char *text, size_t length, kl_error *err);
 
 #endif

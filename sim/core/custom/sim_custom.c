@@ -90,9 +90,8 @@ static kl_code refuse_fields(kl__sim_write *write, const char *shown,
     return code;
 }
 
-/* Writes `WORD field "PATH"` for each path, sorted if `sorts`. */
-static bool put_fields(kl__buf *out, kl__buf *paths, const char *word,
-                       bool sorts)
+/* Writes `unknown field "PATH"` for each path, sorted. */
+static bool put_fields(kl__buf *out, kl__buf *paths)
 {
     size_t count = 0;
     char **lines = cut_lines(paths, &count);
@@ -100,20 +99,18 @@ static bool put_fields(kl__buf *out, kl__buf *paths, const char *word,
     if (lines == NULL) {
         return false;
     }
-    if (sorts) {
-        qsort(lines, count, sizeof(*lines), compare_lines);
-    }
+    qsort(lines, count, sizeof(*lines), compare_lines);
     for (size_t i = 0; i < count; i++) {
-        kl__buf_printf(out, "%s field \"%s\"\n", word, lines[i]);
+        kl__buf_printf(out, "unknown field \"%s\"\n", lines[i]);
     }
     kl__free(lines);
     return !out->failed;
 }
 
-/* Warns of repeated and unknown fields, or refuses them, as the parameter
- * fieldValidation says. */
+/* Warns of unknown fields, or refuses them, as the parameter fieldValidation
+ * says. */
 static kl_code report_unknown(kl__sim_write *write, const char *shown,
-                              kl__buf *twice, kl__buf *unknown, kl_error *err)
+                              kl__buf *unknown, kl_error *err)
 {
     const char *level =
         kl__sim_parameter_get(&write->answer->ask, "fieldValidation");
@@ -122,12 +119,11 @@ static kl_code report_unknown(kl__sim_write *write, const char *shown,
     size_t count = 0;
     char **lines = NULL;
 
-    if (unknown->length + twice->length + kl__sim_found_sent(write) == 0 ||
+    if (unknown->length + kl__sim_found_sent(write) == 0 ||
         (level != NULL && strcmp(level, "Ignore") == 0)) {
         return KL_OK;
     }
-    if (put_fields(&all, twice, "duplicate", false) &&
-        put_fields(&all, unknown, "unknown", true)) {
+    if (put_fields(&all, unknown)) {
         lines = cut_lines(&all, &count);
     }
     if (lines == NULL) {
@@ -161,7 +157,7 @@ static kl_code refuse_ending(kl__sim_write *write, kl_error *err)
 
 kl_code kl__sim_custom_shape(kl__sim_write *write, kl_error *err)
 {
-    kl__buf unknown = {0}, twice = {0};
+    kl__buf unknown = {0};
     char *shown = NULL;
     kl_code code;
 
@@ -174,12 +170,9 @@ kl_code kl__sim_custom_shape(kl__sim_write *write, kl_error *err)
             return kl__sim_no_memory(err);
         }
     }
-    code = kl__custom_duplicates(kl__sim_write_root(write), &twice, err);
+    code = shape_object(write->served, write->edit, &unknown, err);
     if (code == KL_OK) {
-        code = shape_object(write->served, write->edit, &unknown, err);
-    }
-    if (code == KL_OK) {
-        code = report_unknown(write, shown, &twice, &unknown, err);
+        code = report_unknown(write, shown, &unknown, err);
     }
     if (code == KL_OK && kl__sim_write_goes_on(write) &&
         write->operation == KL__SIM_CREATE &&
@@ -188,7 +181,6 @@ kl_code kl__sim_custom_shape(kl__sim_write *write, kl_error *err)
     }
     kl__free(shown);
     kl__buf_deinit(&unknown);
-    kl__buf_deinit(&twice);
     return code;
 }
 

@@ -195,7 +195,7 @@ static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
     if (strcmp(path, "version") == 0) {
         kl_code code = KL_OK;
 
-        if (!kl__sim_accept(answer, KL__SIM_JSON_ONLY, &code, err)) {
+        if (!kl__sim_accept(answer, KL__SIM_PLAIN, &code, err)) {
             return code;
         }
         answer->form.pretty = false; /* the text is indented already */
@@ -205,7 +205,6 @@ static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
         return answer_text(answer, "text/plain; charset=utf-8", "ok", err);
     }
     if (answer->ask.segment_count == 0) {
-        answer->form.encoding = KL__SIM_JSON;
         return answer_text(answer, "application/json",
                            "{\"paths\":[\"/api\",\"/apis\",\"/healthz\","
                            "\"/livez\",\"/openapi/v2\",\"/openapi/v3\",\"/"

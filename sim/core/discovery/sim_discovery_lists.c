@@ -7,12 +7,10 @@
 #include "base/base64.h"
 #include "base/buf.h"
 
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { HASH_SIZE = 32, HASH_SHOWN = 8, MAX_NAME = 512 };
+enum { MAX_NAME = 512 };
 
 void kl__sim_put_name(kl_writer *writer, const char *name)
 {
@@ -52,53 +50,6 @@ void kl__sim_put_split(kl_writer *writer, const char *name, const char *text)
     kl_writer_end_array(writer);
 }
 
-/* The version in which a built-in kind is stored; NULL: its preferred
- * version. */
-static const char *stored_as(const kl__sim_kind *kind)
-{
-    static const char *const rows[][3] = {
-        {"events.k8s.io", "events", "/v1"},
-        {"apiextensions.k8s.io", "customresourcedefinitions",
-         "apiextensions.k8s.io/v1beta1"},
-        {"admissionregistration.k8s.io", "mutatingadmissionpolicies",
-         "admissionregistration.k8s.io/v1beta1"},
-        {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings",
-         "admissionregistration.k8s.io/v1beta1"},
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (strcmp(rows[i][0], kind->group) == 0 &&
-            strcmp(rows[i][1], kind->plural) == 0) {
-            return rows[i][2];
-        }
-    }
-    return NULL;
-}
-
-/* Writes storageVersionHash, from which a client sees that the stored version
- * has changed. It is a hash of group, version and kind, as apiserver's
- * StorageVersionHash makes it. */
-static void put_storage_hash(kl_writer *writer, const kl__sim_kind *kind)
-{
-    const char *stored = stored_as(kind);
-    unsigned char hash[HASH_SIZE];
-    char text[MAX_NAME];
-    kl__buf shown = {0};
-    int length = stored != NULL
-                     ? snprintf(text, sizeof(text), "%s/%s", stored, kind->kind)
-                     : snprintf(text, sizeof(text), "%s/%s/%s", kind->group,
-                                kind->storage, kind->kind);
-
-    if (length > 0 && (size_t)length < sizeof(text) &&
-        gnutls_hash_fast(GNUTLS_DIG_SHA256, text, (size_t)length, hash) == 0) {
-        kl__base64_encode(&shown, hash, HASH_SHOWN);
-        if (!shown.failed) {
-            kl__sim_put(writer, "storageVersionHash", shown.bytes);
-        }
-    }
-    kl__buf_deinit(&shown);
-}
-
 static void put_resource(kl_writer *writer, const kl__sim_offer *offer)
 {
     const kl__sim_kind *kind = offer->kind;
@@ -121,9 +72,6 @@ static void put_resource(kl_writer *writer, const kl__sim_offer *offer)
     if (!is_below) {
         kl__sim_put_list(writer, "shortNames", kind->short_names);
         kl__sim_put_list(writer, "categories", kind->categories);
-        if (!kl__sim_kind_is(kind, KL__SIM_VIRTUAL)) {
-            put_storage_hash(writer, kind);
-        }
     }
     kl_writer_end_object(writer);
 }

@@ -72,6 +72,18 @@ static bool name_type(const kl__sim_kind *kind, const char *version, char *name)
     return true;
 }
 
+/* Turns the name of a kind's component into that of its list. */
+static void name_list(const kl__sim_kind *kind, const char *version, char *name)
+{
+    size_t stem = strlen(name) - strlen(kind->kind);
+
+    if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
+        name_custom(kind, version, kind->list_kind, name);
+    } else {
+        snprintf(name + stem, TYPE_SIZE - stem, "%s", kind->list_kind);
+    }
+}
+
 /* Writes the properties of a custom kind: apiVersion, kind and metadata, then
  * those of its definition. */
 static void write_custom_properties(kl__openapi *document,
@@ -162,32 +174,28 @@ static void write_component(kl__openapi *document, const kl__sim_kind *kind,
 {
     const kl__openapi_kind one = {kind->group, version->name, kind->kind};
     const kl__openapi_kind all = {kind->group, version->name, kind->list_kind};
-    const kl__schema *schema;
+    bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);
     char text[TYPE_SIZE];
     const char *type, *list;
 
-    if (!kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
-        schema = kl__schema_builtin(one.group, one.version, one.kind, NULL);
-        if (schema != NULL) {
-            kl__openapi_type(document, schema, &one);
-        }
-        schema = kl__schema_builtin(all.group, all.version, all.kind, NULL);
-        if (schema != NULL) {
-            kl__openapi_type(document, schema, &all);
-        }
+    if (!name_type(kind, version->name, text)) {
         return;
     }
-    name_custom(kind, version->name, kind->kind, text);
     type = keep_name(names, text);
-    name_custom(kind, version->name, kind->list_kind, text);
+    name_list(kind, version->name, text);
     list = keep_name(names, text);
     if (type == NULL || list == NULL) {
         document->out->failed = true;
+        return;
+    }
+    if (!is_custom) {
+        kl__openapi_type(document, kl__schema_type_named(type, NULL), &one);
     } else if (kl__openapi_begin(document, type)) {
         write_custom(document, kind, version);
-        if (kl__openapi_begin(document, list)) {
-            kl__openapi_list(document, type, &all);
-        }
+    }
+    if (!kl__sim_kind_is(kind, KL__SIM_VIRTUAL) &&
+        kl__openapi_begin(document, list)) {
+        kl__openapi_list(document, type, &all);
     }
 }
 

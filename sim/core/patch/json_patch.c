@@ -26,9 +26,6 @@ typedef struct patch_job {
     size_t depth;    /* an upper bound of the document's depth */
     size_t copied;
     size_t steps;
-    /* an object in a value has a name twice; both stay unless a path leads
-     * through that object */
-    bool has_twins;
     kl_error *err;
 } patch_job;
 
@@ -127,17 +124,6 @@ static bool look_up(patch_job *job, const place *at, kl__node **found)
     return true;
 }
 
-/* Go decodes each object on the way of a path into a map, in which the last
- * value of a repeated name stays; so does this. */
-static bool enter_container(patch_job *job, kl__node *container)
-{
-    if (!job->has_twins) {
-        return true;
-    }
-    job->steps += kl__node_size(container);
-    return kl__members_unique_in(container, NULL) == KL_OK;
-}
-
 /* Follows a path to the container of its last segment. */
 static kl_code find_place(patch_job *job, const char *path, size_t length,
                           place *at)
@@ -163,9 +149,6 @@ static kl_code find_place(patch_job *job, const char *path, size_t length,
             (!kl__node_is(at->container, KL_OBJECT) &&
              !kl__node_is(at->container, KL_ARRAY))) {
             break;
-        }
-        if (!enter_container(job, at->container)) {
-            return patch_out_of_memory(job);
         }
     }
     return refuse_operation(job, "doc is missing path");
@@ -435,7 +418,6 @@ kl_code kl__patch_json(kl__edit *edit, kl__node *target, kl__node *patch,
     patch_job job = {.edit = edit,
                      .root = target,
                      .depth = kl__node_depth(target),
-                     .has_twins = !kl__members_are_unique(patch),
                      .err = err};
     kl__node_iter iter = {0};
     kl__node *operation;
@@ -443,8 +425,7 @@ kl_code kl__patch_json(kl__edit *edit, kl__node *target, kl__node *patch,
 
     while (code == KL_OK &&
            (operation = kl__node_next(patch, &iter, NULL, NULL)) != NULL) {
-        code = enter_container(&job, operation) ? run_operation(&job, operation)
-                                                : patch_out_of_memory(&job);
+        code = run_operation(&job, operation);
         if (code == KL_OK) {
             code = spend_steps(&job, 1);
         }

@@ -21,15 +21,6 @@ void kl__members_deinit(kl__members *members);
 kl__node *kl__members_get(const kl__members *members, const char *name,
                           size_t length);
 
-/* Removes repeated names from all objects of a tree: the last value stays, at
- * the place of the first, as when Go reads JSON. KL_ENOMEM. */
-kl_code kl__members_unique(kl__node *node, kl_error *err);
-/* The same for one object, but not for the objects in it. Other values stay as
- * they are. */
-kl_code kl__members_unique_in(kl__node *object, kl_error *err);
-/* True if no name is repeated. If memory runs out: false. */
-bool kl__members_are_unique(const kl__node *node);
-
 /* Removes members that are null, at any depth; null elements of arrays stay. */
 void kl__patch_prune(kl__node *node);
 

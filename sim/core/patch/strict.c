@@ -1,6 +1,5 @@
 /*
- * strict.c - see strict.h. Go decodes a JSON patch into structs, and any other
- * patch into a map, so the findings differ.
+ * strict.c - see strict.h. Go decodes a JSON patch into structs.
  */
 #include "sim/core/patch/strict.h"
 
@@ -95,7 +94,7 @@ static kl_code name_patch(kl__findings *found, kl_error *err)
     return KL_OK;
 }
 
-static const kl__schema anything = {.type = KL__SCHEMA_ANY, .items = &anything};
+static const kl__schema anything = {.type = KL__SCHEMA_ANY};
 static const kl__schema a_text = {.type = KL__SCHEMA_STRING, .go = "string"};
 static const kl__schema_field members[] = {
     {.name = "from", .schema = &a_text},
@@ -110,11 +109,9 @@ static const kl__schema operation = {.go = "handlers.jsonPatchOp",
 static const kl__schema operations = {.type = KL__SCHEMA_ARRAY,
                                       .items = &operation};
 
-kl_code kl__patch_check(const kl__node *patch, bool is_operations,
-                        kl__findings *out, kl_error *err)
+kl_code kl__patch_check(const kl__node *patch, kl__findings *out, kl_error *err)
 {
-    kl_code code = kl__schema_check(
-        patch, is_operations ? &operations : &anything, out, err);
+    kl_code code = kl__schema_check(patch, &operations, out, err);
 
-    return code == KL_OK && is_operations ? name_patch(out, err) : code;
+    return code == KL_OK ? name_patch(out, err) : code;
 }

@@ -6,12 +6,11 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "sim/core/body/repeated.h"
 #include "sim/core/body/yaml_body.h"
 #include "http/url.h"
 #include "json/doc.h"
 #include "sim/core/json/edit.h"
-#include "sim/core/json/fault.h"
-#include "sim/core/request/sim_mend.h"
 #include "sim/core/request/sim_protobuf.h"
 
 #include <ctype.h>
@@ -217,41 +216,6 @@ static bool is_yaml(const char *content_type)
            strncasecmp(content_type, "application/apply-patch+yaml", 28) == 0;
 }
 
-/* Parses JSON, also text that only Go accepts as JSON (sim_mend.h). */
-static kl_doc *parse_json(const kl__sim_ask *ask, kl_error *err)
-{
-    kl_doc *doc =
-        kl__doc_parse_within(ask->body, ask->body_length, KL__NODE_DEPTH, err);
-    char fault[KL__JSON_FAULT_SIZE];
-    kl__buf mended = {0};
-
-    if (doc != NULL || err->code != KL_EPARSE) {
-        return doc;
-    }
-    if (kl__json_fault(ask->body, ask->body_length, fault) != NULL) {
-        kl_error_set(err, KL_EPARSE, "%s", fault);
-    } else if (kl__sim_mend(ask->body, ask->body_length, &mended)) {
-        doc = kl__doc_parse_within(mended.bytes, mended.length, KL__NODE_DEPTH,
-                                   err);
-    } else if (mended.failed) {
-        kl_error_set(err, KL_ENOMEM, "out of memory for a body");
-    }
-    kl__buf_deinit(&mended);
-    return doc;
-}
-
-static kl_doc *parse_yaml(kl__sim_ask *ask, kl_error *err)
-{
-    kl__buf twice = {0};
-    kl_doc *doc = kl__yaml_body(ask->body, ask->body_length, &twice, err);
-
-    if (doc != NULL && twice.length > 0) {
-        ask->twice = kl__buf_take(&twice, NULL);
-    }
-    kl__buf_deinit(&twice);
-    return doc;
-}
-
 /* Parses the body. KL_ENOMEM; other errors stay in ask->parse. */
 static kl_code parse_body(kl__sim_ask *ask, kl_error *err)
 {
@@ -259,8 +223,15 @@ static kl_code parse_body(kl__sim_ask *ask, kl_error *err)
         return kl__sim_protobuf_read(ask, err);
     }
     ask->is_yaml = is_yaml(ask->content_type);
-    ask->doc = ask->is_yaml ? parse_yaml(ask, &ask->parse)
-                            : parse_json(ask, &ask->parse);
+    ask->doc = ask->is_yaml
+                   ? kl__yaml_body(ask->body, ask->body_length, &ask->parse)
+                   : kl__doc_parse_within(ask->body, ask->body_length,
+                                          KL__NODE_DEPTH, &ask->parse);
+    if (ask->doc != NULL &&
+        kl__check_repeated(kl_doc_root(ask->doc), &ask->parse) != KL_OK) {
+        kl_doc_unref(ask->doc);
+        ask->doc = NULL;
+    }
     if (ask->doc == NULL && ask->parse.code == KL_ENOMEM) {
         return kl_error_set(err, KL_ENOMEM, "%s", ask->parse.message);
     }
@@ -339,7 +310,6 @@ void kl__sim_ask_deinit(kl__sim_ask *ask)
     kl__free(ask->certified);
     kl__free(ask->user_agent);
     kl__free(ask->accept_encoding);
-    kl__free(ask->twice);
     kl__free(ask->sent_kind);
     kl__free(ask->sent_version);
     kl__free(ask->path);

@@ -67,9 +67,8 @@ typedef struct kl__sim_ask {
     size_t body_length;
     /* the parsed body; NULL: the method takes none, or `parse` says why */
     kl_doc *doc;
-    kl_error parse; /* why the body could not be parsed, in Go's words */
+    kl_error parse; /* why the body could not be parsed */
     bool is_yaml;
-    char *twice; /* repeated names in YAML, a line each; NULL: none */
     bool is_protobuf;
     char *sent_kind; /* the kind in protobuf's envelope; NULL: none */
     char *sent_version;

@@ -21,10 +21,6 @@ const kl__schema *kl__custom_field(const kl__schema *schema, const char *name,
 kl_code kl__custom_prune(const kl__schema *schema, kl__node *value,
                          kl__buf *unknown, kl_error *err);
 
-/* Removes repeated members: of each name, the last one stays. `paths` (may be
- * NULL) gets a line for each repetition. KL_ENOMEM. */
-kl_code kl__custom_duplicates(kl__node *value, kl__buf *paths, kl_error *err);
-
 /* Removes each null that the schema does not allow and has no default for. */
 void kl__custom_drop_nulls(const kl__schema *schema, kl__node *value);
 

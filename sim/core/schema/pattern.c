@@ -8,9 +8,10 @@
 #include "sim/core/schema/pattern.h"
 
 #include "base/mem.h"
-#include "sim/core/schema/pattern_syntax.h"
 
+#include <ctype.h>
 #include <pcre2.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -21,7 +22,8 @@ enum {
     MAX_COMPARED = 1000000000,
     INTS_OF_STATE = 6, /* in PCRE2: three, in two lists */
     MATCH_LIMIT = 100000,
-    HEAP_LIMIT_KB = 4096
+    HEAP_LIMIT_KB = 4096,
+    MAX_REPEAT = 1000 /* Go's limit */
 };
 
 static void *take_memory(size_t size, void *unused)
@@ -48,73 +50,212 @@ static void free_program(program *self)
     pcre2_general_context_free(self->memory);
 }
 
-/* Says why PCRE2 refuses a pattern; `at`: where it stopped. */
-static kl__pattern_result explain_refusal(const kl__buf *written, int code,
-                                          size_t at, kl__buf *why)
+/* --- What PCRE2 has and Go does not. ---------------------------------------
+ */
+
+/* Appends the reason, with the place in the pattern where it applies. */
+static void explain(kl__buf *why, const char *what, const char *text,
+                    size_t length)
 {
-    size_t begin = at < written->length ? at : written->length;
+    if (why != NULL) {
+        kl__buf_printf(why, "error parsing regexp: %s: `%.*s`", what,
+                       (int)length, text);
+    }
+}
+
+/* The length of the repetition at `at`: "*", "{2,3}"; 0: there is none. Sets
+ * *most to its larger number. */
+static size_t measure_repetition(const char *at, long *most)
+{
+    static const char digits[] = "0123456789";
+    const char *end = at + 1;
+
+    *most = 0;
+    if (*at == '*' || *at == '+' || *at == '?') {
+        return 1;
+    }
+    if (*at != '{' || !isdigit((unsigned char)*end)) {
+        return 0;
+    }
+    *most = strtol(end, NULL, 10);
+    end += strspn(end, digits);
+    if (*end == ',') {
+        end++;
+        *most = isdigit((unsigned char)*end) ? strtol(end, NULL, 10) : *most;
+        end += strspn(end, digits);
+    }
+    return *end == '}' ? (size_t)(end + 1 - at) : 0;
+}
+
+/* Refuses "a**", which PCRE2 takes for an error or for another thing, and more
+ * than 1000 repetitions. Returns what is behind the repetition; NULL: it was
+ * refused. */
+static const char *check_repetition(const char *at, kl__buf *why)
+{
+    long most = 0, unused;
+    size_t length = measure_repetition(at, &most), again;
+
+    if (*at == '{' && (at[1] == ',' || at[1] == ' ')) {
+        explain(why, "write \\{ for a brace that repeats nothing", at, 2);
+        return NULL;
+    }
+    if (most > MAX_REPEAT) {
+        explain(why, "invalid repeat count", at, length);
+        return NULL;
+    }
+    length += length != 0 && at[length] == '?';
+    again = length != 0 ? measure_repetition(at + length, &unused) : 0;
+    if (again != 0) {
+        explain(why, "invalid nested repetition operator", at, length + again);
+        return NULL;
+    }
+    return at + (length != 0 ? length : 1);
+}
+
+/* Refuses groups with "(?" or "(*", but for those that Go has: names, flags.
+ * Returns what is behind the start of the group; NULL: it was refused. */
+static const char *check_group(const char *at, kl__buf *why)
+{
+    const char *end = at + 2;
+
+    if (at[1] != '?') {
+        if (at[1] == '*') {
+            explain(why, "missing argument to repetition operator", at + 1, 1);
+        }
+        return at[1] != '*' ? at + 1 : NULL;
+    }
+    end += *end == 'P';
+    if (*end == '<' && (isalpha((unsigned char)end[1]) || end[1] == '_')) {
+        return end + 1;
+    }
+    end = at + 2 + strspn(at + 2, "imsU-");
+    if (*end == ':' || (*end == ')' && end[-1] != '-' && end != at + 2)) {
+        return end;
+    }
+    explain(why, "invalid or unsupported Perl syntax", at, 3);
+    return NULL;
+}
+
+/* Refuses escapes that Go does not have, or reads otherwise. Returns what is
+ * behind the escape; NULL: it was refused. */
+static const char *check_escape(const char *at, bool in_brackets, kl__buf *why)
+{
+    const char *known = in_brackets ? "adfnrtsDSwWpPx0" : "adfnrtsDSwWpPx0bBAz";
+
+    if (at[1] == '\0') {
+        explain(why, "trailing backslash at end of expression", "", 0);
+        return NULL;
+    }
+    if (at[1] == 'Q' && !in_brackets) {
+        const char *end = strstr(at, "\\E");
+
+        return end != NULL ? end + 2 : at + strlen(at);
+    }
+    if (isalnum((unsigned char)at[1]) && strchr(known, at[1]) == NULL) {
+        explain(why, "invalid escape sequence", at, 2);
+        return NULL;
+    }
+    return at + 2;
+}
+
+/* False: `why` says why the pattern is none of Go's. PCRE2 finds what is wrong
+ * in its own syntax too. */
+static bool is_of_go(const char *at, kl__buf *why)
+{
+    bool in_brackets = false;
+    int depth = 0;
+
+    while (at != NULL && *at != '\0') {
+        if (*at == '\\') {
+            at = check_escape(at, in_brackets, why);
+        } else if (in_brackets) {
+            in_brackets = *at != ']';
+            at += strncmp(at, "[:", 2) == 0 && strstr(at, ":]") != NULL
+                      ? (size_t)(strstr(at, ":]") + 2 - at)
+                      : 1;
+        } else if (*at == '[') {
+            in_brackets = true;
+            at += 1 + (at[1] == '^');
+            at += *at == ']'; /* the first one is a character */
+        } else if (*at == ')' && depth-- == 0) {
+            explain(why, "unexpected )", at, 1);
+            at = NULL;
+        } else if (*at == '(') {
+            depth++;
+            at = check_group(at, why);
+        } else {
+            at = check_repetition(at, why);
+        }
+    }
+    return at != NULL;
+}
+
+/* --- Compiling. ------------------------------------------------------------
+ */
+
+/* Says why PCRE2 refuses a pattern. */
+static kl__pattern_result explain_refusal(int code, kl__buf *why)
+{
+    unsigned char text[128] = "";
 
     if (code == PCRE2_ERROR_HEAP_FAILED) {
         return KL__PATTERN_ENOMEM;
     }
-    if (code == PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY) {
-        while (begin != 0 && written->bytes[begin] != '\\') {
-            begin--;
-        }
-        kl__pattern_refuse(why, "invalid character class range",
-                           written->bytes + begin, at - begin);
-        return KL__PATTERN_INVALID;
-    }
+    pcre2_get_error_message(code, text, sizeof(text));
     if (why != NULL) {
-        kl__buf_puts(why, "the simulator has no room for a pattern this large");
+        kl__buf_printf(why, "error parsing regexp: %s", (const char *)text);
     }
-    return KL__PATTERN_TOO_MUCH;
+    return code == PCRE2_ERROR_PATTERN_TOO_LARGE ||
+                   code == PCRE2_ERROR_PARENTHESES_NEST_TOO_DEEP
+               ? KL__PATTERN_TOO_MUCH
+               : KL__PATTERN_INVALID;
 }
 
-static kl__pattern_result compile_written(const kl__buf *written, kl__buf *why,
-                                          program *to)
+/* True if a flag (?m) lets $ match at the end of each line. */
+static bool has_lines(const char *pattern)
 {
-    const uint32_t options = PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ALT_CIRCUMFLEX |
-                             PCRE2_NO_AUTO_POSSESS;
-    pcre2_compile_context *context = NULL;
-    int code = PCRE2_ERROR_HEAP_FAILED;
-    size_t at = 0;
+    for (const char *at = pattern; (at = strstr(at, "(?")) != NULL; at += 2) {
+        size_t length = strspn(at + 2, "imsU");
 
-    to->memory = pcre2_general_context_create(take_memory, give_memory, NULL);
-    if (to->memory != NULL) {
-        context = pcre2_compile_context_create(to->memory);
+        if (memchr(at + 2, 'm', length) != NULL) {
+            return true;
+        }
     }
-    if (context != NULL) {
-        pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-        to->code = pcre2_compile((PCRE2_SPTR)written->bytes, written->length,
-                                 options, &code, &at, context);
-    }
-    pcre2_compile_context_free(context);
-    return to->code != NULL ? KL__PATTERN_FITS
-                            : explain_refusal(written, code, at, why);
+    return false;
 }
 
 /* Compiles a pattern. The caller calls free_program, also after an error. */
 static kl__pattern_result compile_pattern(const char *pattern, kl__buf *why,
                                           program *to)
 {
+    uint32_t options = PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ALT_CIRCUMFLEX |
+                       PCRE2_NO_AUTO_POSSESS;
+    pcre2_compile_context *context = NULL;
+    int code = PCRE2_ERROR_HEAP_FAILED;
     kl__buf written = {0};
-    kl__pattern_result result;
+    size_t at = 0;
 
-    /* Go searches; this reads what comes before a match, too. */
-    kl__buf_puts(&written, "(?s:.)*(?:");
-    result = kl__pattern_translate(pattern, &written, why);
-    kl__buf_putc(&written, ')');
-    if (written.failed) {
-        result = KL__PATTERN_ENOMEM;
+    if (!is_of_go(pattern, why)) {
+        return KL__PATTERN_INVALID;
     }
-    if (result == KL__PATTERN_FITS) {
-        result = compile_written(&written, why, to);
-    } else if (result == KL__PATTERN_TOO_MUCH && why != NULL) {
-        kl__buf_puts(why, "the simulator does not nest groups this deep");
+    if (!has_lines(pattern)) {
+        options |= PCRE2_DOLLAR_ENDONLY;
     }
+    /* Go searches; the start reads what comes before a match, too. \E ends a
+     * \Q that is open. */
+    kl__buf_printf(&written, "(?s:.)*(?:%s\\E)", pattern);
+    to->memory = pcre2_general_context_create(take_memory, give_memory, NULL);
+    if (to->memory != NULL && !written.failed) {
+        context = pcre2_compile_context_create(to->memory);
+    }
+    if (context != NULL) {
+        pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+        to->code = pcre2_compile((PCRE2_SPTR)written.bytes, written.length,
+                                 options, &code, &at, context);
+    }
+    pcre2_compile_context_free(context);
     kl__buf_deinit(&written);
-    return result;
+    return to->code != NULL ? KL__PATTERN_FITS : explain_refusal(code, why);
 }
 
 /* How many alternatives may be followed at once in a text of this length. */

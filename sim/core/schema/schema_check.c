@@ -5,7 +5,6 @@
 #include "sim/core/schema/schema_check.h"
 
 #include "base/buf.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "sim/core/schema/schema_leaf.h"
 #include "sim/core/schema/schema_restore.h"
@@ -27,7 +26,6 @@ typedef struct step {
 
 typedef struct inspection {
     kl__findings *found;
-    kl__map seen;     /* texts of findings, so that each is reported once */
     bool is_restored; /* converted from a map, not decoded from JSON */
     bool failed;      /* out of memory */
 } inspection;
@@ -135,7 +133,7 @@ static void wrong_type(inspection *search, const kl__node *value,
     end_with(search, &text);
 }
 
-static void add_field(inspection *search, const char *what, const step *at)
+static void add_unknown(inspection *search, const step *at)
 {
     kl__findings *found = search->found;
     kl__buf text = {0};
@@ -145,7 +143,7 @@ static void add_field(inspection *search, const char *what, const step *at)
     if (found->field_count >= MOST_FIELDS) {
         return;
     }
-    kl__buf_printf(&text, "%s field \"", what);
+    kl__buf_puts(&text, "unknown field \"");
     put_place(&text, at);
     kl__buf_putc(&text, '"');
     taken = kl__buf_take(&text, NULL);
@@ -156,10 +154,7 @@ static void add_field(inspection *search, const char *what, const step *at)
     if (grown != NULL) {
         found->fields = grown;
     }
-    if (grown == NULL || kl__map_get(&search->seen, taken) != NULL) {
-        search->failed = search->failed || grown == NULL;
-        kl__free(taken);
-    } else if (kl__map_put(&search->seen, taken, taken, NULL)) {
+    if (grown != NULL) {
         found->fields[found->field_count++] = taken;
     } else {
         search->failed = true;
@@ -178,26 +173,10 @@ static const char *bare_name(const char *go)
     return dot != NULL ? dot + 1 : go;
 }
 
-/* A set of fields by index; no struct has more than 256. */
-typedef struct field_set {
-    uint64_t bits[4];
-} field_set;
-
-static bool put_in(field_set *set, size_t index)
-{
-    uint64_t bit = (uint64_t)1 << (index % 64);
-    uint64_t *word = &set->bits[index / 64 % 4];
-    bool was = (*word & bit) != 0;
-
-    *word |= bit;
-    return was;
-}
-
 static void check_struct(inspection *search, const kl__node *value,
                          const kl__schema *schema, const step *up)
 {
     kl__node_iter iter = {0};
-    field_set seen = {{0}};
     step at = {.up = up, .of = bare_name(schema->go)};
     const kl__node *member;
 
@@ -206,12 +185,9 @@ static void check_struct(inspection *search, const kl__node *value,
         at.field = kl__schema_get(schema, at.name, at.length);
         if (at.field == NULL) {
             if ((schema->flags & KL__SCHEMA_PRESERVE) == 0) {
-                add_field(search, "unknown", &at);
+                add_unknown(search, &at);
             }
             continue;
-        }
-        if (put_in(&seen, (size_t)(at.field - schema->fields))) {
-            add_field(search, "duplicate", &at);
         }
         check_value_type(search, member, at.field->schema, &at);
     }
@@ -221,23 +197,13 @@ static void check_map(inspection *search, const kl__node *value,
                       const kl__schema *schema, const step *up)
 {
     kl__node_iter iter = {0};
-    kl__map names = {0};
     step at = {.up = up};
     const kl__node *member;
-    void *before;
 
     while (!is_over(search) && (member = kl__node_next(value, &iter, &at.name,
                                                        &at.length)) != NULL) {
-        before = NULL;
-        if (!kl__map_put_n(&names, at.name, at.length, search, &before)) {
-            search->failed = true;
-        }
-        if (before != NULL) {
-            add_field(search, "duplicate", &at);
-        }
         check_value_type(search, member, schema->items, &at);
     }
-    kl__map_deinit(&names);
 }
 
 static void check_array(inspection *search, const kl__node *value,
@@ -251,21 +217,6 @@ static void check_array(inspection *search, const kl__node *value,
            (element = kl__node_next(value, &iter, NULL, NULL)) != NULL) {
         check_value_type(search, element, schema->items, &at);
         at.index++;
-    }
-}
-
-/* Checks a value of KL__SCHEMA_ANY. Go does not look into raw JSON; it decodes
- * other values into maps and lists, and finds repeated names in them. */
-static void check_any(inspection *search, const kl__node *value,
-                      const kl__schema *schema, const step *at)
-{
-    if (schema->items == NULL) {
-        return;
-    }
-    if (kl__node_is(value, KL_OBJECT)) {
-        check_map(search, value, schema, at);
-    } else if (kl__node_is(value, KL_ARRAY)) {
-        check_array(search, value, schema, at);
     }
 }
 
@@ -304,10 +255,11 @@ static void check_value_type(inspection *search, const kl__node *value,
     if (kl__node_type(value) == KL_NULL) {
         return;
     }
+    if (schema->type == KL__SCHEMA_ANY) {
+        return; /* any value fits */
+    }
     if (schema->format == KL__FORMAT_BYTE && kl__node_is(value, KL_ARRAY)) {
         check_array(search, value, &bytes, at);
-    } else if (schema->type == KL__SCHEMA_ANY) {
-        check_any(search, value, schema, at);
     } else if (schema->type == KL__SCHEMA_OBJECT && object) {
         check_struct(search, value, schema, at);
     } else if (schema->type == KL__SCHEMA_MAP && object) {
@@ -329,7 +281,6 @@ static kl_code inspect_object(inspection *search, const kl__node *object,
 {
     memset(search->found, 0, sizeof(*search->found));
     check_value_type(search, object, schema, NULL);
-    kl__map_deinit(&search->seen);
     return search->failed ? kl_error_set(err, KL_ENOMEM, "out of memory")
                           : KL_OK;
 }

@@ -1,6 +1,6 @@
 /*
  * schema_check.h - finds in the tree of an object what kube-apiserver's decoder
- * finds: values of the wrong type, unknown and repeated fields.
+ * finds: values of the wrong type and unknown fields.
  */
 #ifndef KL_SCHEMA_SCHEMA_CHECK_H
 #define KL_SCHEMA_SCHEMA_CHECK_H
@@ -13,8 +13,8 @@ typedef struct kl__findings {
     /* the server's message about the first value of the wrong type, after which
      * the search ends; NULL: there is none */
     char *error;
-    /* `unknown field "spec.foo"`, `duplicate field "spec.bar"`: no text twice,
-     * in the order of the object's text, at most a hundred */
+    /* `unknown field "spec.foo"`: in the order of the object's text, at most a
+     * hundred */
     char **fields;
     size_t field_count;
 } kl__findings;

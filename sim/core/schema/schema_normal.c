@@ -3,8 +3,6 @@
  */
 #include "sim/core/schema/schema_normal.h"
 
-#include "base/map.h"
-#include "sim/core/schema/custom.h"
 #include "sim/core/schema/schema_leaf.h"
 
 #include <string.h>
@@ -131,42 +129,10 @@ enum {
     MOST_FIELDS = 64 /* PodSpec has the most fields of all built-in types */
 };
 
-/* Merges a repeated member into the first: Go decodes both into one value. So
- * structs and maps are merged, others replaced; null changes nothing, unless
- * the value can be nil in Go. False: out of memory. */
-static bool merge_member(kl__edit *edit, kl__node **into, kl__node *again,
-                         const kl__schema *schema)
-{
-    const bool is_struct = schema->type == KL__SCHEMA_OBJECT;
-    const bool is_map = schema->type == KL__SCHEMA_MAP;
-    kl__node_iter iter = {0};
-    kl__node *member;
-    const char *name;
-    size_t length;
-
-    if (kl__node_type(again) == KL_NULL &&
-        (schema->flags & KL__SCHEMA_POINTER) == 0 && !is_map &&
-        schema->type != KL__SCHEMA_ARRAY && schema->type != KL__SCHEMA_ANY) {
-        return true;
-    }
-    if ((!is_struct && !is_map) || !kl__node_is(*into, KL_OBJECT) ||
-        !kl__node_is(again, KL_OBJECT)) {
-        *into = again;
-        return true;
-    }
-    while ((member = kl__node_next(again, &iter, &name, &length)) != NULL) {
-        kl__node_drop(&iter);
-        if (!kl__node_add_n(edit, *into, name, length, member)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Moves all members of a struct to `members`, by the index of their fields;
- * unknown members are dropped. False: out of memory. */
-static bool take_members(kl__edit *edit, kl__node *node,
-                         const kl__schema *schema, kl__node **members)
+ * unknown members are dropped. */
+static void take_members(kl__node *node, const kl__schema *schema,
+                         kl__node **members)
 {
     kl__node_iter iter = {0};
     kl__node *member;
@@ -175,18 +141,12 @@ static bool take_members(kl__edit *edit, kl__node *node,
 
     while ((member = kl__node_next(node, &iter, &name, &length)) != NULL) {
         const kl__schema_field *field = kl__schema_get(schema, name, length);
-        kl__node **known =
-            field != NULL ? &members[field - schema->fields] : NULL;
 
         kl__node_drop(&iter);
-        if (known != NULL && *known == NULL) {
-            *known = member;
-        } else if (known != NULL &&
-                   !merge_member(edit, known, member, field->schema)) {
-            return false;
+        if (field != NULL) {
+            members[field - schema->fields] = member;
         }
     }
-    return true;
 }
 
 static kl__node *normal_struct(const normal_form *form, kl__node *node,
@@ -197,9 +157,7 @@ static kl__node *normal_struct(const normal_form *form, kl__node *node,
     if (!kl__node_is(node, KL_OBJECT) || schema->field_count > MOST_FIELDS) {
         return node;
     }
-    if (!take_members(form->edit, node, schema, members)) {
-        return NULL;
-    }
+    take_members(node, schema, members);
     for (size_t i = 0; i < schema->field_count; i++) {
         if (!put_normal_member(form, node, &schema->fields[i], members[i])) {
             return NULL;
@@ -215,47 +173,25 @@ static kl__node *normal_value(const normal_form *form, kl__node *node,
                                           : normal_of(form, node, items);
 }
 
-/* Finds the last member of each name. Clients can send maps of any length, so
- * this uses a hash table, not linear searches. False: out of memory. */
-static bool find_last(kl__node *node, kl__map *last)
-{
-    kl__node_iter iter = {0};
-    kl__node *member;
-    const char *name;
-    size_t length;
-
-    while ((member = kl__node_next(node, &iter, &name, &length)) != NULL) {
-        if (!kl__map_put_n(last, name, length, member, NULL)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static kl__node *normal_map(const normal_form *form, kl__node *node,
                             const kl__schema *schema)
 {
     kl__node *to = kl__edit_object(form->edit);
     kl__node_iter iter = {0};
-    kl__map last = {0};
     kl__node *member;
     const char *name;
     size_t length;
-    bool good;
+    bool good = to != NULL;
 
     if (!kl__node_is(node, KL_OBJECT)) {
         return node;
     }
-    good = to != NULL && find_last(node, &last);
     while (good &&
            (member = kl__node_next(node, &iter, &name, &length)) != NULL) {
         kl__node_drop(&iter);
-        if (kl__map_get_n(&last, name, length) == member) {
-            member = normal_value(form, member, schema->items);
-            good = kl__node_add_n(form->edit, to, name, length, member);
-        }
+        member = normal_value(form, member, schema->items);
+        good = kl__node_add_n(form->edit, to, name, length, member);
     }
-    kl__map_deinit(&last);
     return good && kl__node_sort(form->edit, to, kl__name_compare) ? to : NULL;
 }
 
@@ -293,7 +229,7 @@ static kl__node *normal_of(const normal_form *form, kl__node *node,
     case KL__SCHEMA_ARRAY:
         return normal_array(form, node, schema);
     case KL__SCHEMA_ANY:
-        return kl__custom_duplicates(node, NULL, NULL) == KL_OK ? node : NULL;
+        return node;
     default:
         return kl__leaf_canonical(form->edit, node, schema);
     }

@@ -9,8 +9,8 @@
 #include "sim/core/schema/schema.h"
 
 /* Decodes and encodes an object that was checked (schema_check.h). Removes
- * unknown members; merges repeated ones as Go does. Removes empty values that
- * Go does not write, and adds those that it writes ("resources": {}). Makes
+ * unknown members. Removes empty values that Go does not write, and adds those
+ * that it writes ("resources": {}). Makes
  * quantities, times and bytes canonical. A second call changes nothing. False:
  * out of memory. */
 bool kl__schema_normalize(kl__edit *edit, kl__node *object,

@@ -7,165 +7,78 @@
 #include "sim/core/schema/schema_table.h"
 
 const kl__schema_row kl__schema_rows[] = {
-    {"io.k8s.api.admissionregistration.v1.ApplyConfiguration",
-     "expression,1,?s"},
-    {"io.k8s.api.admissionregistration.v1.AuditAnnotation",
-     "key,1,!s;valueExpression,2,!s"},
-    {"io.k8s.api.admissionregistration.v1.ExpressionWarning",
-     "fieldRef,2,!s;warning,3,!s"},
-    {"io.k8s.api.admissionregistration.v1.JSONPatch", "expression,1,?s"},
     {"io.k8s.api.admissionregistration.v1.MatchCondition",
      "expression,2,!s;name,1,!s"},
-    {"io.k8s.api.admissionregistration.v1.MatchResources",
-     "%excludeResourceRules,4,?A[@16;matchPolicy,7,?^=0s'v1.MatchPolicyType';"
-     "namespaceSelector,1,?^=1@559;objectSelector,2,?^=1@559;"
-     "resourceRules,3,?A[@16"},
-    {"io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicy",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@11"},
-    {"io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBinding",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@9"},
-    {"io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBindingList",
-     "apiVersion,,?s;items,2,![@7;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyBindingSpec",
-     "matchResources,3,?^@5;paramRef,2,?^@18;policyName,1,?s"},
-    {"io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicyList",
-     "apiVersion,,?s;items,2,![@6;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.admissionregistration.v1.MutatingAdmissionPolicySpec",
-     "failurePolicy,5,?^=2s'v1.FailurePolicyType';"
-     "matchConditions,6,?L(name)M(name)[@4;matchConstraints,2,?^@5;"
-     "mutations,4,?A[@15;paramKind,1,?^@17;"
-     "reinvocationPolicy,7,?s'v1.ReinvocationPolicyType';variables,3,?A[@33"},
     {"io.k8s.api.admissionregistration.v1.MutatingWebhook",
-     "admissionReviewVersions,8,!A[s;clientConfig,2,!@34;"
-     "failurePolicy,4,?^=2s'v1.FailurePolicyType';"
-     "matchConditions,12,?L(name)M(name)[@4;"
-     "matchPolicy,9,?^=0s'v1.MatchPolicyType';name,1,!s;"
-     "namespaceSelector,5,?^=1@559;objectSelector,11,?^=1@559;"
-     "reinvocationPolicy,10,?^=3s'v1.ReinvocationPolicyType';rules,3,?A[@19;"
+     "admissionReviewVersions,8,!A[s;clientConfig,2,!@7;"
+     "failurePolicy,4,?^=0s'v1.FailurePolicyType';"
+     "matchConditions,12,?L(name)M(name)[@0;"
+     "matchPolicy,9,?^=1s'v1.MatchPolicyType';name,1,!s;"
+     "namespaceSelector,5,?^=2@380;objectSelector,11,?^=2@380;"
+     "reinvocationPolicy,10,?^=3s'v1.ReinvocationPolicyType';rules,3,?A[@3;"
      "sideEffects,6,!^s'v1.SideEffectClass';timeoutSeconds,7,?^=4i"},
     {"io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;webhooks,2,?L(name)M(name)[@12"},
-    {"io.k8s.api.admissionregistration.v1.MutatingWebhookConfigurationList",
-     "apiVersion,,?s;items,2,![@13;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.admissionregistration.v1.Mutation",
-     "applyConfiguration,3,?^@0;jsonPatch,4,?^@3;patchType,2,!s'v1.PatchType'"},
-    {"io.k8s.api.admissionregistration.v1.NamedRuleWithOperations",
-     "%apiGroups,2099201,<Rule>?A[s;apiVersions,2099202,<Rule>?A[s;"
-     "operations,2049,<RuleWithOperations>?A[s'v1.OperationType';"
-     "resourceNames,1,?A[s;resources,2099203,<Rule>?A[s;"
-     "scope,2099204,<Rule>?^=5s'v1.ScopeType'"},
-    {"io.k8s.api.admissionregistration.v1.ParamKind",
-     "%apiVersion,1,?s;kind,2,?s"},
-    {"io.k8s.api.admissionregistration.v1.ParamRef",
-     "%name,1,?s;namespace,2,?s;"
-     "parameterNotFoundAction,4,?^s'v1.ParameterNotFoundActionType';"
-     "selector,3,?^@559"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;webhooks,2,?L(name)M(name)[@1"},
     {"io.k8s.api.admissionregistration.v1.RuleWithOperations",
      "apiGroups,2049,<Rule>?A[s;apiVersions,2050,<Rule>?A[s;"
      "operations,1,?A[s'v1.OperationType';resources,2051,<Rule>?A[s;"
      "scope,2052,<Rule>?^=5s'v1.ScopeType'"},
     {"io.k8s.api.admissionregistration.v1.ServiceReference",
      "name,2,!s;namespace,1,!s;path,3,?^s;port,4,?^=6i"},
-    {"io.k8s.api.admissionregistration.v1.TypeChecking",
-     "expressionWarnings,1,?A[@2"},
-    {"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicy",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@27;status,3,@28"},
-    {"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBinding",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@25"},
-    {"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBindingList",
-     "apiVersion,,?s;items,2,![@23;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec",
-     "matchResources,3,?^@5;paramRef,2,?^@18;policyName,1,!?s;"
-     "validationActions,4,!?S[s'v1.ValidationAction'"},
-    {"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyList",
-     "apiVersion,,?s;items,2,![@22;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicySpec",
-     "auditAnnotations,5,?A[@1;failurePolicy,4,?^=2s'v1.FailurePolicyType';"
-     "matchConditions,6,?L(name)M(name)[@4;matchConstraints,2,?^@5;"
-     "paramKind,1,?^@17;validations,3,?A[@32;variables,7,?L(name)M(name)[@33"},
-    {"io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyStatus",
-     "conditions,3,?L(type)[@554;observedGeneration,1,?l;typeChecking,2,?^@21"},
     {"io.k8s.api.admissionregistration.v1.ValidatingWebhook",
-     "admissionReviewVersions,8,!A[s;clientConfig,2,!@34;"
-     "failurePolicy,4,?^=2s'v1.FailurePolicyType';"
-     "matchConditions,11,?L(name)M(name)[@4;"
-     "matchPolicy,9,?^=0s'v1.MatchPolicyType';name,1,!s;"
-     "namespaceSelector,5,?^=1@559;objectSelector,10,?^=1@559;rules,3,?A[@19;"
+     "admissionReviewVersions,8,!A[s;clientConfig,2,!@7;"
+     "failurePolicy,4,?^=0s'v1.FailurePolicyType';"
+     "matchConditions,11,?L(name)M(name)[@0;"
+     "matchPolicy,9,?^=1s'v1.MatchPolicyType';name,1,!s;"
+     "namespaceSelector,5,?^=2@380;objectSelector,10,?^=2@380;rules,3,?A[@3;"
      "sideEffects,6,!^s'v1.SideEffectClass';timeoutSeconds,7,?^=4i"},
     {"io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;webhooks,2,?L(name)M(name)[@29"},
-    {"io.k8s.api.admissionregistration.v1.ValidatingWebhookConfigurationList",
-     "apiVersion,,?s;items,2,![@30;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.admissionregistration.v1.Validation",
-     "expression,1,!s;message,2,?s;messageExpression,4,?s;"
-     "reason,3,?^s'v1.StatusReason'"},
-    {"io.k8s.api.admissionregistration.v1.Variable",
-     "%expression,2,!s;name,1,!s"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;webhooks,2,?L(name)M(name)[@5"},
     {"io.k8s.api.admissionregistration.v1.WebhookClientConfig",
-     "caBundle,2,?y;service,1,?^@20;url,3,?^s"},
-    {"io.k8s.api.apidiscovery.v2.APIGroupDiscovery",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;versions,2,?[@39"},
-    {"io.k8s.api.apidiscovery.v2.APIGroupDiscoveryList",
-     "apiVersion,,?s;items,2,[@35;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.apidiscovery.v2.APIResourceDiscovery",
-     "categories,7,?[s;resource,1,s;responseKind,2,?^@558;"
-     "scope,3,s'v2.ResourceScope';shortNames,6,?[s;singularResource,4,s;"
-     "subresources,8,?[@38;verbs,5,[s"},
-    {"io.k8s.api.apidiscovery.v2.APISubresourceDiscovery",
-     "acceptedTypes,3,?[@558;responseKind,2,?^@558;subresource,1,s;verbs,4,[s"},
-    {"io.k8s.api.apidiscovery.v2.APIVersionDiscovery",
-     "freshness,3,?s'v2.DiscoveryFreshness';resources,2,?[@37;version,1,s"},
+     "caBundle,2,?y;service,1,?^@4;url,3,?^s"},
     {"io.k8s.api.apps.v1.ControllerRevision",
-     "apiVersion,,?s;data,2,a;kind,,?s;metadata,1,@563;revision,3,!l"},
-    {"io.k8s.api.apps.v1.ControllerRevisionList",
-     "apiVersion,,?s;items,2,![@40;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;data,2,a;kind,,?s;metadata,1,@384;revision,3,!l"},
     {"io.k8s.api.apps.v1.DaemonSet",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@45;status,3,@46"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@11;status,3,@12"},
     {"io.k8s.api.apps.v1.DaemonSetCondition",
      "lastTransitionTime,3,t;message,5,?s;reason,4,?s;"
      "status,2,!s'v1.ConditionStatus';type,1,!s'v1.DaemonSetConditionType'"},
-    {"io.k8s.api.apps.v1.DaemonSetList",
-     "apiVersion,,?s;items,2,![@42;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.apps.v1.DaemonSetSpec",
-     "minReadySeconds,4,?i;revisionHistoryLimit,6,?^=4i;selector,1,!^@559;"
-     "template,2,!@305;updateStrategy,3,@47"},
+     "minReadySeconds,4,?i;revisionHistoryLimit,6,?^=4i;selector,1,!^@380;"
+     "template,2,!@245;updateStrategy,3,@13"},
     {"io.k8s.api.apps.v1.DaemonSetStatus",
-     "collisionCount,9,?^i;conditions,10,?L(type)M(type)[@43;"
+     "collisionCount,9,?^i;conditions,10,?L(type)M(type)[@10;"
      "currentNumberScheduled,1,!i;desiredNumberScheduled,3,!i;"
      "numberAvailable,7,?i;numberMisscheduled,2,!i;numberReady,4,!i;"
      "numberUnavailable,8,?i;observedGeneration,5,?l;"
      "updatedNumberScheduled,6,?i"},
     {"io.k8s.api.apps.v1.DaemonSetUpdateStrategy",
-     "rollingUpdate,2,?^@59;type,1,?=7s'v1.DaemonSetUpdateStrategyType'"},
+     "rollingUpdate,2,?^@23;type,1,?=7s'v1.DaemonSetUpdateStrategyType'"},
     {"io.k8s.api.apps.v1.Deployment",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@51;status,3,@52"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@16;status,3,@17"},
     {"io.k8s.api.apps.v1.DeploymentCondition",
      "lastTransitionTime,7,t;lastUpdateTime,6,t;message,5,?s;reason,4,?s;"
      "status,2,!s'v1.ConditionStatus';type,1,!s'v1.DeploymentConditionType'"},
-    {"io.k8s.api.apps.v1.DeploymentList",
-     "apiVersion,,?s;items,2,![@48;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.apps.v1.DeploymentSpec",
      "minReadySeconds,5,?i;paused,7,?b;progressDeadlineSeconds,9,?^=8i;"
-     "replicas,1,?^=9i;revisionHistoryLimit,6,?^=4i;selector,2,!^@559;"
-     "strategy,4,R@53;template,3,!@305"},
+     "replicas,1,?^=9i;revisionHistoryLimit,6,?^=4i;selector,2,!^@380;"
+     "strategy,4,R@18;template,3,!@245"},
     {"io.k8s.api.apps.v1.DeploymentStatus",
      "availableReplicas,4,?i;collisionCount,8,?^i;"
-     "conditions,6,?L(type)M(type)[@49;observedGeneration,1,?l;"
+     "conditions,6,?L(type)M(type)[@15;observedGeneration,1,?l;"
      "readyReplicas,7,?i;replicas,2,?i;terminatingReplicas,9,?^i;"
      "unavailableReplicas,5,?i;updatedReplicas,3,?i"},
     {"io.k8s.api.apps.v1.DeploymentStrategy",
-     "rollingUpdate,2,?^@60;type,1,?=7s'v1.DeploymentStrategyType'"},
+     "rollingUpdate,2,?^@24;type,1,?=7s'v1.DeploymentStrategyType'"},
     {"io.k8s.api.apps.v1.ReplicaSet",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@57;status,3,@58"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@21;status,3,@22"},
     {"io.k8s.api.apps.v1.ReplicaSetCondition",
      "lastTransitionTime,3,t;message,5,?s;reason,4,?s;"
      "status,2,!s'v1.ConditionStatus';type,1,!s'v1.ReplicaSetConditionType'"},
-    {"io.k8s.api.apps.v1.ReplicaSetList",
-     "apiVersion,,?s;items,2,![@54;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.apps.v1.ReplicaSetSpec",
-     "minReadySeconds,4,?i;replicas,1,?^=9i;selector,2,!^@559;template,3,@305"},
+     "minReadySeconds,4,?i;replicas,1,?^=9i;selector,2,!^@380;template,3,@245"},
     {"io.k8s.api.apps.v1.ReplicaSetStatus",
-     "availableReplicas,5,?i;conditions,6,?L(type)M(type)[@55;"
+     "availableReplicas,5,?i;conditions,6,?L(type)M(type)[@20;"
      "fullyLabeledReplicas,2,?i;observedGeneration,3,?l;readyReplicas,4,?i;"
      "replicas,1,!i;terminatingReplicas,7,?^i"},
     {"io.k8s.api.apps.v1.RollingUpdateDaemonSet",
@@ -175,218 +88,194 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.apps.v1.RollingUpdateStatefulSetStrategy",
      "maxUnavailable,2,?^o;partition,1,?^=10i"},
     {"io.k8s.api.apps.v1.StatefulSet",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@67;status,3,@68"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@30;status,3,@31"},
     {"io.k8s.api.apps.v1.StatefulSetCondition",
      "lastTransitionTime,3,t;message,5,?s;reason,4,?s;"
      "status,2,!s'v1.ConditionStatus';type,1,!s'v1.StatefulSetConditionType'"},
-    {"io.k8s.api.apps.v1.StatefulSetList",
-     "apiVersion,,?s;items,2,![@62;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.apps.v1.StatefulSetOrdinals", "start,1,i"},
     {"io.k8s.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy",
      "whenDeleted,1,?=12s'v1.PersistentVolumeClaimRetentionPolicyType';"
      "whenScaled,2,?=12s'v1.PersistentVolumeClaimRetentionPolicyType'"},
     {"io.k8s.api.apps.v1.StatefulSetSpec",
-     "minReadySeconds,9,?i;ordinals,11,?^@65;"
-     "persistentVolumeClaimRetentionPolicy,10,?^=13@66;"
+     "minReadySeconds,9,?i;ordinals,11,?^@28;"
+     "persistentVolumeClaimRetentionPolicy,10,?^=13@29;"
      "podManagementPolicy,6,?=14s'v1.PodManagementPolicyType';"
-     "replicas,1,?^=9i;revisionHistoryLimit,8,?^=4i;selector,2,!^@559;"
-     "serviceName,5,s;template,3,!@305;updateStrategy,7,@69;"
-     "volumeClaimTemplates,4,?A[@272"},
+     "replicas,1,?^=9i;revisionHistoryLimit,8,?^=4i;selector,2,!^@380;"
+     "serviceName,5,s;template,3,!@245;updateStrategy,7,@32;"
+     "volumeClaimTemplates,4,?A[@216"},
     {"io.k8s.api.apps.v1.StatefulSetStatus",
      "availableReplicas,11,i;collisionCount,9,?^i;"
-     "conditions,10,?L(type)M(type)[@63;currentReplicas,4,?i;"
+     "conditions,10,?L(type)M(type)[@27;currentReplicas,4,?i;"
      "currentRevision,6,?s;observedGeneration,1,?l;readyReplicas,3,?i;"
      "replicas,2,!i;updateRevision,7,?s;updatedReplicas,5,?i"},
     {"io.k8s.api.apps.v1.StatefulSetUpdateStrategy",
-     "rollingUpdate,2,?^@61;type,1,?=7s'v1.StatefulSetUpdateStrategyType'"},
+     "rollingUpdate,2,?^@25;type,1,?=7s'v1.StatefulSetUpdateStrategyType'"},
     {"io.k8s.api.authentication.v1.BoundObjectReference",
      "apiVersion,2,?s;kind,1,?s;name,3,?s;uid,4,?s'types.UID'"},
     {"io.k8s.api.authentication.v1.SelfSubjectReview",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;status,2,@72"},
-    {"io.k8s.api.authentication.v1.SelfSubjectReviewStatus", "userInfo,1,@79"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;status,2,@35"},
+    {"io.k8s.api.authentication.v1.SelfSubjectReviewStatus", "userInfo,1,@42"},
     {"io.k8s.api.authentication.v1.TokenRequest",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@74;status,3,@75"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@37;status,3,@38"},
     {"io.k8s.api.authentication.v1.TokenRequestSpec",
-     "audiences,1,A[s;boundObjectRef,3,^@70;expirationSeconds,4,^=15l"},
+     "audiences,1,A[s;boundObjectRef,3,^@33;expirationSeconds,4,^=15l"},
     {"io.k8s.api.authentication.v1.TokenRequestStatus",
      "expirationTimestamp,2,t;token,1,s"},
     {"io.k8s.api.authentication.v1.TokenReview",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@77;status,3,@78"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@40;status,3,@41"},
     {"io.k8s.api.authentication.v1.TokenReviewSpec",
      "audiences,2,?A[s;token,1,!?s"},
     {"io.k8s.api.authentication.v1.TokenReviewStatus",
-     "audiences,4,?A[s;authenticated,1,?b;error,3,?s;user,2,@79"},
+     "audiences,4,?A[s;authenticated,1,?b;error,3,?s;user,2,@42"},
     {"io.k8s.api.authentication.v1.UserInfo",
      "extra,4,?{('v1.ExtraValue's;groups,3,?A[s;uid,2,?s;username,1,?s"},
     {"io.k8s.api.authorization.v1.FieldSelectorAttributes",
-     "rawSelector,1,?s;requirements,2,?A[@556"},
+     "rawSelector,1,?s;requirements,2,?A[@379"},
     {"io.k8s.api.authorization.v1.LabelSelectorAttributes",
-     "rawSelector,1,?s;requirements,2,?A[@560"},
+     "rawSelector,1,?s;requirements,2,?A[@381"},
     {"io.k8s.api.authorization.v1.LocalSubjectAccessReview",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@92;status,3,@93"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@55;status,3,@56"},
     {"io.k8s.api.authorization.v1.NonResourceAttributes",
      "path,1,?s;verb,2,?s"},
     {"io.k8s.api.authorization.v1.NonResourceRule",
      "nonResourceURLs,2,?A[s;verbs,1,!A[s"},
     {"io.k8s.api.authorization.v1.ResourceAttributes",
-     "fieldSelector,8,?^@80;group,3,?s;labelSelector,9,?^@81;name,7,?s;"
+     "fieldSelector,8,?^@43;group,3,?s;labelSelector,9,?^@44;name,7,?s;"
      "namespace,1,?s;resource,5,?s;subresource,6,?s;verb,2,?s;version,4,?s"},
     {"io.k8s.api.authorization.v1.ResourceRule",
      "apiGroups,2,?A[s;resourceNames,4,?A[s;resources,3,?A[s;verbs,1,!A[s"},
     {"io.k8s.api.authorization.v1.SelfSubjectAccessReview",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@88;status,3,@93"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@51;status,3,@56"},
     {"io.k8s.api.authorization.v1.SelfSubjectAccessReviewSpec",
-     "nonResourceAttributes,2,?^@83;resourceAttributes,1,?^@85"},
+     "nonResourceAttributes,2,?^@46;resourceAttributes,1,?^@48"},
     {"io.k8s.api.authorization.v1.SelfSubjectRulesReview",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@90;status,3,@94"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@53;status,3,@57"},
     {"io.k8s.api.authorization.v1.SelfSubjectRulesReviewSpec",
      "namespace,1,?s"},
     {"io.k8s.api.authorization.v1.SubjectAccessReview",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@92;status,3,@93"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@55;status,3,@56"},
     {"io.k8s.api.authorization.v1.SubjectAccessReviewSpec",
-     "extra,5,?{('v1.ExtraValue's;groups,4,?A[s;nonResourceAttributes,2,?^@83;"
-     "resourceAttributes,1,?^@85;uid,6,?s;user,3,?s"},
+     "extra,5,?{('v1.ExtraValue's;groups,4,?A[s;nonResourceAttributes,2,?^@46;"
+     "resourceAttributes,1,?^@48;uid,6,?s;user,3,?s"},
     {"io.k8s.api.authorization.v1.SubjectAccessReviewStatus",
      "allowed,1,!b;denied,4,?b;evaluationError,3,?s;reason,2,?s"},
     {"io.k8s.api.authorization.v1.SubjectRulesReviewStatus",
-     "evaluationError,4,?s;incomplete,3,!b;nonResourceRules,2,!A[@84;"
-     "resourceRules,1,!A[@86"},
-    {"io.k8s.api.autoscaling.v1.CrossVersionObjectReference",
-     "%apiVersion,3,?s;kind,1,!s;name,2,!s"},
-    {"io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@98;status,3,@99"},
-    {"io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerList",
-     "apiVersion,,?s;items,2,![@96;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerSpec",
-     "maxReplicas,3,!i;minReplicas,2,?^=9i;scaleTargetRef,1,!@95;"
-     "targetCPUUtilizationPercentage,4,?^i"},
-    {"io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerStatus",
-     "currentCPUUtilizationPercentage,5,?^i;currentReplicas,3,!i;"
-     "desiredReplicas,4,!i;lastScaleTime,2,?^t;observedGeneration,1,?^l"},
+     "evaluationError,4,?s;incomplete,3,!b;nonResourceRules,2,!A[@47;"
+     "resourceRules,1,!A[@49"},
     {"io.k8s.api.autoscaling.v1.Scale",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@101;status,3,@102"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@59;status,3,@60"},
     {"io.k8s.api.autoscaling.v1.ScaleSpec", "replicas,1,?i"},
     {"io.k8s.api.autoscaling.v1.ScaleStatus", "replicas,1,!i;selector,2,?s"},
     {"io.k8s.api.autoscaling.v2.ContainerResourceMetricSource",
-     "container,3,!s;name,1,!s'v1.ResourceName';target,2,!@119"},
+     "container,3,!s;name,1,!s'v1.ResourceName';target,2,!@76"},
     {"io.k8s.api.autoscaling.v2.ContainerResourceMetricStatus",
-     "container,3,!s;current,2,!@120;name,1,!s'v1.ResourceName'"},
+     "container,3,!s;current,2,!@77;name,1,!s'v1.ResourceName'"},
     {"io.k8s.api.autoscaling.v2.CrossVersionObjectReference",
      "apiVersion,3,?s;kind,1,!s;name,2,!s"},
     {"io.k8s.api.autoscaling.v2.ExternalMetricSource",
-     "metric,1,!@116;target,2,!@119"},
+     "metric,1,!@73;target,2,!@76"},
     {"io.k8s.api.autoscaling.v2.ExternalMetricStatus",
-     "current,2,!@120;metric,1,!@116"},
+     "current,2,!@77;metric,1,!@73"},
     {"io.k8s.api.autoscaling.v2.HPAScalingPolicy",
      "periodSeconds,3,!i;type,1,!s'v2.HPAScalingPolicyType';value,2,!i"},
     {"io.k8s.api.autoscaling.v2.HPAScalingRules",
-     "policies,2,?A[@108;selectPolicy,1,?^=16s'v2.ScalingPolicySelect';"
+     "policies,2,?A[@66;selectPolicy,1,?^=16s'v2.ScalingPolicySelect';"
      "stabilizationWindowSeconds,3,?^i;tolerance,4,?^q"},
     {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@114;status,3,@115"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@71;status,3,@72"},
     {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior",
-     "scaleDown,2,?^=17@109;scaleUp,1,?^=18@109"},
+     "scaleDown,2,?^=17@67;scaleUp,1,?^=18@67"},
     {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerCondition",
      "lastTransitionTime,3,t;message,5,?s;reason,4,?s;"
      "status,2,!s'v1.ConditionStatus';"
      "type,1,!s'v2.HorizontalPodAutoscalerConditionType'"},
-    {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerList",
-     "apiVersion,,?s;items,2,![@110;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerSpec",
-     "behavior,5,?^@111;maxReplicas,3,!i;metrics,4,?A=19[@117;"
-     "minReplicas,2,?^=9i;scaleTargetRef,1,!@105"},
+     "behavior,5,?^@69;maxReplicas,3,!i;metrics,4,?A=19[@74;"
+     "minReplicas,2,?^=9i;scaleTargetRef,1,!@63"},
     {"io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerStatus",
-     "conditions,6,?L(type)M(type)[@112;currentMetrics,5,A[@118;"
+     "conditions,6,?L(type)M(type)[@70;currentMetrics,5,A[@75;"
      "currentReplicas,3,?i;desiredReplicas,4,!i;lastScaleTime,2,?^t;"
      "observedGeneration,1,?^l"},
     {"io.k8s.api.autoscaling.v2.MetricIdentifier",
-     "name,1,!s;selector,2,?^@559"},
+     "name,1,!s;selector,2,?^@380"},
     {"io.k8s.api.autoscaling.v2.MetricSpec",
-     "containerResource,7,?^@103;external,5,?^@106;object,2,?^@121;"
-     "pods,3,?^@123;resource,4,?^@125;type,1,!s'v2.MetricSourceType'"},
+     "containerResource,7,?^@61;external,5,?^@64;object,2,?^@78;pods,3,?^@80;"
+     "resource,4,?^@82;type,1,!s'v2.MetricSourceType'"},
     {"io.k8s.api.autoscaling.v2.MetricStatus",
-     "containerResource,7,?^@104;external,5,?^@107;object,2,?^@122;"
-     "pods,3,?^@124;resource,4,?^@126;type,1,!s'v2.MetricSourceType'"},
+     "containerResource,7,?^@62;external,5,?^@65;object,2,?^@79;pods,3,?^@81;"
+     "resource,4,?^@83;type,1,!s'v2.MetricSourceType'"},
     {"io.k8s.api.autoscaling.v2.MetricTarget",
      "averageUtilization,4,?^i;averageValue,3,?^q;"
      "type,1,!s'v2.MetricTargetType';value,2,?^q"},
     {"io.k8s.api.autoscaling.v2.MetricValueStatus",
      "averageUtilization,3,?^i;averageValue,2,?^q;value,1,?^q"},
     {"io.k8s.api.autoscaling.v2.ObjectMetricSource",
-     "describedObject,1,!@105;metric,3,!@116;target,2,!@119"},
+     "describedObject,1,!@63;metric,3,!@73;target,2,!@76"},
     {"io.k8s.api.autoscaling.v2.ObjectMetricStatus",
-     "current,2,!@120;describedObject,3,!@105;metric,1,!@116"},
+     "current,2,!@77;describedObject,3,!@63;metric,1,!@73"},
     {"io.k8s.api.autoscaling.v2.PodsMetricSource",
-     "metric,1,!@116;target,2,!@119"},
+     "metric,1,!@73;target,2,!@76"},
     {"io.k8s.api.autoscaling.v2.PodsMetricStatus",
-     "current,2,!@120;metric,1,!@116"},
+     "current,2,!@77;metric,1,!@73"},
     {"io.k8s.api.autoscaling.v2.ResourceMetricSource",
-     "name,1,!s'v1.ResourceName';target,2,!@119"},
+     "name,1,!s'v1.ResourceName';target,2,!@76"},
     {"io.k8s.api.autoscaling.v2.ResourceMetricStatus",
-     "current,2,!@120;name,1,!s'v1.ResourceName'"},
+     "current,2,!@77;name,1,!s'v1.ResourceName'"},
     {"io.k8s.api.batch.v1.CronJob",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@129;status,3,@130"},
-    {"io.k8s.api.batch.v1.CronJobList",
-     "apiVersion,,?s;items,2,![@127;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@85;status,3,@86"},
     {"io.k8s.api.batch.v1.CronJobSpec",
      "concurrencyPolicy,3,?=20s'v1.ConcurrencyPolicy';"
-     "failedJobsHistoryLimit,7,?^=9i;jobTemplate,5,!@136;schedule,1,!s;"
+     "failedJobsHistoryLimit,7,?^=9i;jobTemplate,5,!@91;schedule,1,!s;"
      "startingDeadlineSeconds,2,?^l;successfulJobsHistoryLimit,6,?^=21i;"
      "suspend,4,?^=22b;timeZone,8,?^s"},
     {"io.k8s.api.batch.v1.CronJobStatus",
-     "active,1,?A[@270;lastScheduleTime,4,?^t;lastSuccessfulTime,5,?^t"},
+     "active,1,?A[@214;lastScheduleTime,4,?^t;lastSuccessfulTime,5,?^t"},
     {"io.k8s.api.batch.v1.Job",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@134;status,3,@135"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@89;status,3,@90"},
     {"io.k8s.api.batch.v1.JobCondition",
      "lastProbeTime,3,t;lastTransitionTime,4,t;message,6,?s;reason,5,?s;"
      "status,2,!s'v1.ConditionStatus';type,1,!s'v1.JobConditionType'"},
-    {"io.k8s.api.batch.v1.JobList",
-     "apiVersion,,?s;items,2,![@131;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.batch.v1.JobSpec",
      "activeDeadlineSeconds,3,?^l;backoffLimit,7,?^i;"
      "backoffLimitPerIndex,12,?^i;completionMode,9,?^s'v1.CompletionMode';"
      "completions,2,?^i;managedBy,15,?^s;manualSelector,5,?^b;"
-     "maxFailedIndexes,13,?^i;parallelism,1,?^i;podFailurePolicy,11,?^@137;"
-     "podReplacementPolicy,14,?^s'v1.PodReplacementPolicy';selector,4,?^@559;"
-     "successPolicy,16,?^@141;suspend,10,?^b;template,6,!@305;"
+     "maxFailedIndexes,13,?^i;parallelism,1,?^i;podFailurePolicy,11,?^@92;"
+     "podReplacementPolicy,14,?^s'v1.PodReplacementPolicy';selector,4,?^@380;"
+     "successPolicy,16,?^@96;suspend,10,?^b;template,6,!@245;"
      "ttlSecondsAfterFinished,8,?^i"},
     {"io.k8s.api.batch.v1.JobStatus",
      "active,4,?i;completedIndexes,7,?s;completionTime,3,?^t;"
-     "conditions,1,?AM(type)[@132;failed,6,?i;failedIndexes,10,?^s;"
-     "ready,9,?^i;startTime,2,?^t;succeeded,5,?i;terminating,11,?^i;"
-     "uncountedTerminatedPods,8,?^@143"},
-    {"io.k8s.api.batch.v1.JobTemplateSpec", "metadata,1,@563;spec,2,@134"},
-    {"io.k8s.api.batch.v1.PodFailurePolicy", "rules,1,!A[@140"},
+     "conditions,1,?AM(type)[@88;failed,6,?i;failedIndexes,10,?^s;ready,9,?^i;"
+     "startTime,2,?^t;succeeded,5,?i;terminating,11,?^i;"
+     "uncountedTerminatedPods,8,?^@98"},
+    {"io.k8s.api.batch.v1.JobTemplateSpec", "metadata,1,@384;spec,2,@89"},
+    {"io.k8s.api.batch.v1.PodFailurePolicy", "rules,1,!A[@95"},
     {"io.k8s.api.batch.v1.PodFailurePolicyOnExitCodesRequirement",
      "containerName,1,?^s;"
      "operator,2,!s'v1.PodFailurePolicyOnExitCodesOperator';values,3,!S[i"},
     {"io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern",
      "status,2,=23s'v1.ConditionStatus';type,1,!s'v1.PodConditionType'"},
     {"io.k8s.api.batch.v1.PodFailurePolicyRule",
-     "action,1,!s'v1.PodFailurePolicyAction';onExitCodes,2,?^@138;"
-     "onPodConditions,3,?A[@139"},
-    {"io.k8s.api.batch.v1.SuccessPolicy", "rules,1,!A[@142"},
+     "action,1,!s'v1.PodFailurePolicyAction';onExitCodes,2,?^@93;"
+     "onPodConditions,3,?A[@94"},
+    {"io.k8s.api.batch.v1.SuccessPolicy", "rules,1,!A[@97"},
     {"io.k8s.api.batch.v1.SuccessPolicyRule",
      "succeededCount,2,?^i;succeededIndexes,1,?^s"},
     {"io.k8s.api.batch.v1.UncountedTerminatedPods",
      "failed,2,?S[s'types.UID';succeeded,1,?S[s'types.UID'"},
     {"io.k8s.api.certificates.v1.CertificateSigningRequest",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@147;status,3,@148"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@101;status,3,@102"},
     {"io.k8s.api.certificates.v1.CertificateSigningRequestCondition",
      "lastTransitionTime,5,t;lastUpdateTime,4,t;message,3,?s;reason,2,?s;"
      "status,6,!s'v1.ConditionStatus';type,1,!s'v1.RequestConditionType'"},
-    {"io.k8s.api.certificates.v1.CertificateSigningRequestList",
-     "apiVersion,,?s;items,2,![@144;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.certificates.v1.CertificateSigningRequestSpec",
      "expirationSeconds,8,?^i;extra,6,?{('v1.ExtraValue's;groups,4,?A[s;"
      "request,1,!y;signerName,7,!s;uid,3,?s;usages,5,?A[s'v1.KeyUsage';"
      "username,2,?s"},
     {"io.k8s.api.certificates.v1.CertificateSigningRequestStatus",
-     "certificate,2,?y;conditions,1,?L(type)[@145"},
+     "certificate,2,?y;conditions,1,?L(type)[@100"},
     {"io.k8s.api.coordination.v1.Lease",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@151"},
-    {"io.k8s.api.coordination.v1.LeaseList",
-     "apiVersion,,?s;items,2,![@149;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@104"},
     {"io.k8s.api.coordination.v1.LeaseSpec",
      "acquireTime,3,?^u;holderIdentity,1,?^s;leaseDurationSeconds,2,?^i;"
      "leaseTransitions,5,?^i;preferredHolder,7,?^s;renewTime,4,?^u;"
@@ -394,7 +283,7 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.AWSElasticBlockStoreVolumeSource",
      "fsType,2,?s;partition,3,?i;readOnly,4,?b;volumeID,1,!s"},
     {"io.k8s.api.core.v1.Affinity",
-     "nodeAffinity,1,?^@252;podAffinity,2,?^@284;podAntiAffinity,3,?^@286"},
+     "nodeAffinity,1,?^@197;podAffinity,2,?^@226;podAntiAffinity,3,?^@228"},
     {"io.k8s.api.core.v1.AppArmorProfile",
      "localhostProfile,2,?^s;type,1,!s'v1.AppArmorProfileType'"},
     {"io.k8s.api.core.v1.AttachedVolume",
@@ -408,69 +297,59 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.AzureFileVolumeSource",
      "readOnly,3,?b;secretName,1,!s;shareName,2,!s"},
     {"io.k8s.api.core.v1.Binding",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;target,2,!@270"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;target,2,!@214"},
     {"io.k8s.api.core.v1.CSIPersistentVolumeSource",
-     "controllerExpandSecretRef,9,?^@339;controllerPublishSecretRef,6,?^@339;"
-     "driver,1,!s;fsType,4,?s;nodeExpandSecretRef,10,?^@339;"
-     "nodePublishSecretRef,8,?^@339;nodeStageSecretRef,7,?^@339;readOnly,3,?b;"
+     "controllerExpandSecretRef,9,?^@276;controllerPublishSecretRef,6,?^@276;"
+     "driver,1,!s;fsType,4,?s;nodeExpandSecretRef,10,?^@276;"
+     "nodePublishSecretRef,8,?^@276;nodeStageSecretRef,7,?^@276;readOnly,3,?b;"
      "volumeAttributes,5,?{s;volumeHandle,2,!s"},
     {"io.k8s.api.core.v1.CSIVolumeSource",
-     "driver,1,!s;fsType,3,?^s;nodePublishSecretRef,5,?^@241;readOnly,2,?^b;"
+     "driver,1,!s;fsType,3,?^s;nodePublishSecretRef,5,?^@187;readOnly,2,?^b;"
      "volumeAttributes,4,?{s"},
     {"io.k8s.api.core.v1.Capabilities",
      "add,1,?A[s'v1.Capability';drop,2,?A[s'v1.Capability'"},
     {"io.k8s.api.core.v1.CephFSPersistentVolumeSource",
      "monitors,1,!A[s;path,2,?s;readOnly,6,?b;secretFile,4,?s;"
-     "secretRef,5,?^@339;user,3,?s"},
+     "secretRef,5,?^@276;user,3,?s"},
     {"io.k8s.api.core.v1.CephFSVolumeSource",
      "monitors,1,!A[s;path,2,?s;readOnly,6,?b;secretFile,4,?s;"
-     "secretRef,5,?^@241;user,3,?s"},
+     "secretRef,5,?^@187;user,3,?s"},
     {"io.k8s.api.core.v1.CinderPersistentVolumeSource",
-     "fsType,2,?s;readOnly,3,?b;secretRef,4,?^@339;volumeID,1,!s"},
+     "fsType,2,?s;readOnly,3,?b;secretRef,4,?^@276;volumeID,1,!s"},
     {"io.k8s.api.core.v1.CinderVolumeSource",
-     "fsType,2,?s;readOnly,3,?b;secretRef,4,?^@241;volumeID,1,!s"},
+     "fsType,2,?s;readOnly,3,?b;secretRef,4,?^@187;volumeID,1,!s"},
     {"io.k8s.api.core.v1.ClientIPConfig", "timeoutSeconds,1,?^i"},
     {"io.k8s.api.core.v1.ClusterTrustBundleProjection",
-     "labelSelector,3,?^@559;name,1,?^s;optional,5,?^b;path,4,!s;"
+     "labelSelector,3,?^@380;name,1,?^s;optional,5,?^b;path,4,!s;"
      "signerName,2,?^s"},
-    {"io.k8s.api.core.v1.ComponentCondition",
-     "error,4,?s;message,3,?s;status,2,!s'v1.ConditionStatus';"
-     "type,1,!s'v1.ComponentConditionType'"},
-    {"io.k8s.api.core.v1.ComponentStatus",
-     "apiVersion,,?s;conditions,2,?L(type)M(type)[@169;kind,,?s;"
-     "metadata,1,@563"},
-    {"io.k8s.api.core.v1.ComponentStatusList",
-     "apiVersion,,?s;items,2,![@170;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.ConfigMap",
      "apiVersion,,?s;binaryData,3,?{y;data,2,?{s;immutable,4,?^b;kind,,?s;"
-     "metadata,1,@563"},
+     "metadata,1,@384"},
     {"io.k8s.api.core.v1.ConfigMapEnvSource",
      "name,1025,<LocalObjectReference>?s;optional,2,?^b"},
     {"io.k8s.api.core.v1.ConfigMapKeySelector",
      "%key,2,!s;name,1025,<LocalObjectReference>?s;optional,3,?^b"},
-    {"io.k8s.api.core.v1.ConfigMapList",
-     "apiVersion,,?s;items,2,![@172;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.ConfigMapNodeConfigSource",
      "kubeletConfigKey,5,!s;name,2,!s;namespace,1,!s;resourceVersion,4,?s;"
      "uid,3,?s'types.UID'"},
     {"io.k8s.api.core.v1.ConfigMapProjection",
-     "items,2,?A[@231;name,1025,<LocalObjectReference>?s;optional,4,?^b"},
+     "items,2,?A[@178;name,1025,<LocalObjectReference>?s;optional,4,?^b"},
     {"io.k8s.api.core.v1.ConfigMapVolumeSource",
-     "defaultMode,3,?^=27i;items,2,?A[@231;name,1025,<LocalObjectReference>?s;"
+     "defaultMode,3,?^=27i;items,2,?A[@178;name,1025,<LocalObjectReference>?s;"
      "optional,4,?^b"},
     {"io.k8s.api.core.v1.Container",
-     "args,4,?A[s;command,3,?A[s;env,7,?L(name)M(name)[@203;"
-     "envFrom,19,?A[@202;image,2,?s;imagePullPolicy,14,?s'v1.PullPolicy';"
-     "lifecycle,12,?^@232;livenessProbe,10,?^@309;name,1,!s;"
-     "ports,6,?L(containerPort,protocol)M(containerPort)[@182;"
-     "readinessProbe,11,?^@309;resizePolicy,23,?A[@183;resources,8,@326;"
+     "args,4,?A[s;command,3,?A[s;env,7,?L(name)M(name)[@151;"
+     "envFrom,19,?A[@150;image,2,?s;imagePullPolicy,14,?s'v1.PullPolicy';"
+     "lifecycle,12,?^@179;livenessProbe,10,?^@249;name,1,!s;"
+     "ports,6,?L(containerPort,protocol)M(containerPort)[@131;"
+     "readinessProbe,11,?^@249;resizePolicy,23,?A[@132;resources,8,@264;"
      "restartPolicy,24,?^s'v1.ContainerRestartPolicy';"
-     "restartPolicyRules,25,?A[@184;securityContext,15,?^@341;"
-     "startupProbe,22,?^@309;stdin,16,?b;stdinOnce,17,?b;"
+     "restartPolicyRules,25,?A[@133;securityContext,15,?^@278;"
+     "startupProbe,22,?^@249;stdin,16,?b;stdinOnce,17,?b;"
      "terminationMessagePath,13,?=28s;"
      "terminationMessagePolicy,20,?=29s'v1.TerminationMessagePolicy';"
-     "tty,18,?b;volumeDevices,21,?L(devicePath)M(devicePath)[@364;"
-     "volumeMounts,9,?L(mountPath)M(mountPath)[@365;workingDir,5,?s"},
+     "tty,18,?b;volumeDevices,21,?L(devicePath)M(devicePath)[@299;"
+     "volumeMounts,9,?L(mountPath)M(mountPath)[@300;workingDir,5,?s"},
     {"io.k8s.api.core.v1.ContainerExtendedResourceRequest",
      "containerName,1,!s;requestName,3,!s;resourceName,2,!s"},
     {"io.k8s.api.core.v1.ContainerImage", "names,1,A[s;sizeBytes,2,?l"},
@@ -481,12 +360,12 @@ const kl__schema_row kl__schema_rows[] = {
      "resourceName,1,!s'v1.ResourceName';"
      "restartPolicy,2,!s'v1.ResourceResizeRestartPolicy'"},
     {"io.k8s.api.core.v1.ContainerRestartRule",
-     "action,1,!?s'v1.ContainerRestartRuleAction';exitCodes,2,?^@185"},
+     "action,1,!?s'v1.ContainerRestartRuleAction';exitCodes,2,?^@134"},
     {"io.k8s.api.core.v1.ContainerRestartRuleOnExitCodes",
      "operator,1,!?s'v1.ContainerRestartRuleOnExitCodesOperator';values,2,?S["
      "i"},
     {"io.k8s.api.core.v1.ContainerState",
-     "running,2,?^@187;terminated,3,?^@188;waiting,1,?^@189"},
+     "running,2,?^@136;terminated,3,?^@137;waiting,1,?^@138"},
     {"io.k8s.api.core.v1.ContainerStateRunning", "startedAt,1,t"},
     {"io.k8s.api.core.v1.ContainerStateTerminated",
      "containerID,7,?s;exitCode,1,!i;finishedAt,6,t;message,4,?s;reason,3,?s;"
@@ -494,56 +373,54 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.ContainerStateWaiting", "message,2,?s;reason,1,?s"},
     {"io.k8s.api.core.v1.ContainerStatus",
      "allocatedResources,10,?{'v1.ResourceList'q;"
-     "allocatedResourcesStatus,14,?L(name)M(name)[@327;containerID,8,?s;"
-     "image,6,!s;imageID,7,!s;lastState,3,@186;name,1,!s;ready,4,!b;"
-     "resources,11,?^@326;restartCount,5,!i;started,9,?^b;state,2,@186;"
-     "stopSignal,15,?^s'v1.Signal';user,13,?^@191;"
-     "volumeMounts,12,?L(mountPath)M(mountPath)[@366"},
-    {"io.k8s.api.core.v1.ContainerUser", "linux,1,?^@238"},
+     "allocatedResourcesStatus,14,?L(name)M(name)[@265;containerID,8,?s;"
+     "image,6,!s;imageID,7,!s;lastState,3,@135;name,1,!s;ready,4,!b;"
+     "resources,11,?^@264;restartCount,5,!i;started,9,?^b;state,2,@135;"
+     "stopSignal,15,?^s'v1.Signal';user,13,?^@140;"
+     "volumeMounts,12,?L(mountPath)M(mountPath)[@301"},
+    {"io.k8s.api.core.v1.ContainerUser", "linux,1,?^@184"},
     {"io.k8s.api.core.v1.DaemonEndpoint", "Port,1,!i"},
-    {"io.k8s.api.core.v1.DownwardAPIProjection", "items,1,?A[@194"},
+    {"io.k8s.api.core.v1.DownwardAPIProjection", "items,1,?A[@143"},
     {"io.k8s.api.core.v1.DownwardAPIVolumeFile",
-     "fieldRef,2,?^@269;mode,4,?^i;path,1,!s;resourceFieldRef,3,?^@320"},
+     "fieldRef,2,?^@213;mode,4,?^i;path,1,!s;resourceFieldRef,3,?^@259"},
     {"io.k8s.api.core.v1.DownwardAPIVolumeSource",
-     "defaultMode,2,?^=27i;items,1,?A[@194"},
+     "defaultMode,2,?^=27i;items,1,?A[@143"},
     {"io.k8s.api.core.v1.EmptyDirVolumeSource",
      "medium,1,?s'v1.StorageMedium';sizeLimit,2,?^q"},
     {"io.k8s.api.core.v1.EndpointAddress",
-     "%hostname,3,?s;ip,1,!s;nodeName,4,?^s;targetRef,2,?^@270"},
+     "%hostname,3,?s;ip,1,!s;nodeName,4,?^s;targetRef,2,?^@214"},
     {"io.k8s.api.core.v1.EndpointPort",
      "%appProtocol,4,?^s;name,1,?s;port,2,!i;protocol,3,?=30s'v1.Protocol'"},
     {"io.k8s.api.core.v1.EndpointSubset",
-     "addresses,1,?A[@197;notReadyAddresses,2,?A[@197;ports,3,?A[@198"},
+     "addresses,1,?A[@146;notReadyAddresses,2,?A[@146;ports,3,?A[@147"},
     {"io.k8s.api.core.v1.Endpoints",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;subsets,2,?A[@199"},
-    {"io.k8s.api.core.v1.EndpointsList",
-     "apiVersion,,?s;items,2,![@200;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;subsets,2,?A[@148"},
     {"io.k8s.api.core.v1.EnvFromSource",
-     "configMapRef,2,?^@173;prefix,1,?s;secretRef,3,?^@335"},
-    {"io.k8s.api.core.v1.EnvVar", "name,1,!s;value,2,?s;valueFrom,3,?^@204"},
+     "configMapRef,2,?^@123;prefix,1,?s;secretRef,3,?^@273"},
+    {"io.k8s.api.core.v1.EnvVar", "name,1,!s;value,2,?s;valueFrom,3,?^@152"},
     {"io.k8s.api.core.v1.EnvVarSource",
-     "configMapKeyRef,3,?^@174;fieldRef,1,?^@269;fileKeyRef,5,?^@213;"
-     "resourceFieldRef,2,?^@320;secretKeyRef,4,?^@336"},
+     "configMapKeyRef,3,?^@124;fieldRef,1,?^@213;fileKeyRef,5,?^@160;"
+     "resourceFieldRef,2,?^@259;secretKeyRef,4,?^@274"},
     {"io.k8s.api.core.v1.EphemeralContainer",
      "args,1028,<EphemeralContainerCommon>?A[s;"
      "command,1027,<EphemeralContainerCommon>?A[s;"
-     "env,1031,<EphemeralContainerCommon>?L(name)M(name)[@203;"
-     "envFrom,1043,<EphemeralContainerCommon>?A[@202;"
+     "env,1031,<EphemeralContainerCommon>?L(name)M(name)[@151;"
+     "envFrom,1043,<EphemeralContainerCommon>?A[@150;"
      "image,1026,<EphemeralContainerCommon>?s;"
      "imagePullPolicy,1038,<EphemeralContainerCommon>?s'v1.PullPolicy';"
-     "lifecycle,1036,<EphemeralContainerCommon>?^@232;"
-     "livenessProbe,1034,<EphemeralContainerCommon>?^@309;"
+     "lifecycle,1036,<EphemeralContainerCommon>?^@179;"
+     "livenessProbe,1034,<EphemeralContainerCommon>?^@249;"
      "name,1025,<EphemeralContainerCommon>!s;"
      "ports,1030,<EphemeralContainerCommon>?L(containerPort,protocol)M("
-     "containerPort)[@182;"
-     "readinessProbe,1035,<EphemeralContainerCommon>?^@309;"
-     "resizePolicy,1047,<EphemeralContainerCommon>?A[@183;"
-     "resources,1032,<EphemeralContainerCommon>@326;"
+     "containerPort)[@131;"
+     "readinessProbe,1035,<EphemeralContainerCommon>?^@249;"
+     "resizePolicy,1047,<EphemeralContainerCommon>?A[@132;"
+     "resources,1032,<EphemeralContainerCommon>@264;"
      "restartPolicy,1048,<EphemeralContainerCommon>?^s'v1."
      "ContainerRestartPolicy';"
-     "restartPolicyRules,1049,<EphemeralContainerCommon>?A[@184;"
-     "securityContext,1039,<EphemeralContainerCommon>?^@341;"
-     "startupProbe,1046,<EphemeralContainerCommon>?^@309;"
+     "restartPolicyRules,1049,<EphemeralContainerCommon>?A[@133;"
+     "securityContext,1039,<EphemeralContainerCommon>?^@278;"
+     "startupProbe,1046,<EphemeralContainerCommon>?^@249;"
      "stdin,1040,<EphemeralContainerCommon>?b;"
      "stdinOnce,1041,<EphemeralContainerCommon>?b;targetContainerName,2,?s;"
      "terminationMessagePath,1037,<EphemeralContainerCommon>?=28s;"
@@ -551,20 +428,18 @@ const kl__schema_row kl__schema_rows[] = {
      "TerminationMessagePolicy';"
      "tty,1042,<EphemeralContainerCommon>?b;"
      "volumeDevices,1045,<EphemeralContainerCommon>?L(devicePath)M(devicePath)["
-     "@364;"
+     "@299;"
      "volumeMounts,1033,<EphemeralContainerCommon>?L(mountPath)M(mountPath)[@"
-     "365;"
+     "300;"
      "workingDir,1029,<EphemeralContainerCommon>?s"},
     {"io.k8s.api.core.v1.EphemeralVolumeSource",
-     "volumeClaimTemplate,1,?^@277"},
+     "volumeClaimTemplate,1,?^@220"},
     {"io.k8s.api.core.v1.Event",
      "action,12,?s;apiVersion,,?s;count,8,?i;eventTime,10,u;"
-     "firstTimestamp,6,t;involvedObject,2,!@270;kind,,?s;lastTimestamp,7,t;"
-     "message,4,?s;metadata,1,!@563;reason,3,?s;related,13,?^@270;"
-     "reportingComponent,14,s;reportingInstance,15,s;series,11,?^@209;"
-     "source,5,@210;type,9,?s"},
-    {"io.k8s.api.core.v1.EventList",
-     "apiVersion,,?s;items,2,![@207;kind,,?s;metadata,1,@561"},
+     "firstTimestamp,6,t;involvedObject,2,!@214;kind,,?s;lastTimestamp,7,t;"
+     "message,4,?s;metadata,1,!@384;reason,3,?s;related,13,?^@214;"
+     "reportingComponent,14,s;reportingInstance,15,s;series,11,?^@156;"
+     "source,5,@157;type,9,?s"},
     {"io.k8s.api.core.v1.EventSeries", "count,1,?i;lastObservedTime,2,u"},
     {"io.k8s.api.core.v1.EventSource", "component,1,?s;host,2,?s"},
     {"io.k8s.api.core.v1.ExecAction", "command,1,?A[s"},
@@ -573,9 +448,9 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.FileKeySelector",
      "%key,3,!s;optional,4,?^=22b;path,2,!s;volumeName,1,!s"},
     {"io.k8s.api.core.v1.FlexPersistentVolumeSource",
-     "driver,1,!s;fsType,2,?s;options,5,?{s;readOnly,4,?b;secretRef,3,?^@339"},
+     "driver,1,!s;fsType,2,?s;options,5,?{s;readOnly,4,?b;secretRef,3,?^@276"},
     {"io.k8s.api.core.v1.FlexVolumeSource",
-     "driver,1,!s;fsType,2,?s;options,5,?{s;readOnly,4,?b;secretRef,3,?^@241"},
+     "driver,1,!s;fsType,2,?s;options,5,?{s;readOnly,4,?b;secretRef,3,?^@187"},
     {"io.k8s.api.core.v1.FlockerVolumeSource",
      "datasetName,1,?s;datasetUUID,2,?s"},
     {"io.k8s.api.core.v1.GCEPersistentDiskVolumeSource",
@@ -588,7 +463,7 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.GlusterfsVolumeSource",
      "endpoints,1,!s;path,2,!s;readOnly,3,?b"},
     {"io.k8s.api.core.v1.HTTPGetAction",
-     "host,3,?s;httpHeaders,5,?A[@223;path,1,?=32s;port,2,!o;"
+     "host,3,?s;httpHeaders,5,?A[@170;path,1,?=32s;port,2,!o;"
      "scheme,4,?=33s'v1.URIScheme'"},
     {"io.k8s.api.core.v1.HTTPHeader", "name,1,!s;value,2,!s"},
     {"io.k8s.api.core.v1.HostAlias", "hostnames,2,?A[s;ip,1,!s"},
@@ -598,34 +473,32 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.ISCSIPersistentVolumeSource",
      "chapAuthDiscovery,8,?b;chapAuthSession,11,?b;fsType,5,?s;"
      "initiatorName,12,?^s;iqn,2,!s;iscsiInterface,4,?=34s;lun,3,!i;"
-     "portals,7,?A[s;readOnly,6,?b;secretRef,10,?^@339;targetPortal,1,!s"},
+     "portals,7,?A[s;readOnly,6,?b;secretRef,10,?^@276;targetPortal,1,!s"},
     {"io.k8s.api.core.v1.ISCSIVolumeSource",
      "chapAuthDiscovery,8,?b;chapAuthSession,11,?b;fsType,5,?s;"
      "initiatorName,12,?^s;iqn,2,!s;iscsiInterface,4,?=34s;lun,3,!i;"
-     "portals,7,?A[s;readOnly,6,?b;secretRef,10,?^@241;targetPortal,1,!s"},
+     "portals,7,?A[s;readOnly,6,?b;secretRef,10,?^@187;targetPortal,1,!s"},
     {"io.k8s.api.core.v1.ImageVolumeSource",
      "pullPolicy,2,?s'v1.PullPolicy';reference,1,?s"},
     {"io.k8s.api.core.v1.ImageVolumeStatus", "imageRef,1,!?s"},
     {"io.k8s.api.core.v1.KeyToPath", "key,1,!s;mode,3,?^i;path,2,!s"},
     {"io.k8s.api.core.v1.Lifecycle",
-     "postStart,1,?^@233;preStop,2,?^@233;stopSignal,3,?^s'v1.Signal'"},
+     "postStart,1,?^@180;preStop,2,?^@180;stopSignal,3,?^s'v1.Signal'"},
     {"io.k8s.api.core.v1.LifecycleHandler",
-     "exec,1,?^@211;httpGet,2,?^@222;sleep,4,?^@351;tcpSocket,3,?^@355"},
+     "exec,1,?^@158;httpGet,2,?^@169;sleep,4,?^@286;tcpSocket,3,?^@290"},
     {"io.k8s.api.core.v1.LimitRange",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@237"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@183"},
     {"io.k8s.api.core.v1.LimitRangeItem",
      "default,4,?{'v1.ResourceList'q;defaultRequest,5,?{'v1.ResourceList'q;"
      "max,2,?{'v1.ResourceList'q;maxLimitRequestRatio,6,?{'v1.ResourceList'q;"
      "min,3,?{'v1.ResourceList'q;type,1,!s'v1.LimitType'"},
-    {"io.k8s.api.core.v1.LimitRangeList",
-     "apiVersion,,?s;items,2,![@234;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.core.v1.LimitRangeSpec", "limits,1,!A[@235"},
+    {"io.k8s.api.core.v1.LimitRangeSpec", "limits,1,!A[@182"},
     {"io.k8s.api.core.v1.LinuxContainerUser",
      "gid,2,!l;supplementalGroups,3,?A[l;uid,1,!l"},
     {"io.k8s.api.core.v1.LoadBalancerIngress",
      "hostname,2,?s;ip,1,?s;ipMode,3,?^s'v1.LoadBalancerIPMode';"
-     "ports,4,?A[@306"},
-    {"io.k8s.api.core.v1.LoadBalancerStatus", "ingress,1,?A[@239"},
+     "ports,4,?A[@246"},
+    {"io.k8s.api.core.v1.LoadBalancerStatus", "ingress,1,?A[@185"},
     {"io.k8s.api.core.v1.LocalObjectReference", "%name,1,?s"},
     {"io.k8s.api.core.v1.LocalVolumeSource", "fsType,2,?^s;path,1,!s"},
     {"io.k8s.api.core.v1.ModifyVolumeStatus",
@@ -634,57 +507,53 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.NFSVolumeSource",
      "path,2,!s;readOnly,3,?b;server,1,!s"},
     {"io.k8s.api.core.v1.Namespace",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@248;status,3,@249"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@193;status,3,@194"},
     {"io.k8s.api.core.v1.NamespaceCondition",
      "lastTransitionTime,4,t;message,6,?s;reason,5,?s;"
      "status,2,!s'v1.ConditionStatus';type,1,!s'v1.NamespaceConditionType'"},
-    {"io.k8s.api.core.v1.NamespaceList",
-     "apiVersion,,?s;items,2,![@245;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.NamespaceSpec", "finalizers,1,?A[s'v1.FinalizerName'"},
     {"io.k8s.api.core.v1.NamespaceStatus",
-     "conditions,2,?L(type)M(type)[@246;phase,1,?=35s'v1.NamespacePhase'"},
+     "conditions,2,?L(type)M(type)[@192;phase,1,?=35s'v1.NamespacePhase'"},
     {"io.k8s.api.core.v1.Node",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@265;status,3,@266"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@209;status,3,@210"},
     {"io.k8s.api.core.v1.NodeAddress",
      "address,2,!s;type,1,!s'v1.NodeAddressType'"},
     {"io.k8s.api.core.v1.NodeAffinity",
-     "preferredDuringSchedulingIgnoredDuringExecution,2,?A[@308;"
-     "requiredDuringSchedulingIgnoredDuringExecution,1,?^@262"},
+     "preferredDuringSchedulingIgnoredDuringExecution,2,?A[@248;"
+     "requiredDuringSchedulingIgnoredDuringExecution,1,?^@206"},
     {"io.k8s.api.core.v1.NodeAllocatableResourceClaimStatus",
      "containers,2,?S[s;resourceClaimName,1,!s;resources,3,!{q"},
     {"io.k8s.api.core.v1.NodeCondition",
      "lastHeartbeatTime,3,t;lastTransitionTime,4,t;message,6,?s;reason,5,?s;"
      "status,2,!s'v1.ConditionStatus';type,1,!s'v1.NodeConditionType'"},
-    {"io.k8s.api.core.v1.NodeConfigSource", "configMap,2,?^@176"},
+    {"io.k8s.api.core.v1.NodeConfigSource", "configMap,2,?^@125"},
     {"io.k8s.api.core.v1.NodeConfigStatus",
-     "active,2,?^@255;assigned,1,?^@255;error,4,?s;lastKnownGood,3,?^@255"},
-    {"io.k8s.api.core.v1.NodeDaemonEndpoints", "kubeletEndpoint,1,@192"},
+     "active,2,?^@200;assigned,1,?^@200;error,4,?s;lastKnownGood,3,?^@200"},
+    {"io.k8s.api.core.v1.NodeDaemonEndpoints", "kubeletEndpoint,1,@141"},
     {"io.k8s.api.core.v1.NodeFeatures", "supplementalGroupsPolicy,1,?^b"},
-    {"io.k8s.api.core.v1.NodeList",
-     "apiVersion,,?s;items,2,![@250;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.core.v1.NodeRuntimeHandler", "features,2,?^@261;name,1,s"},
+    {"io.k8s.api.core.v1.NodeRuntimeHandler", "features,2,?^@205;name,1,s"},
     {"io.k8s.api.core.v1.NodeRuntimeHandlerFeatures",
      "recursiveReadOnlyMounts,1,?^b;userNamespaces,2,?^b"},
-    {"io.k8s.api.core.v1.NodeSelector", "%nodeSelectorTerms,1,!A[@264"},
+    {"io.k8s.api.core.v1.NodeSelector", "%nodeSelectorTerms,1,!A[@208"},
     {"io.k8s.api.core.v1.NodeSelectorRequirement",
      "key,1,!s;operator,2,!s'v1.NodeSelectorOperator';values,3,?A[s"},
     {"io.k8s.api.core.v1.NodeSelectorTerm",
-     "%matchExpressions,1,?A[@263;matchFields,2,?A[@263"},
+     "%matchExpressions,1,?A[@207;matchFields,2,?A[@207"},
     {"io.k8s.api.core.v1.NodeSpec",
-     "configSource,6,?^@255;externalID,2,?s;podCIDR,1,?s;podCIDRs,7,?SM()[s;"
-     "providerID,3,?s;taints,5,?A[@356;unschedulable,4,?b"},
+     "configSource,6,?^@200;externalID,2,?s;podCIDR,1,?s;podCIDRs,7,?SM()[s;"
+     "providerID,3,?s;taints,5,?A[@291;unschedulable,4,?b"},
     {"io.k8s.api.core.v1.NodeStatus",
-     "addresses,5,?L(type)M(type)[@251;allocatable,2,?{'v1.ResourceList'q;"
-     "capacity,1,?{'v1.ResourceList'q;conditions,4,?L(type)M(type)[@254;"
-     "config,11,?^@256;daemonEndpoints,6,@257;declaredFeatures,14,?A[s;"
-     "features,13,?^@258;images,8,?A[@181;nodeInfo,7,@268;"
-     "phase,3,?s'v1.NodePhase';runtimeHandlers,12,?A[@260;"
-     "volumesAttached,10,?A[@155;volumesInUse,9,?A[s'v1.UniqueVolumeName'"},
+     "addresses,5,?L(type)M(type)[@196;allocatable,2,?{'v1.ResourceList'q;"
+     "capacity,1,?{'v1.ResourceList'q;conditions,4,?L(type)M(type)[@199;"
+     "config,11,?^@201;daemonEndpoints,6,@202;declaredFeatures,14,?A[s;"
+     "features,13,?^@203;images,8,?A[@130;nodeInfo,7,@212;"
+     "phase,3,?s'v1.NodePhase';runtimeHandlers,12,?A[@204;"
+     "volumesAttached,10,?A[@108;volumesInUse,9,?A[s'v1.UniqueVolumeName'"},
     {"io.k8s.api.core.v1.NodeSwapStatus", "capacity,1,?^l"},
     {"io.k8s.api.core.v1.NodeSystemInfo",
      "architecture,10,!s;bootID,3,!s;containerRuntimeVersion,6,!s;"
      "kernelVersion,4,!s;kubeProxyVersion,8,!s;kubeletVersion,7,!s;"
-     "machineID,1,!s;operatingSystem,9,!s;osImage,5,!s;swap,11,?^@267;"
+     "machineID,1,!s;operatingSystem,9,!s;osImage,5,!s;swap,11,?^@211;"
      "systemUUID,2,!s"},
     {"io.k8s.api.core.v1.ObjectFieldSelector",
      "%apiVersion,1,?=36s;fieldPath,2,!s"},
@@ -692,77 +561,73 @@ const kl__schema_row kl__schema_rows[] = {
      "%apiVersion,5,?s;fieldPath,7,?s;kind,1,?s;name,3,?s;namespace,2,?s;"
      "resourceVersion,6,?s;uid,4,?s'types.UID'"},
     {"io.k8s.api.core.v1.PersistentVolume",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@280;status,3,@281"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@222;status,3,@223"},
     {"io.k8s.api.core.v1.PersistentVolumeClaim",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@275;status,3,@276"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@218;status,3,@219"},
     {"io.k8s.api.core.v1.PersistentVolumeClaimCondition",
      "lastProbeTime,3,t;lastTransitionTime,4,t;message,6,?s;reason,5,?s;"
      "status,2,!s'v1.ConditionStatus';"
      "type,1,!s'v1.PersistentVolumeClaimConditionType'"},
-    {"io.k8s.api.core.v1.PersistentVolumeClaimList",
-     "apiVersion,,?s;items,2,![@272;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.PersistentVolumeClaimSpec",
-     "accessModes,1,?A[s'v1.PersistentVolumeAccessMode';dataSource,7,?^@361;"
-     "dataSourceRef,8,?^@362;resources,2,@369;selector,4,?^@559;"
+     "accessModes,1,?A[s'v1.PersistentVolumeAccessMode';dataSource,7,?^@296;"
+     "dataSourceRef,8,?^@297;resources,2,@304;selector,4,?^@380;"
      "storageClassName,5,?^s;volumeAttributesClassName,9,?^s;"
      "volumeMode,6,?^=37s'v1.PersistentVolumeMode';volumeName,3,?s"},
     {"io.k8s.api.core.v1.PersistentVolumeClaimStatus",
      "accessModes,2,?A[s'v1.PersistentVolumeAccessMode';"
      "allocatedResourceStatuses,7,?{s'v1.ClaimResourceStatus';"
      "allocatedResources,5,?{'v1.ResourceList'q;"
-     "capacity,3,?{'v1.ResourceList'q;conditions,4,?L(type)M(type)[@273;"
-     "currentVolumeAttributesClassName,8,?^s;modifyVolumeStatus,9,?^@243;"
+     "capacity,3,?{'v1.ResourceList'q;conditions,4,?L(type)M(type)[@217;"
+     "currentVolumeAttributesClassName,8,?^s;modifyVolumeStatus,9,?^@189;"
      "phase,1,?=38s'v1.PersistentVolumeClaimPhase'"},
     {"io.k8s.api.core.v1.PersistentVolumeClaimTemplate",
-     "metadata,1,@563;spec,2,!@275"},
+     "metadata,1,@384;spec,2,!@218"},
     {"io.k8s.api.core.v1.PersistentVolumeClaimVolumeSource",
      "claimName,1,!s;readOnly,2,?b"},
-    {"io.k8s.api.core.v1.PersistentVolumeList",
-     "apiVersion,,?s;items,2,![@271;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.PersistentVolumeSpec",
      "accessModes,3,?A[s'v1.PersistentVolumeAccessMode';"
-     "awsElasticBlockStore,2050,<PersistentVolumeSource>?^@152;"
-     "azureDisk,2064,<PersistentVolumeSource>?^@156;"
-     "azureFile,2061,<PersistentVolumeSource>?^@157;"
+     "awsElasticBlockStore,2050,<PersistentVolumeSource>?^@105;"
+     "azureDisk,2064,<PersistentVolumeSource>?^@109;"
+     "azureFile,2061,<PersistentVolumeSource>?^@110;"
      "capacity,1,?{'v1.ResourceList'q;"
-     "cephfs,2057,<PersistentVolumeSource>?^@163;"
-     "cinder,2056,<PersistentVolumeSource>?^@165;claimRef,4,?^@270;"
-     "csi,2070,<PersistentVolumeSource>?^@160;"
-     "fc,2058,<PersistentVolumeSource>?^@212;"
-     "flexVolume,2060,<PersistentVolumeSource>?^@214;"
-     "flocker,2059,<PersistentVolumeSource>?^@216;"
-     "gcePersistentDisk,2049,<PersistentVolumeSource>?^@217;"
-     "glusterfs,2052,<PersistentVolumeSource>?^@220;"
-     "hostPath,2051,<PersistentVolumeSource>?^@226;"
-     "iscsi,2055,<PersistentVolumeSource>?^@227;"
-     "local,2068,<PersistentVolumeSource>?^@242;mountOptions,7,?A[s;"
-     "nfs,2053,<PersistentVolumeSource>?^@244;nodeAffinity,9,?^@367;"
+     "cephfs,2057,<PersistentVolumeSource>?^@116;"
+     "cinder,2056,<PersistentVolumeSource>?^@118;claimRef,4,?^@214;"
+     "csi,2070,<PersistentVolumeSource>?^@113;"
+     "fc,2058,<PersistentVolumeSource>?^@159;"
+     "flexVolume,2060,<PersistentVolumeSource>?^@161;"
+     "flocker,2059,<PersistentVolumeSource>?^@163;"
+     "gcePersistentDisk,2049,<PersistentVolumeSource>?^@164;"
+     "glusterfs,2052,<PersistentVolumeSource>?^@167;"
+     "hostPath,2051,<PersistentVolumeSource>?^@173;"
+     "iscsi,2055,<PersistentVolumeSource>?^@174;"
+     "local,2068,<PersistentVolumeSource>?^@188;mountOptions,7,?A[s;"
+     "nfs,2053,<PersistentVolumeSource>?^@190;nodeAffinity,9,?^@302;"
      "persistentVolumeReclaimPolicy,5,?s'v1.PersistentVolumeReclaimPolicy';"
-     "photonPersistentDisk,2065,<PersistentVolumeSource>?^@282;"
-     "portworxVolume,2066,<PersistentVolumeSource>?^@307;"
-     "quobyte,2063,<PersistentVolumeSource>?^@311;"
-     "rbd,2054,<PersistentVolumeSource>?^@312;"
-     "scaleIO,2067,<PersistentVolumeSource>?^@329;storageClassName,6,?s;"
-     "storageos,2069,<PersistentVolumeSource>?^@352;"
+     "photonPersistentDisk,2065,<PersistentVolumeSource>?^@224;"
+     "portworxVolume,2066,<PersistentVolumeSource>?^@247;"
+     "quobyte,2063,<PersistentVolumeSource>?^@251;"
+     "rbd,2054,<PersistentVolumeSource>?^@252;"
+     "scaleIO,2067,<PersistentVolumeSource>?^@267;storageClassName,6,?s;"
+     "storageos,2069,<PersistentVolumeSource>?^@287;"
      "volumeAttributesClassName,10,?^s;"
      "volumeMode,8,?^s'v1.PersistentVolumeMode';"
-     "vsphereVolume,2062,<PersistentVolumeSource>?^@371"},
+     "vsphereVolume,2062,<PersistentVolumeSource>?^@306"},
     {"io.k8s.api.core.v1.PersistentVolumeStatus",
      "lastPhaseTransitionTime,4,?^t;message,2,?s;"
      "phase,1,?=38s'v1.PersistentVolumePhase';reason,3,?s"},
     {"io.k8s.api.core.v1.PhotonPersistentDiskVolumeSource",
      "fsType,2,?s;pdID,1,!s"},
     {"io.k8s.api.core.v1.Pod",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@301;status,3,@302"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@242;status,3,@243"},
     {"io.k8s.api.core.v1.PodAffinity",
-     "preferredDuringSchedulingIgnoredDuringExecution,2,?A[@372;"
-     "requiredDuringSchedulingIgnoredDuringExecution,1,?A[@285"},
+     "preferredDuringSchedulingIgnoredDuringExecution,2,?A[@307;"
+     "requiredDuringSchedulingIgnoredDuringExecution,1,?A[@227"},
     {"io.k8s.api.core.v1.PodAffinityTerm",
-     "labelSelector,1,?^@559;matchLabelKeys,5,?A[s;mismatchLabelKeys,6,?A[s;"
-     "namespaceSelector,4,?^@559;namespaces,2,?A[s;topologyKey,3,!s"},
+     "labelSelector,1,?^@380;matchLabelKeys,5,?A[s;mismatchLabelKeys,6,?A[s;"
+     "namespaceSelector,4,?^@380;namespaces,2,?A[s;topologyKey,3,!s"},
     {"io.k8s.api.core.v1.PodAntiAffinity",
-     "preferredDuringSchedulingIgnoredDuringExecution,2,?A[@372;"
-     "requiredDuringSchedulingIgnoredDuringExecution,1,?A[@285"},
+     "preferredDuringSchedulingIgnoredDuringExecution,2,?A[@307;"
+     "requiredDuringSchedulingIgnoredDuringExecution,1,?A[@227"},
     {"io.k8s.api.core.v1.PodCertificateProjection",
      "certificateChainPath,6,?s;credentialBundlePath,4,?s;keyPath,5,?s;"
      "keyType,2,!?s;maxExpirationSeconds,3,?^i;signerName,1,!?s;"
@@ -772,13 +637,11 @@ const kl__schema_row kl__schema_rows[] = {
      "observedGeneration,7,?l;reason,5,?s;status,2,!s'v1.ConditionStatus';"
      "type,1,!s'v1.PodConditionType'"},
     {"io.k8s.api.core.v1.PodDNSConfig",
-     "nameservers,1,?A[s;options,3,?A[@290;searches,2,?A[s"},
+     "nameservers,1,?A[s;options,3,?A[@232;searches,2,?A[s"},
     {"io.k8s.api.core.v1.PodDNSConfigOption", "name,1,?s;value,2,?^s"},
     {"io.k8s.api.core.v1.PodExtendedResourceClaimStatus",
-     "requestMappings,1,!A[@180;resourceClaimName,2,!s"},
+     "requestMappings,1,!A[@129;resourceClaimName,2,!s"},
     {"io.k8s.api.core.v1.PodIP", "ip,1,!s"},
-    {"io.k8s.api.core.v1.PodList",
-     "apiVersion,,?s;items,2,![@283;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.PodOS", "name,1,!s'v1.OSName'"},
     {"io.k8s.api.core.v1.PodReadinessGate",
      "conditionType,1,!s'v1.PodConditionType'"},
@@ -789,88 +652,84 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.PodSchedulingGate", "name,1,!s"},
     {"io.k8s.api.core.v1.PodSchedulingGroup", "podGroupName,1,?^s"},
     {"io.k8s.api.core.v1.PodSecurityContext",
-     "appArmorProfile,11,?^@154;fsGroup,5,?^l;"
+     "appArmorProfile,11,?^@107;fsGroup,5,?^l;"
      "fsGroupChangePolicy,9,?^s'v1.PodFSGroupChangePolicy';runAsGroup,6,?^l;"
      "runAsNonRoot,3,?^b;runAsUser,2,?^l;"
      "seLinuxChangePolicy,13,?^s'v1.PodSELinuxChangePolicy';"
-     "seLinuxOptions,1,?^@328;seccompProfile,10,?^@333;"
+     "seLinuxOptions,1,?^@266;seccompProfile,10,?^@271;"
      "supplementalGroups,4,?A[l;"
      "supplementalGroupsPolicy,12,?^s'v1.SupplementalGroupsPolicy';"
-     "sysctls,7,?A[@354;windowsOptions,8,?^@373"},
+     "sysctls,7,?A[@289;windowsOptions,8,?^@308"},
     {"io.k8s.api.core.v1.PodSpec",
-     "activeDeadlineSeconds,5,?^l;affinity,18,?^@153;"
-     "automountServiceAccountToken,21,?^b;containers,2,!L(name)M(name)[@179;"
-     "dnsConfig,26,?^@289;dnsPolicy,6,?=39s'v1.DNSPolicy';"
-     "enableServiceLinks,30,?^b;ephemeralContainers,34,?L(name)M(name)[@205;"
-     "hostAliases,23,?L(ip)M(ip)[@224;hostIPC,13,?b;hostNetwork,11,?b;"
+     "activeDeadlineSeconds,5,?^l;affinity,18,?^@106;"
+     "automountServiceAccountToken,21,?^b;containers,2,!L(name)M(name)[@128;"
+     "dnsConfig,26,?^@231;dnsPolicy,6,?=39s'v1.DNSPolicy';"
+     "enableServiceLinks,30,?^b;ephemeralContainers,34,?L(name)M(name)[@153;"
+     "hostAliases,23,?L(ip)M(ip)[@171;hostIPC,13,?b;hostNetwork,11,?b;"
      "hostPID,12,?b;hostUsers,37,?^b;hostname,16,?s;hostnameOverride,41,?^s;"
-     "imagePullSecrets,15,?L(name)M(name)[@241;"
-     "initContainers,20,?L(name)M(name)[@179;nodeName,10,?s;"
-     "nodeSelector,7,?A{s;os,36,?^@294;overhead,32,?{'v1.ResourceList'q;"
+     "imagePullSecrets,15,?L(name)M(name)[@187;"
+     "initContainers,20,?L(name)M(name)[@128;nodeName,10,?s;"
+     "nodeSelector,7,?A{s;os,36,?^@235;overhead,32,?{'v1.ResourceList'q;"
      "preemptionPolicy,31,?^s'v1.PreemptionPolicy';priority,25,?^i;"
-     "priorityClassName,24,?s;readinessGates,28,?A[@295;"
-     "resourceClaims,39,?L(name)M(name)R[@296;resources,40,?^@326;"
+     "priorityClassName,24,?s;readinessGates,28,?A[@236;"
+     "resourceClaims,39,?L(name)M(name)R[@237;resources,40,?^@264;"
      "restartPolicy,3,?=40s'v1.RestartPolicy';runtimeClassName,29,?^s;"
-     "schedulerName,19,?=41s;schedulingGates,38,?L(name)M(name)[@298;"
-     "schedulingGroup,43,?^@299;securityContext,14,?^=1@300;"
+     "schedulerName,19,?=41s;schedulingGates,38,?L(name)M(name)[@239;"
+     "schedulingGroup,43,?^@240;securityContext,14,?^=2@241;"
      "serviceAccount,9,?s;serviceAccountName,8,?s;setHostnameAsFQDN,35,?^b;"
      "shareProcessNamespace,27,?^b;subdomain,17,?s;"
-     "terminationGracePeriodSeconds,4,?^=42l;tolerations,22,?A[@357;"
+     "terminationGracePeriodSeconds,4,?^=42l;tolerations,22,?A[@292;"
      "topologySpreadConstraints,33,?L(topologyKey,whenUnsatisfiable)M("
-     "topologyKey)[@360;"
-     "volumes,1,?L(name)M(name)R[@363"},
+     "topologyKey)[@295;"
+     "volumes,1,?L(name)M(name)R[@298"},
     {"io.k8s.api.core.v1.PodStatus",
      "allocatedResources,19,?{'v1.ResourceList'q;"
-     "conditions,2,?L(type)M(type)[@288;containerStatuses,8,?A[@190;"
-     "ephemeralContainerStatuses,13,?A[@190;"
-     "extendedResourceClaimStatus,18,?^@291;hostIP,5,?s;"
-     "hostIPs,16,?AM(ip)[@225;initContainerStatuses,10,?A[@190;message,3,?s;"
-     "nodeAllocatableResourceClaimStatuses,21,?A[@253;nominatedNodeName,11,?s;"
+     "conditions,2,?L(type)M(type)[@230;containerStatuses,8,?A[@139;"
+     "ephemeralContainerStatuses,13,?A[@139;"
+     "extendedResourceClaimStatus,18,?^@233;hostIP,5,?s;"
+     "hostIPs,16,?AM(ip)[@172;initContainerStatuses,10,?A[@139;message,3,?s;"
+     "nodeAllocatableResourceClaimStatuses,21,?A[@198;nominatedNodeName,11,?s;"
      "observedGeneration,17,?l;phase,1,?s'v1.PodPhase';podIP,6,?s;"
-     "podIPs,12,?L(ip)M(ip)[@292;qosClass,9,?s'v1.PodQOSClass';reason,4,?s;"
+     "podIPs,12,?L(ip)M(ip)[@234;qosClass,9,?s'v1.PodQOSClass';reason,4,?s;"
      "resize,14,?s'v1.PodResizeStatus';"
-     "resourceClaimStatuses,15,?L(name)M(name)R[@297;resources,20,?^@326;"
+     "resourceClaimStatuses,15,?L(name)M(name)R[@238;resources,20,?^@264;"
      "startTime,7,?^t"},
     {"io.k8s.api.core.v1.PodTemplate",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;template,2,@305"},
-    {"io.k8s.api.core.v1.PodTemplateList",
-     "apiVersion,,?s;items,2,![@303;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.core.v1.PodTemplateSpec", "metadata,1,@563;spec,2,@301"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;template,2,@245"},
+    {"io.k8s.api.core.v1.PodTemplateSpec", "metadata,1,@384;spec,2,@242"},
     {"io.k8s.api.core.v1.PortStatus",
      "error,3,?^s;port,1,!i;protocol,2,!s'v1.Protocol'"},
     {"io.k8s.api.core.v1.PortworxVolumeSource",
      "fsType,2,?s;readOnly,3,?b;volumeID,1,!s"},
     {"io.k8s.api.core.v1.PreferredSchedulingTerm",
-     "preference,2,!@264;weight,1,!i"},
+     "preference,2,!@208;weight,1,!i"},
     {"io.k8s.api.core.v1.Probe",
-     "exec,1025,<ProbeHandler>?^@211;failureThreshold,6,?=21i;"
-     "grpc,1028,<ProbeHandler>?^@218;httpGet,1026,<ProbeHandler>?^@222;"
+     "exec,1025,<ProbeHandler>?^@158;failureThreshold,6,?=21i;"
+     "grpc,1028,<ProbeHandler>?^@165;httpGet,1026,<ProbeHandler>?^@169;"
      "initialDelaySeconds,2,?i;periodSeconds,4,?=4i;successThreshold,5,?=9i;"
-     "tcpSocket,1027,<ProbeHandler>?^@355;terminationGracePeriodSeconds,7,?^l;"
+     "tcpSocket,1027,<ProbeHandler>?^@290;terminationGracePeriodSeconds,7,?^l;"
      "timeoutSeconds,3,?=9i"},
     {"io.k8s.api.core.v1.ProjectedVolumeSource",
-     "defaultMode,2,?^=27i;sources,1,A[@368"},
+     "defaultMode,2,?^=27i;sources,1,A[@303"},
     {"io.k8s.api.core.v1.QuobyteVolumeSource",
      "group,5,?s;readOnly,3,?b;registry,1,!s;tenant,6,?s;user,4,?s;volume,2,!"
      "s"},
     {"io.k8s.api.core.v1.RBDPersistentVolumeSource",
      "fsType,3,?s;image,2,!s;keyring,6,?=43s;monitors,1,!A[s;pool,4,?=44s;"
-     "readOnly,8,?b;secretRef,7,?^@339;user,5,?=45s"},
+     "readOnly,8,?b;secretRef,7,?^@276;user,5,?=45s"},
     {"io.k8s.api.core.v1.RBDVolumeSource",
      "fsType,3,?s;image,2,!s;keyring,6,?=43s;monitors,1,!A[s;pool,4,?=44s;"
-     "readOnly,8,?b;secretRef,7,?^@241;user,5,?=45s"},
+     "readOnly,8,?b;secretRef,7,?^@187;user,5,?=45s"},
     {"io.k8s.api.core.v1.ReplicationController",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@317;status,3,@318"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@256;status,3,@257"},
     {"io.k8s.api.core.v1.ReplicationControllerCondition",
      "lastTransitionTime,3,t;message,5,?s;reason,4,?s;"
      "status,2,!s'v1.ConditionStatus';"
      "type,1,!s'v1.ReplicationControllerConditionType'"},
-    {"io.k8s.api.core.v1.ReplicationControllerList",
-     "apiVersion,,?s;items,2,![@314;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.ReplicationControllerSpec",
-     "minReadySeconds,4,?i;replicas,1,?^=9i;selector,2,?A{s;template,3,?^@305"},
+     "minReadySeconds,4,?i;replicas,1,?^=9i;selector,2,?A{s;template,3,?^@245"},
     {"io.k8s.api.core.v1.ReplicationControllerStatus",
-     "availableReplicas,5,?i;conditions,6,?L(type)M(type)[@315;"
+     "availableReplicas,5,?i;conditions,6,?L(type)M(type)[@255;"
      "fullyLabeledReplicas,2,?i;observedGeneration,3,?l;readyReplicas,4,?i;"
      "replicas,1,!i"},
     {"io.k8s.api.core.v1.ResourceClaim", "name,1,!s;request,2,?s"},
@@ -880,68 +739,60 @@ const kl__schema_row kl__schema_rows[] = {
      "health,2,?s'v1.ResourceHealthStatus';message,6,?^s;"
      "resourceID,1,!s'v1.ResourceID'"},
     {"io.k8s.api.core.v1.ResourceQuota",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@324;status,3,@325"},
-    {"io.k8s.api.core.v1.ResourceQuotaList",
-     "apiVersion,,?s;items,2,![@322;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@262;status,3,@263"},
     {"io.k8s.api.core.v1.ResourceQuotaSpec",
-     "hard,1,?{'v1.ResourceList'q;scopeSelector,3,?^@331;"
+     "hard,1,?{'v1.ResourceList'q;scopeSelector,3,?^@269;"
      "scopes,2,?A[s'v1.ResourceQuotaScope'"},
     {"io.k8s.api.core.v1.ResourceQuotaStatus",
      "hard,1,?{'v1.ResourceList'q;used,2,?{'v1.ResourceList'q"},
     {"io.k8s.api.core.v1.ResourceRequirements",
-     "claims,3,?L(name)[@319;limits,1,?{'v1.ResourceList'q;"
+     "claims,3,?L(name)[@258;limits,1,?{'v1.ResourceList'q;"
      "requests,2,?{'v1.ResourceList'q"},
     {"io.k8s.api.core.v1.ResourceStatus",
-     "name,1,!s'v1.ResourceName';resources,2,?L(resourceID)[@321"},
+     "name,1,!s'v1.ResourceName';resources,2,?L(resourceID)[@260"},
     {"io.k8s.api.core.v1.SELinuxOptions",
      "level,4,?s;role,2,?s;type,3,?s;user,1,?s"},
     {"io.k8s.api.core.v1.ScaleIOPersistentVolumeSource",
      "fsType,9,?=46s;gateway,1,!s;protectionDomain,5,?s;readOnly,10,?b;"
-     "secretRef,3,!^@339;sslEnabled,4,?b;storageMode,7,?=47s;storagePool,6,?s;"
+     "secretRef,3,!^@276;sslEnabled,4,?b;storageMode,7,?=47s;storagePool,6,?s;"
      "system,2,!s;volumeName,8,?s"},
     {"io.k8s.api.core.v1.ScaleIOVolumeSource",
      "fsType,9,?=46s;gateway,1,!s;protectionDomain,5,?s;readOnly,10,?b;"
-     "secretRef,3,!^@241;sslEnabled,4,?b;storageMode,7,?=47s;storagePool,6,?s;"
+     "secretRef,3,!^@187;sslEnabled,4,?b;storageMode,7,?=47s;storagePool,6,?s;"
      "system,2,!s;volumeName,8,?s"},
-    {"io.k8s.api.core.v1.ScopeSelector", "%matchExpressions,1,?A[@332"},
+    {"io.k8s.api.core.v1.ScopeSelector", "%matchExpressions,1,?A[@270"},
     {"io.k8s.api.core.v1.ScopedResourceSelectorRequirement",
      "operator,2,!s'v1.ScopeSelectorOperator';"
      "scopeName,1,!s'v1.ResourceQuotaScope';values,3,?A[s"},
     {"io.k8s.api.core.v1.SeccompProfile",
      "localhostProfile,2,?^s;type,1,!s'v1.SeccompProfileType'"},
     {"io.k8s.api.core.v1.Secret",
-     "apiVersion,,?s;data,2,?{y;immutable,5,?^b;kind,,?s;metadata,1,@563;"
+     "apiVersion,,?s;data,2,?{y;immutable,5,?^b;kind,,?s;metadata,1,@384;"
      "stringData,4,?{s;type,3,?=48s'v1.SecretType'"},
     {"io.k8s.api.core.v1.SecretEnvSource",
      "name,1025,<LocalObjectReference>?s;optional,2,?^b"},
     {"io.k8s.api.core.v1.SecretKeySelector",
      "%key,2,!s;name,1025,<LocalObjectReference>?s;optional,3,?^b"},
-    {"io.k8s.api.core.v1.SecretList",
-     "apiVersion,,?s;items,2,![@334;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.SecretProjection",
-     "items,2,?A[@231;name,1025,<LocalObjectReference>?s;optional,4,?^b"},
+     "items,2,?A[@178;name,1025,<LocalObjectReference>?s;optional,4,?^b"},
     {"io.k8s.api.core.v1.SecretReference", "%name,1,?s;namespace,2,?s"},
     {"io.k8s.api.core.v1.SecretVolumeSource",
-     "defaultMode,3,?^=27i;items,2,?A[@231;optional,4,?^b;secretName,1,?s"},
+     "defaultMode,3,?^=27i;items,2,?A[@178;optional,4,?^b;secretName,1,?s"},
     {"io.k8s.api.core.v1.SecurityContext",
-     "allowPrivilegeEscalation,7,?^b;appArmorProfile,12,?^@154;"
-     "capabilities,1,?^@162;privileged,2,?^b;"
+     "allowPrivilegeEscalation,7,?^b;appArmorProfile,12,?^@107;"
+     "capabilities,1,?^@115;privileged,2,?^b;"
      "procMount,9,?^s'v1.ProcMountType';readOnlyRootFilesystem,6,?^b;"
      "runAsGroup,8,?^l;runAsNonRoot,5,?^b;runAsUser,4,?^l;"
-     "seLinuxOptions,3,?^@328;seccompProfile,11,?^@333;"
-     "windowsOptions,10,?^@373"},
+     "seLinuxOptions,3,?^@266;seccompProfile,11,?^@271;"
+     "windowsOptions,10,?^@308"},
     {"io.k8s.api.core.v1.Service",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@348;status,3,@349"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@283;status,3,@284"},
     {"io.k8s.api.core.v1.ServiceAccount",
      "apiVersion,,?s;automountServiceAccountToken,4,?^b;"
-     "imagePullSecrets,3,?A[@241;kind,,?s;metadata,1,@563;"
-     "secrets,2,?L(name)M(name)[@270"},
-    {"io.k8s.api.core.v1.ServiceAccountList",
-     "apiVersion,,?s;items,2,![@343;kind,,?s;metadata,1,@561"},
+     "imagePullSecrets,3,?A[@187;kind,,?s;metadata,1,@384;"
+     "secrets,2,?L(name)M(name)[@214"},
     {"io.k8s.api.core.v1.ServiceAccountTokenProjection",
      "audience,1,?s;expirationSeconds,2,?^=15l;path,3,!s"},
-    {"io.k8s.api.core.v1.ServiceList",
-     "apiVersion,,?s;items,2,![@342;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.core.v1.ServicePort",
      "appProtocol,6,?^s;name,1,?s;nodePort,5,?i;port,3,!i;"
      "protocol,2,?=30s'v1.Protocol';targetPort,4,o"},
@@ -954,19 +805,19 @@ const kl__schema_row kl__schema_rows[] = {
      "ipFamilies,19,?A[s'v1.IPFamily';"
      "ipFamilyPolicy,17,?^s'v1.IPFamilyPolicy';loadBalancerClass,21,?^s;"
      "loadBalancerIP,8,?s;loadBalancerSourceRanges,9,?A[s;"
-     "ports,1,?L(port,protocol)M(port)[@347;publishNotReadyAddresses,13,?b;"
+     "ports,1,?L(port,protocol)M(port)[@282;publishNotReadyAddresses,13,?b;"
      "selector,2,?A{s;sessionAffinity,7,?=49s'v1.ServiceAffinity';"
-     "sessionAffinityConfig,14,?^@350;trafficDistribution,23,?^s;"
+     "sessionAffinityConfig,14,?^@285;trafficDistribution,23,?^s;"
      "type,4,?=50s'v1.ServiceType'"},
     {"io.k8s.api.core.v1.ServiceStatus",
-     "conditions,2,?L(type)M(type)[@554;loadBalancer,1,@240"},
-    {"io.k8s.api.core.v1.SessionAffinityConfig", "clientIP,1,?^@167"},
+     "conditions,2,?L(type)M(type)[@377;loadBalancer,1,@186"},
+    {"io.k8s.api.core.v1.SessionAffinityConfig", "clientIP,1,?^@120"},
     {"io.k8s.api.core.v1.SleepAction", "seconds,1,!l"},
     {"io.k8s.api.core.v1.StorageOSPersistentVolumeSource",
-     "fsType,3,?s;readOnly,4,?b;secretRef,5,?^@270;volumeName,1,?s;"
+     "fsType,3,?s;readOnly,4,?b;secretRef,5,?^@214;volumeName,1,?s;"
      "volumeNamespace,2,?s"},
     {"io.k8s.api.core.v1.StorageOSVolumeSource",
-     "fsType,3,?s;readOnly,4,?b;secretRef,5,?^@241;volumeName,1,?s;"
+     "fsType,3,?s;readOnly,4,?b;secretRef,5,?^@187;volumeName,1,?s;"
      "volumeNamespace,2,?s"},
     {"io.k8s.api.core.v1.Sysctl", "name,1,!s;value,2,!s"},
     {"io.k8s.api.core.v1.TCPSocketAction", "host,2,?s;port,1,!o"},
@@ -978,9 +829,9 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.TopologySelectorLabelRequirement",
      "key,1,!s;values,2,!A[s"},
     {"io.k8s.api.core.v1.TopologySelectorTerm",
-     "%matchLabelExpressions,1,?A[@358"},
+     "%matchLabelExpressions,1,?A[@293"},
     {"io.k8s.api.core.v1.TopologySpreadConstraint",
-     "labelSelector,4,?^@559;matchLabelKeys,8,?A[s;maxSkew,1,!i;"
+     "labelSelector,4,?^@380;matchLabelKeys,8,?A[s;maxSkew,1,!i;"
      "minDomains,5,?^i;nodeAffinityPolicy,6,?^s'v1.NodeInclusionPolicy';"
      "nodeTaintsPolicy,7,?^s'v1.NodeInclusionPolicy';topologyKey,2,!s;"
      "whenUnsatisfiable,3,!s'v1.UnsatisfiableConstraintAction'"},
@@ -989,25 +840,25 @@ const kl__schema_row kl__schema_rows[] = {
     {"io.k8s.api.core.v1.TypedObjectReference",
      "apiGroup,1,^s;kind,2,!s;name,3,!s;namespace,4,?^s"},
     {"io.k8s.api.core.v1.Volume",
-     "awsElasticBlockStore,2052,<VolumeSource>?^@152;"
-     "azureDisk,2070,<VolumeSource>?^@156;azureFile,2066,<VolumeSource>?^@158;"
-     "cephfs,2062,<VolumeSource>?^@164;cinder,2061,<VolumeSource>?^@166;"
-     "configMap,2067,<VolumeSource>?^@178;csi,2076,<VolumeSource>?^@161;"
-     "downwardAPI,2064,<VolumeSource>?^@195;"
-     "emptyDir,2050,<VolumeSource>?^@196;ephemeral,2077,<VolumeSource>?^@206;"
-     "fc,2065,<VolumeSource>?^@212;flexVolume,2060,<VolumeSource>?^@215;"
-     "flocker,2063,<VolumeSource>?^@216;"
-     "gcePersistentDisk,2051,<VolumeSource>?^@217;"
-     "gitRepo,2053,<VolumeSource>?^@219;glusterfs,2057,<VolumeSource>?^@221;"
-     "hostPath,2049,<VolumeSource>?^@226;image,2078,<VolumeSource>?^@229;"
-     "iscsi,2056,<VolumeSource>?^@228;name,1,!s;nfs,2055,<VolumeSource>?^@244;"
-     "persistentVolumeClaim,2058,<VolumeSource>?^@278;"
-     "photonPersistentDisk,2071,<VolumeSource>?^@282;"
-     "portworxVolume,2072,<VolumeSource>?^@307;"
-     "projected,2074,<VolumeSource>?^@310;quobyte,2069,<VolumeSource>?^@311;"
-     "rbd,2059,<VolumeSource>?^@313;scaleIO,2073,<VolumeSource>?^@330;"
-     "secret,2054,<VolumeSource>?^@340;storageos,2075,<VolumeSource>?^@353;"
-     "vsphereVolume,2068,<VolumeSource>?^@371"},
+     "awsElasticBlockStore,2052,<VolumeSource>?^@105;"
+     "azureDisk,2070,<VolumeSource>?^@109;azureFile,2066,<VolumeSource>?^@111;"
+     "cephfs,2062,<VolumeSource>?^@117;cinder,2061,<VolumeSource>?^@119;"
+     "configMap,2067,<VolumeSource>?^@127;csi,2076,<VolumeSource>?^@114;"
+     "downwardAPI,2064,<VolumeSource>?^@144;"
+     "emptyDir,2050,<VolumeSource>?^@145;ephemeral,2077,<VolumeSource>?^@154;"
+     "fc,2065,<VolumeSource>?^@159;flexVolume,2060,<VolumeSource>?^@162;"
+     "flocker,2063,<VolumeSource>?^@163;"
+     "gcePersistentDisk,2051,<VolumeSource>?^@164;"
+     "gitRepo,2053,<VolumeSource>?^@166;glusterfs,2057,<VolumeSource>?^@168;"
+     "hostPath,2049,<VolumeSource>?^@173;image,2078,<VolumeSource>?^@176;"
+     "iscsi,2056,<VolumeSource>?^@175;name,1,!s;nfs,2055,<VolumeSource>?^@190;"
+     "persistentVolumeClaim,2058,<VolumeSource>?^@221;"
+     "photonPersistentDisk,2071,<VolumeSource>?^@224;"
+     "portworxVolume,2072,<VolumeSource>?^@247;"
+     "projected,2074,<VolumeSource>?^@250;quobyte,2069,<VolumeSource>?^@251;"
+     "rbd,2059,<VolumeSource>?^@253;scaleIO,2073,<VolumeSource>?^@268;"
+     "secret,2054,<VolumeSource>?^@277;storageos,2075,<VolumeSource>?^@288;"
+     "vsphereVolume,2068,<VolumeSource>?^@306"},
     {"io.k8s.api.core.v1.VolumeDevice", "devicePath,2,!s;name,1,!s"},
     {"io.k8s.api.core.v1.VolumeMount",
      "mountPath,3,!s;mountPropagation,5,?^s'v1.MountPropagationMode';"
@@ -1016,403 +867,165 @@ const kl__schema_row kl__schema_rows[] = {
      "subPathExpr,6,?s"},
     {"io.k8s.api.core.v1.VolumeMountStatus",
      "mountPath,2,!s;name,1,!s;readOnly,3,?b;"
-     "recursiveReadOnly,4,?^s'v1.RecursiveReadOnlyMode';volumeStatus,5,?^@370"},
-    {"io.k8s.api.core.v1.VolumeNodeAffinity", "required,1,?^@262"},
+     "recursiveReadOnly,4,?^s'v1.RecursiveReadOnlyMode';volumeStatus,5,?^@305"},
+    {"io.k8s.api.core.v1.VolumeNodeAffinity", "required,1,?^@206"},
     {"io.k8s.api.core.v1.VolumeProjection",
-     "clusterTrustBundle,5,?^@168;configMap,3,?^@177;downwardAPI,2,?^@193;"
-     "podCertificate,6,?^@287;secret,1,?^@338;serviceAccountToken,4,?^@345"},
+     "clusterTrustBundle,5,?^@121;configMap,3,?^@126;downwardAPI,2,?^@142;"
+     "podCertificate,6,?^@229;secret,1,?^@275;serviceAccountToken,4,?^@281"},
     {"io.k8s.api.core.v1.VolumeResourceRequirements",
      "limits,1,?{'v1.ResourceList'q;requests,2,?{'v1.ResourceList'q"},
-    {"io.k8s.api.core.v1.VolumeStatus", "image,1,?^@230"},
+    {"io.k8s.api.core.v1.VolumeStatus", "image,1,?^@177"},
     {"io.k8s.api.core.v1.VsphereVirtualDiskVolumeSource",
      "fsType,2,?s;storagePolicyID,4,?s;storagePolicyName,3,?s;volumePath,1,!s"},
     {"io.k8s.api.core.v1.WeightedPodAffinityTerm",
-     "podAffinityTerm,2,!@285;weight,1,!i"},
+     "podAffinityTerm,2,!@227;weight,1,!i"},
     {"io.k8s.api.core.v1.WindowsSecurityContextOptions",
      "gmsaCredentialSpec,2,?^s;gmsaCredentialSpecName,1,?^s;hostProcess,4,?^b;"
      "runAsUserName,3,?^s"},
     {"io.k8s.api.discovery.v1.Endpoint",
-     "addresses,1,!S[s;conditions,2,@375;deprecatedTopology,5,?{s;"
-     "hints,8,?^@376;hostname,3,?^s;nodeName,6,?^s;targetRef,4,?^@270;"
+     "addresses,1,!S[s;conditions,2,@310;deprecatedTopology,5,?{s;"
+     "hints,8,?^@311;hostname,3,?^s;nodeName,6,?^s;targetRef,4,?^@214;"
      "zone,7,?^s"},
     {"io.k8s.api.discovery.v1.EndpointConditions",
      "ready,1,?^b;serving,2,?^b;terminating,3,?^b"},
     {"io.k8s.api.discovery.v1.EndpointHints",
-     "forNodes,2,?A[@380;forZones,1,?A[@381"},
+     "forNodes,2,?A[@314;forZones,1,?A[@315"},
     {"io.k8s.api.discovery.v1.EndpointPort",
      "%appProtocol,4,?^s;name,1,?^=31s;port,3,?^i;"
      "protocol,2,?^=30s'v1.Protocol'"},
     {"io.k8s.api.discovery.v1.EndpointSlice",
-     "addressType,4,!s'v1.AddressType';apiVersion,,?s;endpoints,2,A[@374;"
-     "kind,,?s;metadata,1,@563;ports,3,A[@377"},
-    {"io.k8s.api.discovery.v1.EndpointSliceList",
-     "apiVersion,,?s;items,2,![@378;kind,,?s;metadata,1,@561"},
+     "addressType,4,!s'v1.AddressType';apiVersion,,?s;endpoints,2,A[@309;"
+     "kind,,?s;metadata,1,@384;ports,3,A[@312"},
     {"io.k8s.api.discovery.v1.ForNode", "name,1,!s"},
     {"io.k8s.api.discovery.v1.ForZone", "name,1,!s"},
     {"io.k8s.api.events.v1.Event",
      "action,6,?s;apiVersion,,?s;deprecatedCount,15,?i;"
      "deprecatedFirstTimestamp,13,t;deprecatedLastTimestamp,14,t;"
-     "deprecatedSource,12,@210;eventTime,2,!u;kind,,?s;metadata,1,@563;"
-     "note,10,?s;reason,7,?s;regarding,8,@270;related,9,?^@270;"
-     "reportingController,4,?s;reportingInstance,5,?s;series,3,?^@384;"
+     "deprecatedSource,12,@157;eventTime,2,!u;kind,,?s;metadata,1,@384;"
+     "note,10,?s;reason,7,?s;regarding,8,@214;related,9,?^@214;"
+     "reportingController,4,?s;reportingInstance,5,?s;series,3,?^@317;"
      "type,11,?s"},
-    {"io.k8s.api.events.v1.EventList",
-     "apiVersion,,?s;items,2,![@382;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.events.v1.EventSeries", "count,1,!i;lastObservedTime,2,!u"},
-    {"io.k8s.api.flowcontrol.v1.ExemptPriorityLevelConfiguration",
-     "lendablePercent,2,?^=10i;nominalConcurrencyShares,1,?^=10i"},
-    {"io.k8s.api.flowcontrol.v1.FlowDistinguisherMethod",
-     "type,1,!s'v1.FlowDistinguisherMethodType'"},
-    {"io.k8s.api.flowcontrol.v1.FlowSchema",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@390;status,3,@391"},
-    {"io.k8s.api.flowcontrol.v1.FlowSchemaCondition",
-     "lastTransitionTime,3,t;message,5,?s;reason,4,?s;"
-     "status,2,?s'v1.ConditionStatus';type,1,?s'v1.FlowSchemaConditionType'"},
-    {"io.k8s.api.flowcontrol.v1.FlowSchemaList",
-     "apiVersion,,?s;items,2,![@387;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.flowcontrol.v1.FlowSchemaSpec",
-     "distinguisherMethod,3,?^@386;matchingPrecedence,2,=51i;"
-     "priorityLevelConfiguration,1,!@400;rules,4,?A[@396"},
-    {"io.k8s.api.flowcontrol.v1.FlowSchemaStatus",
-     "conditions,1,?L(type)M(type)[@388"},
-    {"io.k8s.api.flowcontrol.v1.GroupSubject", "name,1,!s"},
-    {"io.k8s.api.flowcontrol.v1.LimitResponse",
-     "queuing,2,?^@403;type,1,!s'v1.LimitResponseType'"},
-    {"io.k8s.api.flowcontrol.v1.LimitedPriorityLevelConfiguration",
-     "borrowingLimitPercent,4,?^i;lendablePercent,3,?^=10i;"
-     "limitResponse,2,@393;nominalConcurrencyShares,1,^=42i"},
-    {"io.k8s.api.flowcontrol.v1.NonResourcePolicyRule",
-     "nonResourceURLs,6,!S[s;verbs,1,!S[s"},
-    {"io.k8s.api.flowcontrol.v1.PolicyRulesWithSubjects",
-     "nonResourceRules,3,?A[@395;resourceRules,2,?A[@404;subjects,1,!A[@406"},
-    {"io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@401;status,3,@402"},
-    {"io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationCondition",
-     "lastTransitionTime,3,t;message,5,?s;reason,4,?s;"
-     "status,2,?s'v1.ConditionStatus';"
-     "type,1,?s'v1.PriorityLevelConfigurationConditionType'"},
-    {"io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationList",
-     "apiVersion,,?s;items,2,![@397;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationReference",
-     "name,1,!s"},
-    {"io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationSpec",
-     "exempt,3,?^@385;limited,2,?^@394;type,1,!s'v1.PriorityLevelEnablement'"},
-    {"io.k8s.api.flowcontrol.v1.PriorityLevelConfigurationStatus",
-     "conditions,1,?L(type)M(type)[@398"},
-    {"io.k8s.api.flowcontrol.v1.QueuingConfiguration",
-     "handSize,2,=52i;queueLengthLimit,3,=53i;queues,1,=54i"},
-    {"io.k8s.api.flowcontrol.v1.ResourcePolicyRule",
-     "apiGroups,2,!S[s;clusterScope,4,?b;namespaces,5,S[s;resources,3,!S[s;"
-     "verbs,1,!S[s"},
-    {"io.k8s.api.flowcontrol.v1.ServiceAccountSubject",
-     "name,2,!s;namespace,1,!s"},
-    {"io.k8s.api.flowcontrol.v1.Subject",
-     "group,3,?^@392;kind,1,!s'v1.SubjectKind';serviceAccount,4,?^@405;"
-     "user,2,?^@407"},
-    {"io.k8s.api.flowcontrol.v1.UserSubject", "name,1,!s"},
     {"io.k8s.api.networking.v1.HTTPIngressPath",
-     "backend,2,!@415;path,1,?s;pathType,3,!^s'v1.PathType'"},
-    {"io.k8s.api.networking.v1.HTTPIngressRuleValue", "paths,1,!A[@408"},
-    {"io.k8s.api.networking.v1.IPAddress",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@412"},
-    {"io.k8s.api.networking.v1.IPAddressList",
-     "apiVersion,,?s;items,2,![@410;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.networking.v1.IPAddressSpec", "parentRef,1,!?^@436"},
+     "backend,2,!@322;path,1,?s;pathType,3,!^s'v1.PathType'"},
+    {"io.k8s.api.networking.v1.HTTPIngressRuleValue", "paths,1,!A[@318"},
     {"io.k8s.api.networking.v1.IPBlock", "cidr,1,!s;except,2,?A[s"},
     {"io.k8s.api.networking.v1.Ingress",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@426;status,3,@427"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@331;status,3,@332"},
     {"io.k8s.api.networking.v1.IngressBackend",
-     "resource,3,?^@361;service,4,?^@425"},
+     "resource,3,?^@296;service,4,?^@330"},
     {"io.k8s.api.networking.v1.IngressClass",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@419"},
-    {"io.k8s.api.networking.v1.IngressClassList",
-     "apiVersion,,?s;items,2,![@416;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@325"},
     {"io.k8s.api.networking.v1.IngressClassParametersReference",
-     "apiGroup,1,?^s;kind,2,!s;name,3,!s;namespace,5,?^s;scope,4,^=55s"},
+     "apiGroup,1,?^s;kind,2,!s;name,3,!s;namespace,5,?^s;scope,4,^=51s"},
     {"io.k8s.api.networking.v1.IngressClassSpec",
-     "controller,1,?s;parameters,2,?^@418"},
-    {"io.k8s.api.networking.v1.IngressList",
-     "apiVersion,,?s;items,2,![@414;kind,,?s;metadata,1,@561"},
+     "controller,1,?s;parameters,2,?^@324"},
     {"io.k8s.api.networking.v1.IngressLoadBalancerIngress",
-     "hostname,2,?s;ip,1,?s;ports,4,?A[@423"},
-    {"io.k8s.api.networking.v1.IngressLoadBalancerStatus", "ingress,1,?A[@421"},
+     "hostname,2,?s;ip,1,?s;ports,4,?A[@328"},
+    {"io.k8s.api.networking.v1.IngressLoadBalancerStatus", "ingress,1,?A[@326"},
     {"io.k8s.api.networking.v1.IngressPortStatus",
      "error,3,?^s;port,1,!i;protocol,2,!s'v1.Protocol'"},
     {"io.k8s.api.networking.v1.IngressRule",
-     "host,1,?s;http,2049,<IngressRuleValue>?^@409"},
-    {"io.k8s.api.networking.v1.IngressServiceBackend", "name,1,!s;port,2,@437"},
+     "host,1,?s;http,2049,<IngressRuleValue>?^@319"},
+    {"io.k8s.api.networking.v1.IngressServiceBackend", "name,1,!s;port,2,@340"},
     {"io.k8s.api.networking.v1.IngressSpec",
-     "defaultBackend,1,?^@415;ingressClassName,4,?^s;rules,3,?A[@424;"
-     "tls,2,?A[@428"},
-    {"io.k8s.api.networking.v1.IngressStatus", "loadBalancer,1,@422"},
+     "defaultBackend,1,?^@322;ingressClassName,4,?^s;rules,3,?A[@329;"
+     "tls,2,?A[@333"},
+    {"io.k8s.api.networking.v1.IngressStatus", "loadBalancer,1,@327"},
     {"io.k8s.api.networking.v1.IngressTLS", "hosts,1,?A[s;secretName,2,?s"},
     {"io.k8s.api.networking.v1.NetworkPolicy",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@435"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@339"},
     {"io.k8s.api.networking.v1.NetworkPolicyEgressRule",
-     "ports,1,?A[@434;to,2,?A[@433"},
+     "ports,1,?A[@338;to,2,?A[@337"},
     {"io.k8s.api.networking.v1.NetworkPolicyIngressRule",
-     "from,2,?A[@433;ports,1,?A[@434"},
-    {"io.k8s.api.networking.v1.NetworkPolicyList",
-     "apiVersion,,?s;items,2,![@429;kind,,?s;metadata,1,@561"},
+     "from,2,?A[@337;ports,1,?A[@338"},
     {"io.k8s.api.networking.v1.NetworkPolicyPeer",
-     "ipBlock,3,?^@413;namespaceSelector,2,?^@559;podSelector,1,?^@559"},
+     "ipBlock,3,?^@320;namespaceSelector,2,?^@380;podSelector,1,?^@380"},
     {"io.k8s.api.networking.v1.NetworkPolicyPort",
      "endPort,3,?^i;port,2,?^o;protocol,1,?^=30s'v1.Protocol'"},
     {"io.k8s.api.networking.v1.NetworkPolicySpec",
-     "egress,3,?A[@430;ingress,2,?A[@431;podSelector,1,@559;"
+     "egress,3,?A[@335;ingress,2,?A[@336;podSelector,1,@380;"
      "policyTypes,4,?A[s'v1.PolicyType'"},
-    {"io.k8s.api.networking.v1.ParentReference",
-     "group,1,?s;name,4,!?s;namespace,3,?s;resource,2,!?s"},
     {"io.k8s.api.networking.v1.ServiceBackendPort", "%name,1,?s;number,2,?i"},
-    {"io.k8s.api.networking.v1.ServiceCIDR",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@440;status,3,@441"},
-    {"io.k8s.api.networking.v1.ServiceCIDRList",
-     "apiVersion,,?s;items,2,![@438;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.networking.v1.ServiceCIDRSpec", "cidrs,1,?A[s"},
-    {"io.k8s.api.networking.v1.ServiceCIDRStatus",
-     "conditions,1,?L(type)M(type)[@554"},
     {"io.k8s.api.node.v1.Overhead", "podFixed,1,?{'v1.ResourceList'q"},
     {"io.k8s.api.node.v1.RuntimeClass",
-     "apiVersion,,?s;handler,2,!s;kind,,?s;metadata,1,@563;overhead,3,?^@442;"
-     "scheduling,4,?^@445"},
-    {"io.k8s.api.node.v1.RuntimeClassList",
-     "apiVersion,,?s;items,2,![@443;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;handler,2,!s;kind,,?s;metadata,1,@384;overhead,3,?^@341;"
+     "scheduling,4,?^@343"},
     {"io.k8s.api.node.v1.Scheduling",
-     "nodeSelector,1,?A{s;tolerations,2,?A[@357"},
+     "nodeSelector,1,?A{s;tolerations,2,?A[@292"},
     {"io.k8s.api.policy.v1.Eviction",
-     "apiVersion,,?s;deleteOptions,2,?^@555;kind,,?s;metadata,1,@563"},
+     "apiVersion,,?s;deleteOptions,2,?^@378;kind,,?s;metadata,1,@384"},
     {"io.k8s.api.policy.v1.PodDisruptionBudget",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@449;status,3,@450"},
-    {"io.k8s.api.policy.v1.PodDisruptionBudgetList",
-     "apiVersion,,?s;items,2,![@447;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@346;status,3,@347"},
     {"io.k8s.api.policy.v1.PodDisruptionBudgetSpec",
-     "maxUnavailable,3,?^o;minAvailable,1,?^o;selector,2,?^@559;"
+     "maxUnavailable,3,?^o;minAvailable,1,?^o;selector,2,?^@380;"
      "unhealthyPodEvictionPolicy,4,?^s'v1.UnhealthyPodEvictionPolicyType'"},
     {"io.k8s.api.policy.v1.PodDisruptionBudgetStatus",
-     "conditions,7,?L(type)M(type)[@554;currentHealthy,4,i;desiredHealthy,5,i;"
+     "conditions,7,?L(type)M(type)[@377;currentHealthy,4,i;desiredHealthy,5,i;"
      "disruptedPods,2,?{t;disruptionsAllowed,3,i;expectedPods,6,i;"
      "observedGeneration,1,?l"},
-    {"io.k8s.api.rbac.v1.AggregationRule", "clusterRoleSelectors,1,?A[@559"},
+    {"io.k8s.api.rbac.v1.AggregationRule", "clusterRoleSelectors,1,?A[@380"},
     {"io.k8s.api.rbac.v1.ClusterRole",
-     "aggregationRule,3,?^@451;apiVersion,,?s;kind,,?s;metadata,1,@563;"
-     "rules,2,A[@456"},
+     "aggregationRule,3,?^@348;apiVersion,,?s;kind,,?s;metadata,1,@384;"
+     "rules,2,A[@351"},
     {"io.k8s.api.rbac.v1.ClusterRoleBinding",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;roleRef,3,!@461;"
-     "subjects,2,?A[@462"},
-    {"io.k8s.api.rbac.v1.ClusterRoleBindingList",
-     "apiVersion,,?s;items,2,![@453;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.rbac.v1.ClusterRoleList",
-     "apiVersion,,?s;items,2,![@452;kind,,?s;metadata,1,@561"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;roleRef,3,!@354;"
+     "subjects,2,?A[@355"},
     {"io.k8s.api.rbac.v1.PolicyRule",
      "apiGroups,2,?A[s;nonResourceURLs,5,?A[s;resourceNames,4,?A[s;"
      "resources,3,?A[s;verbs,1,!A[s"},
     {"io.k8s.api.rbac.v1.Role",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;rules,2,A[@456"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;rules,2,A[@351"},
     {"io.k8s.api.rbac.v1.RoleBinding",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;roleRef,3,!@461;"
-     "subjects,2,?A[@462"},
-    {"io.k8s.api.rbac.v1.RoleBindingList",
-     "apiVersion,,?s;items,2,![@458;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.rbac.v1.RoleList",
-     "apiVersion,,?s;items,2,![@457;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.rbac.v1.RoleRef", "%apiGroup,1,=56s;kind,2,!s;name,3,!s"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;roleRef,3,!@354;"
+     "subjects,2,?A[@355"},
+    {"io.k8s.api.rbac.v1.RoleRef", "%apiGroup,1,=52s;kind,2,!s;name,3,!s"},
     {"io.k8s.api.rbac.v1.Subject",
      "%apiGroup,2,?s;kind,1,!s;name,3,!s;namespace,4,?s"},
-    {"io.k8s.api.resource.v1.AllocatedDeviceStatus",
-     "conditions,4,L(type)[@554;data,5,?^a;device,3,!s;driver,1,!s;"
-     "networkData,6,?^@491;pool,2,!s;shareID,7,?^s"},
-    {"io.k8s.api.resource.v1.AllocationResult",
-     "allocationTimestamp,5,?^t;devices,1,@473;nodeSelector,3,?^@262"},
-    {"io.k8s.api.resource.v1.CELDeviceSelector", "expression,1,!s"},
-    {"io.k8s.api.resource.v1.CapacityRequestPolicy",
-     "default,1,^q;validRange,4,?^@467;validValues,3,?A[q"},
-    {"io.k8s.api.resource.v1.CapacityRequestPolicyRange",
-     "max,2,?^q;min,1,!?^q;step,3,?^q"},
-    {"io.k8s.api.resource.v1.CapacityRequirements", "requests,1,?{q"},
-    {"io.k8s.api.resource.v1.Counter", "value,1,!q"},
-    {"io.k8s.api.resource.v1.CounterSet", "counters,2,!?{@469;name,1,!s"},
-    {"io.k8s.api.resource.v1.Device",
-     "allNodes,7,?^b;allowMultipleAllocations,12,?^b;attributes,2,?{@474;"
-     "bindingConditions,10,?A[s;bindingFailureConditions,11,?A[s;"
-     "bindsToNode,9,?^b;capacity,3,?{@475;consumesCounters,4,?A[@483;"
-     "name,1,!s;nodeAllocatableResourceMappings,13,?{@492;nodeName,5,?^s;"
-     "nodeSelector,6,?^@262;taints,8,?A[@488"},
-    {"io.k8s.api.resource.v1.DeviceAllocationConfiguration",
-     "opaque,3073,<DeviceConfiguration>?^@493;requests,2,?A[s;"
-     "source,1,!s'v1.AllocationConfigSource'"},
-    {"io.k8s.api.resource.v1.DeviceAllocationResult",
-     "config,2,?A[@472;results,1,?A[@485"},
-    {"io.k8s.api.resource.v1.DeviceAttribute",
-     "bool,3,?^b;bools,7,?A[b;int,2,?^l;ints,6,?A[l;string,4,?^s;"
-     "strings,8,?A[s;version,5,?^s;versions,9,?A[s"},
-    {"io.k8s.api.resource.v1.DeviceCapacity",
-     "requestPolicy,2,?^@466;value,1,!q"},
-    {"io.k8s.api.resource.v1.DeviceClaim",
-     "config,3,?A[@477;constraints,2,?A[@482;requests,1,A[@484"},
-    {"io.k8s.api.resource.v1.DeviceClaimConfiguration",
-     "opaque,2049,<DeviceConfiguration>?^@493;requests,1,?A[s"},
-    {"io.k8s.api.resource.v1.DeviceClass",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@481"},
-    {"io.k8s.api.resource.v1.DeviceClassConfiguration",
-     "opaque,1025,<DeviceConfiguration>?^@493"},
-    {"io.k8s.api.resource.v1.DeviceClassList",
-     "apiVersion,,?s;items,2,![@478;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.resource.v1.DeviceClassSpec",
-     "config,2,?A[@479;extendedResourceName,4,?^s;selectors,1,?A[@486"},
-    {"io.k8s.api.resource.v1.DeviceConstraint",
-     "distinctAttribute,3,?^s'v1.FullyQualifiedName';"
-     "matchAttribute,2,?^s'v1.FullyQualifiedName';requests,1,?A[s"},
-    {"io.k8s.api.resource.v1.DeviceCounterConsumption",
-     "counterSet,1,!s;counters,2,!?{@469"},
-    {"io.k8s.api.resource.v1.DeviceRequest",
-     "exactly,2,?^@490;firstAvailable,3,?A[@487;name,1,!s"},
-    {"io.k8s.api.resource.v1.DeviceRequestAllocationResult",
-     "adminAccess,5,?^b;bindingConditions,7,?A[s;"
-     "bindingFailureConditions,8,?A[s;consumedCapacity,10,?{q;device,4,!s;"
-     "driver,2,!s;pool,3,!s;request,1,!s;shareID,9,?^s'types.UID';"
-     "tolerations,6,?A[@489"},
-    {"io.k8s.api.resource.v1.DeviceSelector", "cel,1,?^@465"},
-    {"io.k8s.api.resource.v1.DeviceSubRequest",
-     "allocationMode,4,?=57s'v1.DeviceAllocationMode';capacity,7,?^@468;"
-     "count,5,?l;deviceClassName,2,!s;name,1,!s;selectors,3,?A[@486;"
-     "tolerations,6,?A[@489"},
-    {"io.k8s.api.resource.v1.DeviceTaint",
-     "effect,3,!s'v1.DeviceTaintEffect';key,1,!s;timeAdded,4,?^t;value,2,?s"},
-    {"io.k8s.api.resource.v1.DeviceToleration",
-     "effect,4,?s'v1.DeviceTaintEffect';key,1,?s;"
-     "operator,2,?=58s'v1.DeviceTolerationOperator';tolerationSeconds,5,?^l;"
-     "value,3,?s"},
-    {"io.k8s.api.resource.v1.ExactDeviceRequest",
-     "adminAccess,5,?^b;allocationMode,3,?=57s'v1.DeviceAllocationMode';"
-     "capacity,7,?^@468;count,4,?l;deviceClassName,1,!s;selectors,2,?A[@486;"
-     "tolerations,6,?A[@489"},
-    {"io.k8s.api.resource.v1.NetworkDeviceData",
-     "hardwareAddress,3,?s;interfaceName,1,?s;ips,2,?A[s"},
-    {"io.k8s.api.resource.v1.NodeAllocatableResourceMapping",
-     "allocationMultiplier,2,?^q;capacityKey,1,?^s'v1.QualifiedName'"},
-    {"io.k8s.api.resource.v1.OpaqueDeviceConfiguration",
-     "driver,1,!s;parameters,2,!a"},
-    {"io.k8s.api.resource.v1.ResourceClaim",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@497;status,3,@498"},
-    {"io.k8s.api.resource.v1.ResourceClaimConsumerReference",
-     "apiGroup,1,?s;name,4,!s;resource,3,!s;uid,5,!s'types.UID'"},
-    {"io.k8s.api.resource.v1.ResourceClaimList",
-     "apiVersion,,?s;items,2,![@494;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.resource.v1.ResourceClaimSpec", "devices,1,@476"},
-    {"io.k8s.api.resource.v1.ResourceClaimStatus",
-     "allocation,1,?^@464;devices,4,?L(driver,device,pool,shareID)[@463;"
-     "reservedFor,2,?L(uid)M(uid)[@495"},
-    {"io.k8s.api.resource.v1.ResourceClaimTemplate",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@501"},
-    {"io.k8s.api.resource.v1.ResourceClaimTemplateList",
-     "apiVersion,,?s;items,2,![@499;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.resource.v1.ResourceClaimTemplateSpec",
-     "metadata,1,@563;spec,2,!@497"},
-    {"io.k8s.api.resource.v1.ResourcePool",
-     "generation,2,!l;name,1,!s;resourceSliceCount,3,!l"},
-    {"io.k8s.api.resource.v1.ResourceSlice",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@505"},
-    {"io.k8s.api.resource.v1.ResourceSliceList",
-     "apiVersion,,?s;items,2,![@503;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.resource.v1.ResourceSliceSpec",
-     "allNodes,5,?^b;devices,6,?A[@471;driver,1,!s;nodeName,3,?^s;"
-     "nodeSelector,4,?^@262;perDeviceNodeSelection,7,?^b;pool,2,!@502;"
-     "sharedCounters,8,?A[@470"},
     {"io.k8s.api.scheduling.v1.PriorityClass",
      "apiVersion,,?s;description,4,?s;globalDefault,3,?b;kind,,?s;"
-     "metadata,1,@563;preemptionPolicy,5,?^=59s'v1.PreemptionPolicy';value,2,"
+     "metadata,1,@384;preemptionPolicy,5,?^=53s'v1.PreemptionPolicy';value,2,"
      "i"},
-    {"io.k8s.api.scheduling.v1.PriorityClassList",
-     "apiVersion,,?s;items,2,![@506;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.storage.v1.CSIDriver",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@510"},
-    {"io.k8s.api.storage.v1.CSIDriverList",
-     "apiVersion,,?s;items,2,![@508;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.storage.v1.CSIDriverSpec",
-     "attachRequired,1,?^=60b;fsGroupPolicy,5,?^=61s'v1.FSGroupPolicy';"
-     "nodeAllocatableUpdatePeriodSeconds,9,?^l;podInfoOnMount,2,?^=22b;"
-     "preventPodSchedulingIfMissing,11,?^b;requiresRepublish,7,?^=22b;"
-     "seLinuxMount,8,?^=22b;serviceAccountTokenInSecrets,10,?^b;"
-     "storageCapacity,4,?^=22b;tokenRequests,6,?A[@519;"
-     "volumeLifecycleModes,3,?S=62[s'v1.VolumeLifecycleMode'"},
-    {"io.k8s.api.storage.v1.CSINode",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@514"},
-    {"io.k8s.api.storage.v1.CSINodeDriver",
-     "allocatable,4,?^@528;name,1,!s;nodeID,2,!s;topologyKeys,3,A[s"},
-    {"io.k8s.api.storage.v1.CSINodeList",
-     "apiVersion,,?s;items,2,![@511;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.storage.v1.CSINodeSpec", "drivers,1,!L(name)M(name)[@512"},
-    {"io.k8s.api.storage.v1.CSIStorageCapacity",
-     "apiVersion,,?s;capacity,4,?^q;kind,,?s;maximumVolumeSize,5,?^q;"
-     "metadata,1,@563;nodeTopology,2,?^@559;storageClassName,3,!s"},
-    {"io.k8s.api.storage.v1.CSIStorageCapacityList",
-     "apiVersion,,?s;items,2,![@515;kind,,?s;metadata,1,@561"},
     {"io.k8s.api.storage.v1.StorageClass",
-     "allowVolumeExpansion,6,?^b;allowedTopologies,8,?A[@359;apiVersion,,?s;"
-     "kind,,?s;metadata,1,@563;mountOptions,5,?A[s;parameters,3,?{s;"
+     "allowVolumeExpansion,6,?^b;allowedTopologies,8,?A[@294;apiVersion,,?s;"
+     "kind,,?s;metadata,1,@384;mountOptions,5,?A[s;parameters,3,?{s;"
      "provisioner,2,!s;"
-     "reclaimPolicy,4,?^=63s'v1.PersistentVolumeReclaimPolicy';"
-     "volumeBindingMode,7,?^=64s'v1.VolumeBindingMode'"},
-    {"io.k8s.api.storage.v1.StorageClassList",
-     "apiVersion,,?s;items,2,![@517;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.storage.v1.TokenRequest",
-     "audience,1,!s;expirationSeconds,2,?^l"},
-    {"io.k8s.api.storage.v1.VolumeAttachment",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@523;status,3,@524"},
-    {"io.k8s.api.storage.v1.VolumeAttachmentList",
-     "apiVersion,,?s;items,2,![@520;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.storage.v1.VolumeAttachmentSource",
-     "inlineVolumeSpec,2,?^@280;persistentVolumeName,1,?^s"},
-    {"io.k8s.api.storage.v1.VolumeAttachmentSpec",
-     "attacher,1,!s;nodeName,3,!s;source,2,!@522"},
-    {"io.k8s.api.storage.v1.VolumeAttachmentStatus",
-     "attachError,3,?^@527;attached,1,!b;attachmentMetadata,2,?{s;"
-     "detachError,4,?^@527"},
-    {"io.k8s.api.storage.v1.VolumeAttributesClass",
-     "apiVersion,,?s;driverName,2,!s;kind,,?s;metadata,1,@563;parameters,3,?{"
-     "s"},
-    {"io.k8s.api.storage.v1.VolumeAttributesClassList",
-     "apiVersion,,?s;items,2,![@525;kind,,?s;metadata,1,@561"},
-    {"io.k8s.api.storage.v1.VolumeError",
-     "errorCode,3,?^i;message,2,?s;time,1,t"},
-    {"io.k8s.api.storage.v1.VolumeNodeResources", "count,1,?^i"},
+     "reclaimPolicy,4,?^=54s'v1.PersistentVolumeReclaimPolicy';"
+     "volumeBindingMode,7,?^=55s'v1.VolumeBindingMode'"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceColumnDefinition",
      "description,4,?s;format,3,?s;jsonPath,6,!s;name,1,!s;priority,5,?i;"
      "type,2,!s"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceConversion",
-     "strategy,1,!s'v1.ConversionStrategyType';webhook,2,?^@548"},
+     "strategy,1,!s'v1.ConversionStrategyType';webhook,2,?^@376"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceDefinition",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,!@535;status,3,@536"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,!@363;status,3,@364"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceDefinitionCondition",
      "lastTransitionTime,3,t;message,5,?s;observedGeneration,6,?l;reason,4,?s;"
      "status,2,!s'v1.ConditionStatus';"
      "type,1,!s'v1.CustomResourceDefinitionConditionType'"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
-     "CustomResourceDefinitionList",
-     "apiVersion,,?s;items,2,![@531;kind,,?s;metadata,1,@561"},
-    {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceDefinitionNames",
      "categories,6,?A[s;kind,4,!s;listKind,5,?s;plural,1,!s;shortNames,3,?A[s;"
      "singular,2,?s"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceDefinitionSpec",
-     "conversion,9,?^=65@530;group,1,!s;names,3,!@534;"
+     "conversion,9,?^=56@359;group,1,!s;names,3,!@362;"
      "preserveUnknownFields,10,?b;scope,4,!s'v1.ResourceScope';"
-     "versions,7,!A[@537"},
+     "versions,7,!A[@365"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceDefinitionStatus",
-     "acceptedNames,2,@534;conditions,1,L(type)[@532;observedGeneration,4,?l;"
+     "acceptedNames,2,@362;conditions,1,L(type)[@361;observedGeneration,4,?l;"
      "storedVersions,3,A[s"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceDefinitionVersion",
-     "additionalPrinterColumns,6,?A[@529;deprecated,7,?b;"
-     "deprecationWarning,8,?^s;name,1,!s;schema,4,?^@541;"
-     "selectableFields,9,?A[@544;served,2,!b;storage,3,!b;"
-     "subresources,5,?^@540"},
+     "additionalPrinterColumns,6,?A[@358;deprecated,7,?b;"
+     "deprecationWarning,8,?^s;name,1,!s;schema,4,?^@369;"
+     "selectableFields,9,?A[@372;served,2,!b;storage,3,!b;"
+     "subresources,5,?^@368"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceSubresourceScale",
      "labelSelectorPath,3,?^s;specReplicasPath,1,!s;statusReplicasPath,2,!s"},
@@ -1421,34 +1034,34 @@ const kl__schema_row kl__schema_rows[] = {
      ""},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceSubresources",
-     "scale,2,?^@538;status,1,?^@539"},
+     "scale,2,?^@366;status,1,?^@367"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "CustomResourceValidation",
-     "openAPIV3Schema,1,?^@543"},
+     "openAPIV3Schema,1,?^@371"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "ExternalDocumentation",
      "description,1,?s;url,2,?s"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps",
      "$ref,3,?^s;$schema,2,?s'v1.JSONSchemaURL';"
      "additionalItems,33,?^a'v1.JSONSchemaPropsOrBool';"
-     "additionalProperties,30,?^a'v1.JSONSchemaPropsOrBool';allOf,25,?A[@543;"
-     "anyOf,27,?A[@543;default,8,?^a'v1.JSON';"
-     "definitions,34,?{'v1.JSONSchemaDefinitions'@543;"
+     "additionalProperties,30,?^a'v1.JSONSchemaPropsOrBool';allOf,25,?A[@371;"
+     "anyOf,27,?A[@371;default,8,?^a'v1.JSON';"
+     "definitions,34,?{'v1.JSONSchemaDefinitions'@371;"
      "dependencies,32,?{'v1.JSONSchemaDependencies'a'v1."
      "JSONSchemaPropsOrStringArray';"
      "description,4,?s;enum,20,?A[a'v1.JSON';example,36,?^a'v1.JSON';"
-     "exclusiveMaximum,10,?b;exclusiveMinimum,12,?b;externalDocs,35,?^@542;"
+     "exclusiveMaximum,10,?b;exclusiveMinimum,12,?b;externalDocs,35,?^@370;"
      "format,6,?s;id,1,?s;items,24,?^a'v1.JSONSchemaPropsOrArray';"
      "maxItems,16,?^l;maxLength,13,?^l;maxProperties,21,?^l;maximum,9,?^f;"
      "minItems,17,?^l;minLength,14,?^l;minProperties,22,?^l;minimum,11,?^f;"
-     "multipleOf,19,?^f;not,28,?^@543;nullable,37,?b;oneOf,26,?A[@543;"
-     "pattern,15,?s;patternProperties,31,?{@543;properties,29,?{@543;"
+     "multipleOf,19,?^f;not,28,?^@371;nullable,37,?b;oneOf,26,?A[@371;"
+     "pattern,15,?s;patternProperties,31,?{@371;properties,29,?{@371;"
      "required,23,?A[s;title,7,?s;type,5,?s;uniqueItems,18,?b;"
      "x-kubernetes-embedded-resource,39,?b;x-kubernetes-int-or-string,40,?b;"
      "x-kubernetes-list-map-keys,41,?A[s;x-kubernetes-list-type,42,?^s;"
      "x-kubernetes-map-type,43,?^s;"
      "x-kubernetes-preserve-unknown-fields,38,?^b;"
-     "x-kubernetes-validations,44,?L(rule)M(rule)['v1.ValidationRules'@546"},
+     "x-kubernetes-validations,44,?L(rule)M(rule)['v1.ValidationRules'@374"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.SelectableField",
      "jsonPath,1,!s"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
@@ -1459,45 +1072,27 @@ const kl__schema_row kl__schema_rows[] = {
      "optionalOldSelf,6,?^b;reason,4,?^s'v1.FieldValueErrorReason';rule,1,!s"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "WebhookClientConfig",
-     "caBundle,2,?y;service,1,?^@545;url,3,?^s"},
+     "caBundle,2,?y;service,1,?^@373;url,3,?^s"},
     {"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
      "WebhookConversion",
-     "clientConfig,2,?^@547;conversionReviewVersions,3,!A[s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup",
-     "apiVersion,,?s;kind,,?s;name,1,!s;preferredVersion,3,@557;"
-     "serverAddressByClientCIDRs,4,?A[@568;versions,2,!A[@557"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.APIGroupList",
-     "apiVersion,,?s;groups,1,!A[@549;kind,,?s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.APIResource",
-     "categories,7,?A[s;group,8,?s;kind,3,!s;name,1,!s;namespaced,2,!b;"
-     "shortNames,5,?A[s;singularName,6,!s;storageVersionHash,10,?s;"
-     "verbs,4,!('v1.Verbs's;version,9,?s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.APIResourceList",
-     "apiVersion,,?s;groupVersion,1,!s;kind,,?s;resources,2,!A[@551"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.APIVersions",
-     "apiVersion,,?s;kind,,?s;serverAddressByClientCIDRs,2,!A[@568;"
-     "versions,1,!A[s"},
+     "clientConfig,2,?^@375;conversionReviewVersions,3,!A[s"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.Condition",
      "lastTransitionTime,4,!t;message,6,!s;observedGeneration,3,?l;"
      "reason,5,!s;status,2,!s'v1.ConditionStatus';type,1,!s"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions",
      "apiVersion,,?s;dryRun,5,?A[s;gracePeriodSeconds,1,?^l;"
      "ignoreStoreReadErrorWithClusterBreakingPotential,6,?^b;kind,,?s;"
-     "orphanDependents,3,?^b;preconditions,2,?^@567;"
+     "orphanDependents,3,?^b;preconditions,2,?^@386;"
      "propagationPolicy,4,?^s'v1.DeletionPropagation'"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.FieldSelectorRequirement",
      "key,1,!s;operator,2,!s'v1.FieldSelectorOperator';values,3,?A[s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.GroupVersionForDiscovery",
-     "groupVersion,1,!s;version,2,!s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.GroupVersionKind",
-     "group,1,s;kind,3,s;version,2,s"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",
-     "%matchExpressions,2,?A[@560;matchLabels,1,?{s"},
+     "%matchExpressions,2,?A[@381;matchLabels,1,?{s"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement",
      "key,1,!s;operator,2,!s'v1.LabelSelectorOperator';values,3,?A[s"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta",
      "continue,3,?s;remainingItemCount,4,?^l;resourceVersion,2,?s;"
-     "selfLink,1,?s;shardInfo,5,?^@569"},
+     "selfLink,1,?s;shardInfo,5,?^@387"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry",
      "apiVersion,3,?s;fieldsType,6,?s;fieldsV1,7,?^a'v1.FieldsV1';"
      "manager,1,?s;operation,2,?s'v1.ManagedFieldsOperationType';"
@@ -1506,56 +1101,26 @@ const kl__schema_row kl__schema_rows[] = {
      "annotations,12,?{s;creationTimestamp,8,0t;"
      "deletionGracePeriodSeconds,10,?^l;deletionTimestamp,9,?^t;"
      "finalizers,14,?SM()[s;generateName,2,?s;generation,7,?l;labels,11,?{s;"
-     "managedFields,17,?A[@562;name,1,?s;namespace,3,?s;"
-     "ownerReferences,13,?L(uid)M(uid)[@564;resourceVersion,6,?s;"
+     "managedFields,17,?A[@383;name,1,?s;namespace,3,?s;"
+     "ownerReferences,13,?L(uid)M(uid)[@385;resourceVersion,6,?s;"
      "selfLink,4,?s;uid,5,?s'types.UID'"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
      "%apiVersion,5,!s;blockOwnerDeletion,7,?^b;controller,6,?^b;kind,1,!s;"
      "name,3,!s;uid,4,!s'types.UID'"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadataList",
-     "apiVersion,,?s;items,2,[@565;kind,,?s;metadata,1,@561"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.Preconditions",
      "resourceVersion,2,?^s;uid,1,?^s'types.UID'"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.ServerAddressByClientCIDR",
-     "clientCIDR,1,!s;serverAddress,2,!s"},
     {"io.k8s.apimachinery.pkg.apis.meta.v1.ShardInfo", "selector,1,!s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.Status",
-     "apiVersion,,?s;code,6,?i;details,5,?^@572;kind,,?s;message,3,?s;"
-     "metadata,1,@561;reason,4,?s'v1.StatusReason';status,2,?s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause",
-     "field,3,?s;message,2,?s;reason,1,?s'v1.CauseType'"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails",
-     "causes,4,?A[@571;group,2,?s;kind,3,?s;name,1,?s;retryAfterSeconds,5,?i;"
-     "uid,6,?s'types.UID'"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.Table",
-     "apiVersion,,?s;columnDefinitions,,[@574;kind,,?s;metadata,,@561;"
-     "rows,,[@575"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.TableColumnDefinition",
-     "description,,s;format,,s;name,,s;priority,,i;type,,s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.TableRow",
-     "cells,,[a;conditions,,?[@576;object,,a"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.TableRowCondition",
-     "message,,?s;reason,,?s;status,,s'v1.ConditionStatus';"
-     "type,,s'v1.RowConditionType'"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent",
-     "object,2,!a;type,1,!s"},
-    {"io.k8s.apimachinery.pkg.apis.meta.v1beta1.PartialObjectMetadataList",
-     "apiVersion,,?s;items,1,[@565;kind,,?s;metadata,2,@561"},
     {"io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService",
-     "apiVersion,,?s;kind,,?s;metadata,1,@563;spec,2,@582;status,3,@583"},
+     "apiVersion,,?s;kind,,?s;metadata,1,@384;spec,2,@390;status,3,@391"},
     {"io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceCondition",
      "lastTransitionTime,3,t;message,5,?s;reason,4,?s;"
      "status,2,!s'v1.ConditionStatus';type,1,!s'v1.APIServiceConditionType'"},
-    {"io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceList",
-     "apiVersion,,?s;items,2,![@579;kind,,?s;metadata,1,@561"},
     {"io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceSpec",
      "caBundle,5,?Ay;group,2,?s;groupPriorityMinimum,7,!i;"
-     "insecureSkipTLSVerify,4,?b;service,1,?^@584;version,3,?s;"
+     "insecureSkipTLSVerify,4,?b;service,1,?^@392;version,3,?s;"
      "versionPriority,8,!i"},
     {"io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceStatus",
-     "conditions,1,?L(type)M(type)[@580"},
+     "conditions,1,?L(type)M(type)[@389"},
     {"io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference",
      "name,2,?s;namespace,1,?s;port,3,?^=6i"},
 };
@@ -1567,7 +1132,6 @@ const kl__schema_package kl__schema_packages[] = {
     {"", "v1", "io.k8s.api.core.v1."},
     {"admissionregistration.k8s.io", "v1",
      "io.k8s.api.admissionregistration.v1."},
-    {"apidiscovery.k8s.io", "v2", "io.k8s.api.apidiscovery.v2."},
     {"apiextensions.k8s.io", "v1",
      "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."},
     {"apiregistration.k8s.io", "v1",
@@ -1582,36 +1146,20 @@ const kl__schema_package kl__schema_packages[] = {
     {"coordination.k8s.io", "v1", "io.k8s.api.coordination.v1."},
     {"discovery.k8s.io", "v1", "io.k8s.api.discovery.v1."},
     {"events.k8s.io", "v1", "io.k8s.api.events.v1."},
-    {"flowcontrol.apiserver.k8s.io", "v1", "io.k8s.api.flowcontrol.v1."},
-    {"meta.k8s.io", "v1beta1", "io.k8s.apimachinery.pkg.apis.meta.v1beta1."},
     {"networking.k8s.io", "v1", "io.k8s.api.networking.v1."},
     {"node.k8s.io", "v1", "io.k8s.api.node.v1."},
     {"policy", "v1", "io.k8s.api.policy.v1."},
     {"rbac.authorization.k8s.io", "v1", "io.k8s.api.rbac.v1."},
-    {"resource.k8s.io", "v1", "io.k8s.api.resource.v1."},
     {"scheduling.k8s.io", "v1", "io.k8s.api.scheduling.v1."},
     {"storage.k8s.io", "v1", "io.k8s.api.storage.v1."},
     {NULL, NULL, NULL},
 };
 
 const char kl__schema_initials[] =
-    "[\"Equivalent\""
-    ",{}"
-    ",\"Fail\""
-    ",\"Never\""
-    ",10"
-    ",\"*\""
-    ",443"
-    ",\"RollingUpdate\""
-    ",600"
-    ",1"
-    ",0"
-    ",\"25%\""
-    ",\"Retain\""
-    ",{\"whenDeleted\":\"Retain\",\"whenScaled\":\"Retain\"}"
-    ",\"OrderedReady\""
-    ",3600"
-    ",\"Max\""
+    "[\"Fail\",\"Equivalent\",{},\"Never\",10,\"*\",443,\"RollingUpdate\",600"
+    ",1,0,\"25%\",\"Retain\""
+    ",{\"whenDeleted\":\"Retain\",\"whenScaled\":\"Retain\"},\"OrderedReady\""
+    ",3600,\"Max\""
     ",{\"selectPolicy\":\"Max\",\"policies\":[{\"type\":\"Percent\",\"value\":"
     "100,\"periodSeconds\":15}]}"
     ",{\"stabilizationWindowSeconds\":0,\"selectPolicy\":\"Max\",\"policies\":["
@@ -1619,49 +1167,11 @@ const char kl__schema_initials[] =
     "\"Percent\",\"value\":100,\"periodSeconds\":15}]}"
     ",[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{"
     "\"type\":\"Utilization\",\"averageUtilization\":80}}}]"
-    ",\"Allow\""
-    ",3"
-    ",false"
-    ",\"True\""
-    ",\"ReadWrite\""
-    ",\"ext4\""
-    ",\"Shared\""
-    ",420"
-    ",\"/dev/termination-log\""
-    ",\"File\""
-    ",\"TCP\""
-    ",\"\""
-    ",\"/\""
-    ",\"HTTP\""
-    ",\"default\""
-    ",\"Active\""
-    ",\"v1\""
-    ",\"Filesystem\""
-    ",\"Pending\""
-    ",\"ClusterFirst\""
-    ",\"Always\""
-    ",\"default-scheduler\""
-    ",30"
-    ",\"/etc/ceph/keyring\""
-    ",\"rbd\""
-    ",\"admin\""
-    ",\"xfs\""
-    ",\"ThinProvisioned\""
-    ",\"Opaque\""
-    ",\"None\""
-    ",\"ClusterIP\""
-    ",1000"
-    ",8"
-    ",50"
-    ",64"
-    ",\"Cluster\""
-    ",\"rbac.authorization.k8s.io\""
-    ",\"ExactCount\""
-    ",\"Equal\""
-    ",\"PreemptLowerPriority\""
-    ",true"
-    ",\"ReadWriteOnceWithFSType\""
-    ",[\"Persistent\"]"
-    ",\"Delete\""
-    ",\"Immediate\""
-    ",{\"strategy\":\"None\"}]";
+    ",\"Allow\",3,false,\"True\",\"ReadWrite\",\"ext4\",\"Shared\",420"
+    ",\"/dev/termination-log\",\"File\",\"TCP\",\"\",\"/\",\"HTTP\""
+    ",\"default\",\"Active\",\"v1\",\"Filesystem\",\"Pending\""
+    ",\"ClusterFirst\",\"Always\",\"default-scheduler\",30"
+    ",\"/etc/ceph/keyring\",\"rbd\",\"admin\",\"xfs\",\"ThinProvisioned\""
+    ",\"Opaque\",\"None\",\"ClusterIP\",\"Cluster\""
+    ",\"rbac.authorization.k8s.io\",\"PreemptLowerPriority\",\"Delete\""
+    ",\"Immediate\",{\"strategy\":\"None\"}]";

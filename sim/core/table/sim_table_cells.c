@@ -39,14 +39,6 @@ const kl__sim_cells kl__sim_cells_table[] = {
      "name|# webhooks|age"},
     {"admissionregistration.k8s.io", "validatingwebhookconfigurations",
      "name|# webhooks|age"},
-    {"admissionregistration.k8s.io", "mutatingadmissionpolicies",
-     "name|# spec.mutations|&param_kind|age"},
-    {"admissionregistration.k8s.io", "validatingadmissionpolicies",
-     "name|# spec.validations|&param_kind|age"},
-    {"admissionregistration.k8s.io", "mutatingadmissionpolicybindings",
-     "name|s spec.policyName|&param_ref|age"},
-    {"admissionregistration.k8s.io", "validatingadmissionpolicybindings",
-     "name|s spec.policyName|&param_ref|age"},
     {"apiregistration.k8s.io", "apiservices", "name|&api_service|age"},
     {"apps", "controllerrevisions", "name|&controller|i revision|age"},
     {"apps", "daemonsets",
@@ -73,44 +65,20 @@ const kl__sim_cells kl__sim_cells_table[] = {
     {"coordination.k8s.io", "leases", "name|s spec.holderIdentity|age"},
     {"discovery.k8s.io", "endpointslices", "name|s addressType|&slice|age"},
     {"events.k8s.io", "events", EVENT},
-    {"flowcontrol.apiserver.k8s.io", "flowschemas",
-     "name|s spec.priorityLevelConfiguration.name|i spec.matchingPrecedence|"
-     "s spec.distinguisherMethod.type=<none>|age|&dangling"},
-    {"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations",
-     "name|s spec.type|n spec.limited.nominalConcurrencyShares=<none>|"
-     "n spec.limited.limitResponse.queuing.queues=<none>|"
-     "n spec.limited.limitResponse.queuing.handSize=<none>|"
-     "n spec.limited.limitResponse.queuing.queueLengthLimit=<none>|age"},
     {"networking.k8s.io", "ingressclasses",
      "&default_name|s spec.controller|&ingress_parameters|age"},
     {"networking.k8s.io", "ingresses",
      "name|s spec.ingressClassName=<none>|&hosts|&address|&ingress_ports|age"},
-    {"networking.k8s.io", "ipaddresses", "name|&parent"},
     {"networking.k8s.io", "networkpolicies", "name|L spec.podSelector|age"},
-    {"networking.k8s.io", "servicecidrs", "name|&cidrs|age"},
     {"node.k8s.io", "runtimeclasses", "name|s handler|age"},
     {"policy", "poddisruptionbudgets",
      "name|N spec.minAvailable=N/A|N spec.maxUnavailable=N/A|"
      "i status.disruptionsAllowed|age"},
     {"rbac.authorization.k8s.io", "clusterrolebindings", BINDING},
     {"rbac.authorization.k8s.io", "rolebindings", BINDING},
-    {"resource.k8s.io", "deviceclasses", "name|age"},
-    {"resource.k8s.io", "resourceclaims", "name|&claim_state|age"},
-    {"resource.k8s.io", "resourceclaimtemplates", "name|age"},
-    {"resource.k8s.io", "resourceslices",
-     "name|s spec.nodeName|s spec.driver|s spec.pool.name|age"},
     {"scheduling.k8s.io", "priorityclasses",
      "name|i value|b globalDefault|age|s preemptionPolicy"},
-    {"storage.k8s.io", "csidrivers",
-     "name|b spec.attachRequired=true|b spec.podInfoOnMount|"
-     "b spec.storageCapacity|&token_requests|b spec.requiresRepublish|&modes|"
-     "age"},
-    {"storage.k8s.io", "csinodes", "name|# spec.drivers|age"},
     {"storage.k8s.io", "storageclasses",
      "&default_name|s provisioner|s reclaimPolicy=Delete|"
      "s volumeBindingMode=Immediate|b allowVolumeExpansion|age"},
-    {"storage.k8s.io", "volumeattachments",
-     "name|s spec.attacher|s spec.source.persistentVolumeName|"
-     "s spec.nodeName|b status.attached|age"},
-    {"storage.k8s.io", "volumeattributesclasses", "name|s driverName|age"},
     {0}};

@@ -224,32 +224,6 @@ static void write_subjects(const kl__sim_row *row)
     write_subjects_of(row, "ServiceAccount");
 }
 
-static void write_param_kind(const kl__sim_row *row)
-{
-    const kl_value *kind = kl__sim_at(row->root, "spec.paramKind");
-
-    if (kind == NULL) {
-        kl__sim_cell_text(row, "<unset>");
-    } else {
-        kl__sim_cell_printf(row, "%s/%s",
-                            kl__sim_text_at(kind, "apiVersion", ""),
-                            kl__sim_text_at(kind, "kind", ""));
-    }
-}
-
-static void write_param_ref(const kl__sim_row *row)
-{
-    const kl_value *ref = kl__sim_at(row->root, "spec.paramRef");
-    const char *name = kl__sim_text_at(ref, "name", "");
-
-    if (*name == '\0') {
-        kl__sim_cell_text(row, "<unset>");
-    } else {
-        kl__sim_cell_printf(row, "%s/%s",
-                            kl__sim_text_at(ref, "namespace", "*"), name);
-    }
-}
-
 /* Two cells: the Service that serves an aggregated API, and if it is
  * available. */
 static void write_api_service(const kl__sim_row *row)
@@ -294,63 +268,6 @@ static void write_csr(const kl__sim_row *row)
                         is_failed ? ",Failed" : "", is_issued ? ",Issued" : "");
 }
 
-static void write_claim_state(const kl__sim_row *row)
-{
-    bool is_deleted =
-        kl__sim_at(row->root, "metadata.deletionTimestamp") != NULL;
-    kl__buf text = {0};
-
-    if (is_deleted) {
-        kl__sim_join(&text, ",", "deleted");
-    }
-    if (kl__sim_at(row->root, "status.allocation") != NULL) {
-        kl__sim_join(&text, ",", "allocated");
-        if (kl_value_size(kl__sim_at(row->root, "status.reservedFor")) != 0) {
-            kl__sim_join(&text, ",", "reserved");
-        }
-    } else if (!is_deleted) {
-        kl__sim_join(&text, ",", "pending");
-    }
-    kl__sim_cell_take(row, &text);
-}
-
-static void write_dangling(const kl__sim_row *row)
-{
-    kl__sim_cell_text(
-        row,
-        kl__sim_text_at(find_table_condition(row, "Dangling"), "status", "?"));
-}
-
-static void write_token_requests(const kl__sim_row *row)
-{
-    const kl_value *requests = kl__sim_at(row->root, "spec.tokenRequests");
-    kl_value_iter iter = {0};
-    const kl_value *request;
-    kl__buf text = {0};
-
-    while ((request = kl_value_next(requests, &iter, NULL)) != NULL) {
-        kl__sim_join(&text, ",", kl__sim_text_at(request, "audience", ""));
-    }
-    if (requests == NULL) {
-        kl__buf_puts(&text, "<unset>");
-    }
-    kl__sim_cell_take(row, &text);
-}
-
-static void write_modes(const kl__sim_row *row)
-{
-    const kl_value *modes = kl__sim_at(row->root, "spec.volumeLifecycleModes");
-    kl__buf text = {0};
-
-    for (size_t i = 0; i < kl_value_size(modes); i++) {
-        kl__sim_join(&text, ",", kl_value_string(kl_value_at(modes, i), NULL));
-    }
-    if (text.length == 0) {
-        kl__buf_puts(&text, "<none>");
-    }
-    kl__sim_cell_take(row, &text);
-}
-
 const kl__sim_special kl__sim_specials_cluster[] = {
     {"node_status", write_node_status},
     {"node_roles", write_node_roles},
@@ -363,12 +280,6 @@ const kl__sim_special kl__sim_specials_cluster[] = {
     {"default_name", write_default_name},
     {"role_ref", write_role_ref},
     {"subjects", write_subjects},
-    {"param_kind", write_param_kind},
-    {"param_ref", write_param_ref},
     {"api_service", write_api_service},
     {"csr", write_csr},
-    {"claim_state", write_claim_state},
-    {"dangling", write_dangling},
-    {"token_requests", write_token_requests},
-    {"modes", write_modes},
     {NULL, NULL}};

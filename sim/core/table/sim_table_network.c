@@ -250,30 +250,6 @@ static void write_ingress_parameters(const kl__sim_row *row)
                         kl__sim_text_at(ref, "name", ""));
 }
 
-static void write_parent(const kl__sim_row *row)
-{
-    const kl_value *ref = kl__sim_at(row->root, "spec.parentRef");
-    const char *group = kl__sim_text_at(ref, "group", "");
-    const char *name_space = kl__sim_text_at(ref, "namespace", "");
-
-    if (ref == NULL) {
-        kl__sim_cell_text(row, "<none>");
-        return;
-    }
-    kl__sim_cell_printf(
-        row, "%s%s%s%s%s/%s", kl__sim_text_at(ref, "resource", ""),
-        *group != '\0' ? "." : "", group, *name_space != '\0' ? "/" : "",
-        name_space, kl__sim_text_at(ref, "name", ""));
-}
-
-static void write_cidrs(const kl__sim_row *row)
-{
-    kl__buf text = {0};
-
-    join_strings(&text, kl__sim_at(row->root, "spec.cidrs"));
-    kl__sim_cell_take(row, &text);
-}
-
 const kl__sim_special kl__sim_specials_network[] = {
     {"endpoints", write_endpoints},
     {"slice", write_slice},
@@ -284,6 +260,4 @@ const kl__sim_special kl__sim_specials_network[] = {
     {"address", write_address},
     {"ingress_ports", write_ingress_ports},
     {"ingress_parameters", write_ingress_parameters},
-    {"parent", write_parent},
-    {"cidrs", write_cidrs},
     {NULL, NULL}};

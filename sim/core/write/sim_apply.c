@@ -92,8 +92,7 @@ static kl__node *decode_config(kl__sim_write *write, const char *api_version,
     config = ask->doc != NULL && kl_value_type(kl_doc_root(ask->doc)) != KL_NULL
                  ? kl__edit_value(write->edit, kl_doc_root(ask->doc))
                  : kl__edit_object(write->edit);
-    *code = config == NULL ? kl__sim_no_memory(err)
-                           : kl__members_unique(config, err);
+    *code = config == NULL ? kl__sim_no_memory(err) : KL_OK;
     if (*code == KL_OK && !kl__node_is(config, KL_OBJECT)) {
         *code = kl__sim_refuse(
             write->answer, 400, "BadRequest", err,
@@ -190,32 +189,6 @@ static kl_code complete_config(kl__sim_write *write, kl_error *err)
     return KL_OK;
 }
 
-/* Refuses repeated names in the body's YAML, or adds warnings for them, as
- * fieldValidation asks. Called when the configuration was found valid. */
-static kl_code check_twice(kl__sim_write *write, kl_error *err)
-{
-    const kl__sim_ask *ask = &write->answer->ask;
-    const char *level = kl__sim_parameter_get(ask, "fieldValidation");
-    kl__buf text = {0};
-    kl_code code;
-
-    if (ask->twice == NULL || kl__streq(level, "Ignore")) {
-        return KL_OK;
-    }
-    if (!kl__streq(level, "Strict")) {
-        return kl__sim_found_warn(write, NULL, 0, err);
-    }
-    kl__sim_found_yaml(ask, &text);
-    code = text.failed
-               ? kl__sim_no_memory(err)
-               : kl__sim_refuse(write->answer, 400, "BadRequest", err,
-                                "error strict decoding YAML: error converting "
-                                "YAML to JSON: %s",
-                                text.bytes);
-    kl__buf_deinit(&text);
-    return code;
-}
-
 static kl_code apply_config(kl__sim_write *write, const kl__author *author,
                             kl_error *err)
 {
@@ -239,10 +212,7 @@ static kl_code apply_config(kl__sim_write *write, const kl__author *author,
         kl__edit_set_root(write->edit, applied.object);
         write->managed = applied.managed;
         write->is_tracked = true;
-        code = check_twice(write, err);
-        if (code == KL_OK && kl__sim_write_goes_on(write)) {
-            code = complete_config(write, err);
-        }
+        code = complete_config(write, err);
     } else if (code == KL_ECONFLICT) {
         code = refuse_conflicts(write, &applied.conflicts, err);
     } else if (code == KL_EINVAL) {

@@ -45,27 +45,13 @@ bool kl__sim_how_strict(kl__sim_write *write, kl__sim_strictness *out,
 
 size_t kl__sim_found_sent(const kl__sim_write *write)
 {
-    return write->sent.field_count + (write->answer->ask.twice != NULL);
-}
-
-static kl_code warn_yaml(kl__sim_write *write, kl_error *err)
-{
-    const char *line = write->answer->ask.twice;
-    kl_code code = KL_OK;
-
-    while (line != NULL && *line != '\0' && code == KL_OK) {
-        const size_t length = strcspn(line, "\n");
-
-        code = kl__sim_warnf(write->answer, err, "%.*s", (int)length, line);
-        line += length + 1;
-    }
-    return code;
+    return write->sent.field_count;
 }
 
 kl_code kl__sim_found_warn(kl__sim_write *write, char *const *fields,
                            size_t count, kl_error *err)
 {
-    kl_code code = warn_yaml(write, err);
+    kl_code code = KL_OK;
 
     for (size_t i = 0; i < write->sent.field_count && code == KL_OK; i++) {
         code = kl__sim_warn(write->answer, write->sent.fields[i], err);
@@ -76,30 +62,12 @@ kl_code kl__sim_found_warn(kl__sim_write *write, char *const *fields,
     return code;
 }
 
-void kl__sim_found_yaml(const kl__sim_ask *ask, kl__buf *out)
-{
-    const char *line = ask->twice;
-
-    kl__buf_puts(out, "yaml: unmarshal errors:");
-    while (line != NULL && *line != '\0') {
-        const size_t length = strcspn(line, "\n");
-
-        kl__buf_puts(out, "\n  ");
-        kl__buf_append(out, line, length);
-        line += length + 1;
-    }
-}
-
 void kl__sim_found_join(const kl__sim_write *write, char *const *fields,
                         size_t count, kl__buf *out)
 {
     const char *comma = "";
 
     kl__buf_puts(out, "strict decoding error: ");
-    if (write->answer->ask.twice != NULL) {
-        kl__sim_found_yaml(&write->answer->ask, out);
-        comma = ", ";
-    }
     for (size_t i = 0; i < write->sent.field_count; i++, comma = ", ") {
         kl__buf_printf(out, "%s%s", comma, write->sent.fields[i]);
     }

@@ -1,6 +1,6 @@
 /*
- * sim_found.h - findings of strict decoding: repeated and unknown fields in the
- * body's YAML, in a patch or in the object. The parameter fieldValidation
+ * sim_found.h - findings of strict decoding: unknown fields in a JSON patch or
+ * in the object. The parameter fieldValidation
  * decides if findings refuse the request, add warnings, or are ignored:
  * docs/KUBERNETES.md#field-validation.
  */
@@ -20,8 +20,7 @@ typedef enum kl__sim_strictness {
 bool kl__sim_how_strict(kl__sim_write *write, kl__sim_strictness *out,
                         kl_code *code, kl_error *err);
 
-/* How many findings there are in the body's YAML and in the patch; a body with
- * repeated names in YAML counts as one. */
+/* How many findings there are in the patch. */
 size_t kl__sim_found_sent(const kl__sim_write *write);
 
 /* Adds a warning to the answer for each of these findings, and for each of
@@ -32,9 +31,5 @@ kl_code kl__sim_found_warn(kl__sim_write *write, char *const *fields,
  * out, `out` keeps the failure. */
 void kl__sim_found_join(const kl__sim_write *write, char *const *fields,
                         size_t count, kl__buf *out);
-
-/* Appends "yaml: unmarshal errors:", and a line for each repeated name in the
- * body's YAML. */
-void kl__sim_found_yaml(const kl__sim_ask *ask, kl__buf *out);
 
 #endif

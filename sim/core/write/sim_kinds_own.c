@@ -30,46 +30,12 @@ bool kl__sim_put_is_conditional(const kl__sim_kind *kind)
 {
     static const char *const kinds[] = {
         "apiservices.apiregistration.k8s.io",
-        "clustertrustbundles.certificates.k8s.io",
-        "csidrivers.storage.k8s.io",
-        "csinodes.storage.k8s.io",
-        "csistoragecapacities.storage.k8s.io",
         "customresourcedefinitions.apiextensions.k8s.io",
         "leases.coordination.k8s.io",
-        "leasecandidates.coordination.k8s.io",
-        "mutatingadmissionpolicies.admissionregistration.k8s.io",
-        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
         "mutatingwebhookconfigurations.admissionregistration.k8s.io",
-        "podcertificaterequests.certificates.k8s.io",
         "poddisruptionbudgets.policy",
-        "resourcepoolstatusrequests.resource.k8s.io",
         "runtimeclasses.node.k8s.io",
-        "storageversionmigrations.storagemigration.k8s.io",
-        "storageversions.internal.apiserver.k8s.io",
-        "validatingadmissionpolicies.admissionregistration.k8s.io",
-        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
         "validatingwebhookconfigurations.admissionregistration.k8s.io",
-        "volumeattachments.storage.k8s.io",
-        NULL};
-
-    return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_kind_among(kind, kinds);
-}
-
-bool kl__sim_status_keeps_metadata(const kl__sim_kind *kind)
-{
-    static const char *const kinds[] = {
-        "podcertificaterequests.certificates.k8s.io",
-        "podgroups.scheduling.k8s.io",
-        "servicecidrs.networking.k8s.io",
-        "storageversionmigrations.storagemigration.k8s.io",
-        "volumeattachments.storage.k8s.io",
-        "flowschemas.flowcontrol.apiserver.k8s.io",
-        "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
-        "validatingadmissionpolicies.admissionregistration.k8s.io",
-        "storageversions.internal.apiserver.k8s.io",
-        "resourceclaims.resource.k8s.io",
-        "devicetaintrules.resource.k8s.io",
-        "resourcepoolstatusrequests.resource.k8s.io",
         NULL};
 
     return kl__sim_kind_is(kind, KL__SIM_CUSTOM) || is_kind_among(kind, kinds);

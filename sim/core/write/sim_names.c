@@ -64,8 +64,7 @@ static const char *name_fault(const kl__sim_kind *kind, const char *name)
 {
     size_t length = strlen(name);
 
-    if (strcmp(kind->group, "rbac.authorization.k8s.io") == 0 ||
-        strcmp(kind->plural, "ipaddresses") == 0) {
+    if (strcmp(kind->group, "rbac.authorization.k8s.io") == 0) {
         return segment_fault(name);
     }
     if (kl__sim_is_namespace(kind) ||

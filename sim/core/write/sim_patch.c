@@ -53,10 +53,9 @@ static kl_code check_strictly(kl__sim_write *write, const kl__node *patch,
     const char *level =
         kl__sim_parameter_get(&write->answer->ask, "fieldValidation");
 
-    return kl__streq(level, "Ignore")
+    return kl__streq(level, "Ignore") || !is_operations(write)
                ? KL_OK
-               : kl__patch_check(patch, is_operations(write), &write->sent,
-                                 err);
+               : kl__patch_check(patch, &write->sent, err);
 }
 
 /* The body of a patch as a tree of the write; NULL: see *code. */
@@ -74,9 +73,6 @@ static kl__node *decode_patch(kl__sim_write *write, const char *prefix,
     patch = kl__edit_value(write->edit, kl_doc_root(ask->doc));
     *code = patch == NULL ? kl__sim_no_memory(err)
                           : check_strictly(write, patch, err);
-    if (*code == KL_OK && !is_operations(write)) {
-        *code = kl__members_unique(patch, err);
-    }
     return *code == KL_OK ? patch : NULL;
 }
 

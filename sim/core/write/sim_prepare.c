@@ -207,7 +207,7 @@ static bool take_status(kl__sim_write *write)
     kl__edit_set_root(edit, whole);
     kl__node_remove(whole, "status");
     return (status == NULL || kl__node_put(edit, whole, "status", status)) &&
-           (kl__sim_status_keeps_metadata(write->kind) ||
+           (kl__sim_kind_is(write->kind, KL__SIM_CUSTOM) ||
             kl__node_put(edit, whole, "metadata", metadata));
 }
 

@@ -119,7 +119,7 @@ static const char *ignored_by(const tracked *target)
     if (!writes_status) {
         return target->served->has_status ? "{\"f:status\":{}}" : NULL;
     }
-    if (kl__sim_status_keeps_metadata(kind)) {
+    if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
         return "{\"f:metadata\":{},\"f:spec\":{}}";
     }
     if (strcmp(kind->plural, "deployments") == 0) {

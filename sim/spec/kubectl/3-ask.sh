@@ -4,7 +4,7 @@ namespace=shop
 expect "versions of the API" 0 '^apps/v1$' api-versions
 expect "kinds" 0 '^configmaps +cm +v1' api-resources
 expect "kinds of a group" 0 '^deployments' api-resources --api-group=apps
-expect "kinds by verbs" 0 'pods' api-resources --verbs=list,watch -o name
+expect "kinds by verbs" 0 'deployments' api-resources --verbs=list,watch --api-group=apps -o name
 expect "kinds without namespaces" 0 '^nodes' api-resources --namespaced=false
 expect "explained" 0 '^KIND: +Pod' explain pod
 expect "a field explained" 0 'FIELD: containers' explain pod.spec.containers

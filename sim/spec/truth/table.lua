@@ -21,16 +21,23 @@ webhooks stay out, and no more validation or admission is added.
 
 Left out, as no script, controller or use of kubectl needs it:
 
-- answers in protobuf. A body in protobuf is read, as typed Go clients send it by default; they
-  accept JSON too. A client that accepts protobuf alone gets 406. OpenAPI v2 is served as protobuf
-  too, for older kubectl and Helm.
+- answers in protobuf. A body in protobuf is read, as typed Go clients and `kubectl create` send it
+  by default; they accept JSON too. A client that accepts protobuf alone gets 406. OpenAPI v2 is
+  served as protobuf too: kubectl validates lists by it.
+- answers in YAML: 406 for a client that accepts YAML alone. Bodies may be YAML.
+- Go's words for a body that is no JSON: the message says where it stops being JSON. Bytes that are
+  not UTF-8, and half a surrogate pair, are refused (400) too; Go replaces them by U+FFFD.
+- an object with a name twice: refused (400). A real server takes the last member, and warns or
+  refuses by fieldValidation.
 - Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.
 - ResourceQuotas and LimitRanges: they are kept as they are written, without validation, and neither
   count, refuse nor set anything.
-- validation of CSIDrivers, CSINodes, CSIStorageCapacities, VolumeAttachments and
-  VolumeAttributesClasses, which drivers of storage write.
+- kinds of a cluster's own parts, which are not served: those of resource.k8s.io and
+  flowcontrol.apiserver.k8s.io; ValidatingAdmissionPolicies, MutatingAdmissionPolicies and their
+  bindings; CSIDrivers, CSINodes, CSIStorageCapacities, VolumeAttachments,
+  VolumeAttributesClasses; IPAddresses, ServiceCIDRs. kubectl says that the server has no such type.
 - formats of texts that no custom resource needs: bsonobjectid, creditcard, hexcolor, isbn, isbn10,
-  isbn13, rgbcolor and ssn are not checked.
+  isbn13, mac, rgbcolor and ssn are not checked.
 - autoscaling/v1: a HorizontalPodAutoscaler is served in v2 only.
 - escalation: a user that may write roles and bindings may grant rights that the user lacks.
 - TokenReview, SubjectAccessReview, LocalSubjectAccessReview: 405. Reviews of the user that asks are
@@ -61,15 +68,19 @@ Left out, as no script, controller or use of kubectl needs it:
   write of a pod's status may drop observedGeneration; dataSource and dataSourceRef of a claim are
   not copied to each other.
 
-Patterns of custom resources are Go's regular expressions. PCRE2 runs them here; what Go refuses is
-refused, in the same words. What differs:
+Patterns of custom resources are Go's regular expressions. PCRE2 runs them here. What PCRE2 has and
+Go does not (lookaround, back references, atomic groups ...) is refused. What differs:
 
-- a pattern that is too large for PCRE2 (64 KB compiled), nests groups more than 200 deep, or takes
-  more than about a second for a value, is refused, and the message says so.
-- `(?i)` does not widen `\p{Lu}` and its like, nor `\w` beyond ASCII.
-- `\p{Greek}` includes characters that Greek shares with other scripts, and PCRE2's other names of
-  properties are accepted.
-- a repetition behind flags (`a(?i)*`) is refused; Go repeats what stands before the flags.
+- the words of most refusals are PCRE2's.
+- a pattern that is too large for PCRE2 (64 KB compiled), nests groups more than 250 deep, or takes
+  more than about a second for a value (`(a+)+b` for thousands of `a`), is refused, and the message
+  says so.
+- refused, though Go takes it: `\v`, octal escapes other than `\0`, `{,3}` for these four
+  characters, a repetition of `^` or of flags (`a(?i)*`).
+- taken, though Go refuses it: `[a-\d]`, `\x4`, repetitions within each other that make more than
+  1000, PCRE2's other names of properties.
+- `\s` includes the vertical tab. `(?i)` does not widen `\p{Lu}` and its like, nor `\w` beyond
+  ASCII. `\p{Greek}` includes characters that Greek shares with other scripts.
 
 | what | why | requests |
 |---|---|---|

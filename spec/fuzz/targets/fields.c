@@ -3,7 +3,7 @@
  * Deployment"). An object that decodes without an error has a canonical form,
  * which has no error, and does not change when it is decoded again.
  */
-#include "fuzz.h"
+#include "tree.h"
 
 #include "kubelua/memory.h"
 #include "sim/core/schema/schema_check.h"
@@ -59,7 +59,7 @@ void fuzz_fields(const char *bytes, size_t length)
     fuzz_text rest = {bytes, length};
     const kl__schema *schema = schema_of(fuzz_line(&rest));
     kl__edit *edit = kl__edit_new(NULL);
-    kl__node *object = kl__edit_parse(edit, rest.bytes, rest.length, NULL);
+    kl__node *object = fuzz_tree(edit, rest);
     kl__findings found = {0};
 
     if (schema != NULL && kl__node_is(object, KL_OBJECT)) {

@@ -5,7 +5,7 @@
  * JSON may be; a merge (except of nulls) or an apply changes nothing the second
  * time; a set of owned fields reads back the same.
  */
-#include "fuzz.h"
+#include "tree.h"
 
 #include "sim/core/patch/field_set.h"
 #include "sim/core/patch/managers.h"
@@ -22,16 +22,6 @@ typedef struct trial {
     kl__node *patch;
     bool is_changed;
 } trial;
-
-static kl__node *parse(kl__edit *edit, fuzz_text text)
-{
-    kl__node *node = kl__edit_parse(edit, text.bytes, text.length, NULL);
-
-    if (node != NULL) {
-        FUZZ_EXPECT(kl__members_unique(node, NULL) == KL_OK);
-    }
-    return node;
-}
 
 static const kl__schema *schema_of(fuzz_text *line)
 {
@@ -201,8 +191,8 @@ void fuzz_patches(const char *bytes, size_t length)
 
     kl__schema_hold();
     self.schema = schema_of(&sort);
-    self.object = parse(self.edit, object);
-    self.patch = parse(self.edit, text);
+    self.object = fuzz_tree(self.edit, object);
+    self.patch = fuzz_tree(self.edit, text);
     if (self.object != NULL && self.patch != NULL) {
         if (fuzz_is(sort, "apply")) {
             expect_applied(&self);

@@ -90,10 +90,10 @@ PLAIN_CASE(a_schema_must_be_structural)
     refuses("{'x-kubernetes-int-or-string':true,'anyOf':[{'type':'integer'},{"
             "'type':'string'}]}",
             "");
-    refuses("{'type':'string','pattern':'(a'}",
-            ".pattern: Invalid value: \"(a\": must be a valid regular "
-            "expression, but isn't: error parsing regexp: missing closing ): "
-            "`(a`");
+    refuses("{'type':'string','pattern':'(?=a)'}",
+            ".pattern: Invalid value: \"(?=a)\": must be a valid regular "
+            "expression, but isn't: error parsing regexp: invalid or "
+            "unsupported Perl syntax: `(?=`");
     refuses("{'type':'object','x-kubernetes-embedded-resource':true}",
             ".properties: Required value: must not be empty if "
             "x-kubernetes-embedded-resource is true without "

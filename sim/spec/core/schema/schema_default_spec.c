@@ -164,8 +164,8 @@ PLAIN_CASE(empty_values_are_dropped_or_added_as_in_go)
          "reportingInstance: '', source: {}}"},
         {"rbac.authorization.k8s.io/v1/ClusterRole", "{rules: []}", "rules",
          "null"},
-        {"/v1/ConfigMap", "{\"data\":{\"a\":null,\"b\":\"1\",\"b\":\"2\"}}",
-         "data", "{a: '', b: '2'}"},
+        {"/v1/ConfigMap", "{\"data\":{\"a\":null,\"b\":\"2\"}}", "data",
+         "{a: '', b: '2'}"},
         {"/v1/Event", "{firstTimestamp: '2020-01-01T00:00:00.5+01:00'}",
          "firstTimestamp", "\"2019-12-31T23:00:00Z\""},
         {"/v1/Secret", "{data: {a: [97, 98]}, stringData: {b: c}}", "",
@@ -209,19 +209,6 @@ PLAIN_CASE(defaults_depend_on_other_fields)
         {"/v1/ReplicationController",
          "{spec: {template: {metadata: {labels: {a: b}}}}}", "spec selector",
          "{a: b}"},
-    };
-
-    EVERY(lines);
-}
-
-/* Where any JSON may stand, the last of members of one name counts as well. */
-PLAIN_CASE(repeated_members_in_any_value_keep_the_last)
-{
-    static const trial lines[] = {
-        {"apiextensions.k8s.io/v1/CustomResourceDefinition",
-         "{\"spec\":{\"versions\":[{\"schema\":{\"openAPIV3Schema\":{"
-         "\"default\":{\"a\":[{\"b\":1,\"b\":2}]}}}}]}}",
-         "spec versions 0 schema openAPIV3Schema default", "{a: [{b: 2}]}"},
     };
 
     EVERY(lines);

@@ -5,6 +5,5 @@ return {
     { "discovery: the list of groups", "body.groups.autoscaling.versions" },
     { "discovery: a group with several versions", "body.versions" },
     { "discovery: the groups with a slash at the end", "body.groups.autoscaling.versions" },
-    { "discovery: the aggregated groups", "body.items[6].versions" },
     { "discovery: a POST to discovery", "body.groups.autoscaling.versions" },
 }

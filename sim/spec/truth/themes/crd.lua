@@ -37,10 +37,6 @@ return {
         headers = { Accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" },
     },
     {
-        "as YAML", "GET " .. WEB .. "/one", headers = { Accept = "application/yaml" },
-        only = "headers",
-    },
-    {
         "a version that is not served any more", "PATCH " .. WEB_CRD,
         [=[[{"op":"replace","path":"/spec/versions/1/served","value":false}]]=],
         type = "application/json-patch+json",

@@ -44,11 +44,6 @@ local requests = {
     { "a POST to discovery", "POST /apis", {} },
     { "a DELETE of a version", "DELETE /api/v1" },
     { "a POST to a version", "POST /apis/apps/v1", {} },
-    {
-        "the version as YAML", "GET /version", headers = { Accept = "application/yaml" },
-        only = "headers",
-    },
-    { "discovery as YAML", "GET /apis/apps", headers = { Accept = "application/yaml" } },
     { "a group as text that nobody writes", "GET /apis/apps", headers = { Accept = "text/csv" } },
     { "the root", "GET /", only = "headers" },
     { "HEAD of a version", "HEAD /api/v1", only = "headers" },

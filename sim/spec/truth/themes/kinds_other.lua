@@ -102,30 +102,6 @@ return kind_requests {
         cluster = true,
     },
     {
-        "storage.k8s.io/v1", "csidrivers",
-        of("storage.k8s.io/v1", "CSIDriver", "{ns}-2", { spec = {} }), cluster = true,
-    },
-    {
-        "storage.k8s.io/v1", "csinodes",
-        of("storage.k8s.io/v1", "CSINode", "{ns}-2", {
-            spec = { drivers = require("kubelua.core").array {} },
-        }),
-        cluster = true,
-    },
-    {
-        "storage.k8s.io/v1", "volumeattachments",
-        of("storage.k8s.io/v1", "VolumeAttachment", "{ns}-2", {
-            spec = { attacher = "x", nodeName = "n", source = { persistentVolumeName = "pv" } },
-        }),
-        cluster = true,
-    },
-    {
-        "storage.k8s.io/v1", "csistoragecapacities",
-        of("storage.k8s.io/v1", "CSIStorageCapacity", "a", {
-            storageClassName = "x", capacity = "1Gi",
-        }),
-    },
-    {
         "events.k8s.io/v1", "events",
         of("events.k8s.io/v1", "Event", "b", {
             eventTime = "2026-01-02T03:04:05.000006Z",
