@@ -16,7 +16,11 @@
 
 #include <string.h>
 
-enum { READ_SIZE = 16 * 1024 };
+enum {
+    READ_SIZE = 16 * 1024,
+    METHODS = 6,
+    STATUSES = 32 /* further ones are not counted */
+};
 
 /*
  * References: informers, list_watches and callers hold a client. A client
@@ -36,6 +40,10 @@ struct kl_client {
     /* The generation of the credentials that a server refused last, + 1; 0:
      * none. Relaxed: no other field depends on it. */
     _Atomic uint64_t refused;
+    /* Requests by status and method. `statuses` has the status of each row plus
+     * 1; 0: the row is free. Relaxed: no other field depends on them. */
+    atomic_int statuses[STATUSES];
+    atomic_uint_fast64_t requests[STATUSES][METHODS];
 
     kl__mutex starting;       /* rank LIFECYCLE; guards the two below */
     kl__requester *requester; /* NULL: before the first request */
@@ -247,12 +255,15 @@ typedef struct outgoing {
     kl__cancel *cancel;
 } outgoing;
 
-/* Logs how a try ended; not its headers, which contain tokens. */
-static void log_request(const kl__request *request, int64_t began_ms,
-                        const kl__response *response, const kl_error *err)
+/* Counts a try and logs how it ended; not its headers, which contain tokens. */
+static void note_request(kl_client *client, const kl__request *request,
+                         int64_t began_ms, const kl__response *response,
+                         const kl_error *err)
 {
     long long took_ms = kl__clock_now(kl__clock_real()) - began_ms;
 
+    kl__client_count(client, request->method,
+                     response != NULL ? response->status : 0);
     if (response != NULL) {
         kl_log(KL_LOG_DEBUG, "%s %s: HTTP %d in %lld ms", request->method,
                request->target, response->status, took_ms);
@@ -317,6 +328,61 @@ kl__stream *kl__client_start(kl_client *client, const kl__request *request,
     return stream;
 }
 
+/* The place of a method in `methods`; the last one is for all others. */
+static const char *const methods[METHODS] = {"GET",   "POST",   "PUT",
+                                             "PATCH", "DELETE", "OTHER"};
+
+static size_t place_of_method(const char *method)
+{
+    size_t place = 0;
+
+    while (place < METHODS - 1 && strcmp(methods[place], method) != 0) {
+        place++;
+    }
+    return place;
+}
+
+void kl__client_count(kl_client *client, const char *method, int status)
+{
+    size_t place = place_of_method(method);
+
+    for (size_t i = 0; i < STATUSES; i++) {
+        int known = 0;
+
+        /* A status gets the first free place, once for all. */
+        if (atomic_compare_exchange_strong_explicit(
+                &client->statuses[i], &known, status + 1, memory_order_relaxed,
+                memory_order_relaxed) ||
+            known == status + 1) {
+            atomic_fetch_add_explicit(&client->requests[i][place], 1,
+                                      memory_order_relaxed);
+            return;
+        }
+    }
+}
+
+size_t kl_client_requests(const kl_client *client, kl_request_count *counts,
+                          size_t capacity)
+{
+    size_t filled = 0;
+
+    for (size_t i = 0; i < STATUSES; i++) {
+        int status =
+            atomic_load_explicit(&client->statuses[i], memory_order_relaxed);
+
+        for (size_t j = 0; j < METHODS && status != 0; j++) {
+            uint64_t count = atomic_load_explicit(&client->requests[i][j],
+                                                  memory_order_relaxed);
+
+            if (count > 0 && filled < capacity) {
+                counts[filled++] =
+                    (kl_request_count){methods[j], status - 1, count};
+            }
+        }
+    }
+    return filled;
+}
+
 /* Sends the request once, with these credentials. */
 static kl_code send_with(const outgoing *out,
                          const kl__credentials *credentials,
@@ -332,7 +398,8 @@ static kl_code send_with(const outgoing *out,
     }
     code = kl__stream_response(*stream, response, out->deadline_ms, out->cancel,
                                err);
-    log_request(out->request, began_ms, code == KL_OK ? response : NULL, err);
+    note_request(out->client, out->request, began_ms,
+                 code == KL_OK ? response : NULL, err);
     if (code != KL_OK) {
         kl__stream_close(*stream);
         *stream = NULL;

@@ -51,6 +51,10 @@ bool kl__client_refused(kl_client *client, uint64_t generation);
  * another server. The message names its Location. `err` is not NULL. */
 kl_code kl__client_check_redirect(const kl__response *response, kl_error *err);
 
+/* Counts a request that was sent, for kl_client_requests; status 0: it had no
+ * answer. Takes no lock. Thread-safe. */
+void kl__client_count(kl_client *client, const char *method, int status);
+
 /* Logs the Warning headers of an answer. Thread-safe. */
 void kl__client_warn(kl_client *client, const kl__response *response);
 

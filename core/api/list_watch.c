@@ -79,6 +79,11 @@ kl_code kl__list_watch_wait(kl__list_watch *source, const kl__stream_turn *turn,
     return source->ops->wait(source, turn, timeout_ms, cancel, err);
 }
 
+uint64_t kl__list_watch_bytes(kl__list_watch *source)
+{
+    return atomic_load_explicit(&source->bytes, memory_order_relaxed);
+}
+
 int64_t kl__list_watch_silence_ms(kl__list_watch *source)
 {
     return source->ops->silence_ms(source);

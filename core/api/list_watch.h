@@ -82,6 +82,8 @@ typedef struct kl__list_watch_ops {
 /* The first member of each implementation. */
 struct kl__list_watch {
     const kl__list_watch_ops *ops;
+    atomic_uint_fast64_t bytes; /* that were read; relaxed: any thread reads
+                                   it */
 };
 
 typedef struct kl__list_watch_options {
@@ -156,6 +158,8 @@ kl_code kl__list_watch_wait(kl__list_watch *source, const kl__stream_turn *turn,
  * item of a watch, or a byte of a list; at first, since it began. -1: there is
  * no transfer. Thread-safe. */
 int64_t kl__list_watch_silence_ms(kl__list_watch *source);
+/* The bytes that were read, unzipped. Thread-safe. */
+uint64_t kl__list_watch_bytes(kl__list_watch *source);
 
 /* After a KL_EGONE of `list` or `next` on a later page: the token that the
  * server offers to go on at a newer version; the caller owns it; NULL: none. */

@@ -294,6 +294,8 @@ static kl_code read_bytes(const reading *at, bool *is_over, kl_error *err)
     *is_over = code == KL_OK && length == 0;
     if (code == KL_OK) {
         kl__scan_fed(self->scan, length);
+        atomic_fetch_add_explicit(&self->base.bytes, length,
+                                  memory_order_relaxed);
     }
     return code;
 }

@@ -147,11 +147,13 @@ void kl__request_complete_locked(kl_request *request, const kl_error *failure)
 
 /* ---- ends of a try ---- */
 
-/* Logs how a try ended; not its headers, which contain tokens. */
-static void log_try(const kl_request *request, const kl_error *failure)
+/* Counts a try and logs how it ended; not its headers, which contain tokens. */
+static void note_try(const kl_request *request, const kl_error *failure)
 {
     long long took_ms = kl__clock_now(kl__clock_real()) - request->began_ms;
 
+    kl__client_count(request->requester->client, request->call.method,
+                     failure == NULL ? request->response.status : 0);
     if (failure == NULL) {
         kl_log(KL_LOG_DEBUG, "%s %s: HTTP %d in %lld ms", request->call.method,
                request->call.target, request->response.status, took_ms);
@@ -226,7 +228,7 @@ static kl_code take_answer(kl_request *request, kl_error *err)
         kl_reply_clear(reply);
         return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
     }
-    log_try(request, NULL);
+    note_try(request, NULL);
     if (reply->status == 401 && requester->config != NULL &&
         !request->was_refreshed) {
         close_stream(request);
@@ -254,7 +256,7 @@ static kl_code publish_head(kl_request *request, kl_error *err)
     if (code != KL_OK) {
         return code;
     }
-    log_try(request, NULL);
+    note_try(request, NULL);
     kl__mutex_lock(&requester->mutex);
     request->has_result = true;
     request->is_answered = true;
@@ -305,7 +307,7 @@ static void end_try(kl_request *request, kl_error *failure)
         take_answer(request, &ignored) == KL_OK) {
         return;
     }
-    log_try(request, failure);
+    note_try(request, failure);
     if (!request->has_result) {
         pause_ms = choose_pause_ms(request, was_sent, failure);
     }

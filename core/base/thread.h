@@ -16,6 +16,7 @@
 /* A thread locks mutexes in rising order of rank only, and never two of one
  * rank. */
 typedef enum kl__rank {
+    KL__RANK_REPORT = 5, /* what a process shows of itself */
     KL__RANK_LIFECYCLE = 10,
     KL__RANK_FLIGHT = 12, /* the wait of requests for credentials */
     KL__RANK_CANCEL = 15, /* wakes waiters, whose mutexes rank higher */
@@ -38,6 +39,7 @@ typedef enum kl__rank {
     KL__RANK_STREAM = 75,
     KL__RANK_NEWS = 77,     /* requests or answers to look at */
     KL__RANK_SCHEMA = 85,   /* the simulator's types of built-in kinds */
+    KL__RANK_METRICS = 87,  /* which metrics and series there are */
     KL__RANK_WATCHDOG = 88, /* a watchdog's state */
     KL__RANK_OBJECT = 89,   /* an object's open text and tree: an object may be
                                opened or freed under any lock but LOG */

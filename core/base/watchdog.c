@@ -87,15 +87,16 @@ static void release_turn(kl_watchdog *self)
     atomic_store(&self->is_holding, false);
 }
 
-static bool read_activity(kl_watchdog *self, sighting *seen)
+static bool read_activity(kl_watchdog *self, unsigned long long turn,
+                          char *name, size_t size)
 {
     const kl_activity *activity;
 
-    if (!hold_turn(self, seen->turn)) {
+    if (!hold_turn(self, turn)) {
         return false;
     }
     activity = atomic_load_explicit(&self->activity, memory_order_relaxed);
-    snprintf(seen->name, sizeof(seen->name), "%s%s%s", activity->what,
+    snprintf(name, size, "%s%s%s", activity->what,
              activity->subject != NULL ? " for " : "",
              activity->subject != NULL ? activity->subject : "");
     release_turn(self);
@@ -151,7 +152,8 @@ static bool has_asked(kl_watchdog *self, sighting *seen, int64_t now_ms)
 
 static void report_turn(kl_watchdog *self, sighting *seen, int64_t now_ms)
 {
-    if (!has_asked(self, seen, now_ms) || !read_activity(self, seen)) {
+    if (!has_asked(self, seen, now_ms) ||
+        !read_activity(self, seen->turn, seen->name, sizeof(seen->name))) {
         return;
     }
     seen->is_reported = true;
@@ -164,7 +166,7 @@ static void report_turn(kl_watchdog *self, sighting *seen, int64_t now_ms)
 
 static void report_hurry(kl_watchdog *self, sighting *seen, int number)
 {
-    if (!read_activity(self, seen)) {
+    if (!read_activity(self, seen->turn, seen->name, sizeof(seen->name))) {
         return;
     }
     seen->is_hurried = true;
@@ -343,4 +345,20 @@ void kl_watchdog_tell(kl_watchdog *self, const char *where)
 void kl_watchdog_hurry(kl_watchdog *self, int signal)
 {
     atomic_store_explicit(&self->signal, signal, memory_order_relaxed);
+}
+
+void kl_watchdog_current(kl_watchdog *self, char *name, size_t size)
+{
+    unsigned long long turn;
+
+    name[0] = '\0';
+    if (kl__check_process(self->made_in, NULL) != KL_OK) {
+        return;
+    }
+    kl__mutex_lock(&self->mutex);
+    turn = atomic_load(&self->turn);
+    if (is_inside(turn)) {
+        (void)read_activity(self, turn, name, size);
+    }
+    kl__mutex_unlock(&self->mutex);
 }

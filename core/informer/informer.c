@@ -349,6 +349,18 @@ void kl_informer_status_get(const kl_informer *informer,
     (void)kl_informer_check(informer, &status->error);
 }
 
+bool kl__informer_figures_get(const kl_informer *informer,
+                              kl__informer_figures *figures)
+{
+    if (kl__handle_enter(informer, NULL) != KL_OK) {
+        return false;
+    }
+    kl__shared_informer_figures(shared_of(informer), figures);
+    kl__shared_use_names(informer->use, figures);
+    kl__handle_leave(informer);
+    return true;
+}
+
 kl_code kl_informer_unreadable(const kl_informer *informer,
                                kl_unreadable_list *list, kl_error *err)
 {

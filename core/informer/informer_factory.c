@@ -11,6 +11,7 @@
 #include "base/namespace.h"
 #include "base/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct informer_factory {
@@ -377,4 +378,27 @@ bool kl__shared_use_is_metadata_only(const kl__shared_use *use)
 const kl__prune *kl__shared_use_prune(const kl__shared_use *use)
 {
     return use->prune;
+}
+
+static void copy_name(char *to, size_t size, const char *name)
+{
+    snprintf(to, size, "%s", name);
+}
+
+void kl__shared_use_names(const kl__shared_use *use,
+                          kl__informer_figures *figures)
+{
+    kl_client *client = kl__shared_informer_client(use->informer);
+    kl__resource resource;
+    bool is_cached;
+
+    if (client == NULL || use->resource == NULL ||
+        kl__discovery_guess(client, use->resource, &resource, &is_cached) !=
+            KL_OK) {
+        return;
+    }
+    copy_name(figures->group, sizeof(figures->group), resource.group);
+    copy_name(figures->version, sizeof(figures->version), resource.version);
+    copy_name(figures->resource, sizeof(figures->resource), resource.plural);
+    kl__resource_clear(&resource);
 }

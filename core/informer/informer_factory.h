@@ -37,4 +37,8 @@ bool kl__shared_use_is_metadata_only(const kl__shared_use *use);
 /* What is removed from its objects; NULL: nothing. Borrowed while in use. */
 const kl__prune *kl__shared_use_prune(const kl__shared_use *use);
 
+/* Fills in group, version and resource, if they are known. Thread-safe. */
+void kl__shared_use_names(const kl__shared_use *use,
+                          kl__informer_figures *figures);
+
 #endif

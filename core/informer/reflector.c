@@ -19,6 +19,9 @@ enum {
        installed: ask every 5 to 10 s. */
     UNKNOWN_KIND_CAP_MS = 5000,
     CREDENTIALS_MS = 1000, /* between two checks for rotated credentials */
+    /* An answer begins by then, or a request fails: of credentials, discovery,
+       and a list or watch. */
+    NETWORK_MS = 180000,
     /* When a server's connections break, its clients come back within this
        time, not all at once. */
     AT_ONCE_MS = 200,
@@ -50,6 +53,7 @@ kl__reflector *kl__reflector_new(const kl__reflector_options *options)
         own->idle_timeout_ms != 0 ? own->idle_timeout_ms : DEFAULT_IDLE_MS;
     own->stall_ms = own->stall_ms != 0 ? own->stall_ms : DEFAULT_STALL_MS;
     self->state = KL_STATE_RESOLVING;
+    atomic_init(&self->due_at, INT64_MAX);
     self->streams_from = own->no_streaming_list ? INT64_MAX : 0;
     kl__backoff_init(&self->backoff,
                      own->seed != 0 ? own->seed : kl__random_seed(self));
@@ -73,10 +77,34 @@ void kl__reflector_free(kl__reflector *self)
     kl__free(self);
 }
 
+void kl__reflector_expect(kl__reflector *self, int64_t ms)
+{
+    int64_t due_at = kl__clock_after(self->options.clock, ms);
+
+    atomic_store_explicit(&self->due_at, due_at >= 0 ? due_at : INT64_MAX,
+                          memory_order_relaxed);
+}
+
 void kl__reflector_note_item(kl__reflector *self)
 {
-    atomic_store_explicit(&self->last_item_at, kl__reflector_now(self),
+    int64_t now = kl__reflector_now(self);
+
+    atomic_store_explicit(&self->last_item_at, now, memory_order_relaxed);
+    atomic_store_explicit(
+        &self->due_at,
+        now + atomic_load_explicit(&self->grace_ms, memory_order_relaxed),
+        memory_order_relaxed);
+}
+
+/* How long the thread may stay in a state that waits for the network, or after
+ * an item of a list; with each item of a watch it goes on at once. */
+static void expect_network(kl__reflector *self, kl_informer_state state)
+{
+    atomic_store_explicit(&self->grace_ms,
+                          state == KL_STATE_WATCHING ? 0 : KL__LIST_SILENCE_MS,
                           memory_order_relaxed);
+    kl__reflector_expect(self, state == KL_STATE_BACKOFF ? self->wait_ms
+                                                         : NETWORK_MS);
 }
 
 int kl__reflector_timeout_seconds(kl__reflector *self)
@@ -250,6 +278,7 @@ static void enter_state(kl__reflector *self, kl_informer_state state)
 {
     kl_log(KL_LOG_DEBUG, "%s: %s", self->options.name,
            kl_informer_state_name(state));
+    expect_network(self, state);
     kl__mutex_lock(&self->mutex);
     self->state = state;
     self->retry_at =
@@ -285,6 +314,7 @@ void kl__reflector_status(kl__reflector *self, kl_informer_status *status)
     int64_t last =
         atomic_load_explicit(&self->last_item_at, memory_order_relaxed);
     int64_t silence = kl__list_watch_silence_ms(self->options.source);
+    int64_t due_at;
 
     kl__mutex_lock(&self->mutex);
     status->state = self->state;
@@ -301,6 +331,15 @@ void kl__reflector_status(kl__reflector *self, kl_informer_status *status)
     status->events = atomic_load_explicit(&self->events, memory_order_relaxed);
     status->failures =
         atomic_load_explicit(&self->failures, memory_order_relaxed);
+    status->bytes = kl__list_watch_bytes(self->options.source);
+    for (int i = 0; i < KL_RECONNECT_REASONS; i++) {
+        status->reconnects[i] =
+            atomic_load_explicit(&self->reconnects[i], memory_order_relaxed);
+    }
+    due_at = atomic_load_explicit(&self->due_at, memory_order_relaxed);
+    if (status->state != KL_STATE_STOPPED && due_at < now) {
+        status->overdue_ms = now - due_at;
+    }
 }
 
 bool kl__reflector_has_answer(kl__reflector *self)

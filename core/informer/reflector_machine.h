@@ -71,6 +71,11 @@ struct kl__reflector {
      * them; they do not depend on each other, so relaxed. */
     atomic_int_fast64_t last_item_at; /* on the clock; -1: none ever */
     atomic_uint_fast64_t lists, watches, events, failures;
+    atomic_uint_fast64_t reconnects[KL_RECONNECT_REASONS];
+    /* On the clock: by then the thread goes on, or the network is slow; a later
+     * time shows that it hangs. INT64_MAX: it may take any time. */
+    atomic_int_fast64_t due_at;
+    atomic_int_fast64_t grace_ms; /* after an item: until the next one */
 };
 
 /* The time on the reflector's clock. */
@@ -132,6 +137,9 @@ kl_informer_state kl__reflector_relist(const kl__reflector *self);
 /* The resource was not found: asks again, every 5 to 10 s at most. */
 kl_informer_state kl__reflector_unresolved(kl__reflector *self,
                                            const kl_error *why);
+
+/* Says that the thread waits, for `ms` at most; < 0: without a limit. */
+void kl__reflector_expect(kl__reflector *self, int64_t ms);
 
 /* Notes the time of an item that came in. */
 void kl__reflector_note_item(kl__reflector *self);

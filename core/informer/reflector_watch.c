@@ -219,14 +219,37 @@ static kl_informer_state after_stall(kl__reflector *self)
            self->version);
     kl__list_watch_end(self->options.source);
     kl__packer_pack_all(self->packer); /* the wait may be long */
+    kl__reflector_expect(self, -1);
     return kl__delta_fifo_wait_room(self->options.fifo, -1, self->options.stop)
                ? KL_STATE_WATCHING
                : KL_STATE_STOPPED;
 }
 
+static kl_reconnect reason_of(const attempt *now)
+{
+    static const kl_reconnect reasons[] = {
+        [WATCH_ENDED] = KL_RECONNECT_ENDED,
+        [WATCH_SILENT] = KL_RECONNECT_SILENT,
+        [WATCH_DOUBTED] = KL_RECONNECT_DOUBTED,
+        [WATCH_SLOW] = KL_RECONNECT_SLOW,
+        [WATCH_BACKWARD] = KL_RECONNECT_DOUBTED,
+        [WATCH_BROKE] = KL_RECONNECT_BROKEN,
+    };
+    kl_code code = now->err.code;
+
+    if (now->result != WATCH_BROKE) {
+        return reasons[now->result];
+    } else if (code == KL_EUNAUTHORIZED || code == KL_EFORBIDDEN) {
+        return KL_RECONNECT_REFUSED;
+    }
+    return code == KL_EGONE ? KL_RECONNECT_EXPIRED : KL_RECONNECT_BROKEN;
+}
+
 /* Ends a watch, and chooses the next state by how it ended. */
 static kl_informer_state end_watch(kl__reflector *self, const attempt *now)
 {
+    atomic_fetch_add_explicit(&self->reconnects[reason_of(now)], 1,
+                              memory_order_relaxed);
     /* A watch that lasted SHORT_MS and ended or fell silent shows that an
      * earlier failure is over, so that failure is forgotten for now. The
      * backoff is not reset by this alone (HEALTHY_MS): a proxy may have ended
@@ -521,6 +544,7 @@ static bool take_turn(void *arg)
     for (size_t i = 0; i < room && i < LENT_ITEMS; i++) {
         if (!read_item(self, now, 0)) {
             set_gathering(self, now, false);
+            kl__reflector_expect(self, item_timeout(self, now));
             return !waits_too_long(self, now);
         }
         if (now->result != WATCH_GOES_ON) {
@@ -567,6 +591,7 @@ static bool lend_turn(kl__reflector *self, attempt *now)
 /* Waits for an item. False: none came in time. */
 static bool await_item(kl__reflector *self, attempt *now)
 {
+    kl__reflector_expect(self, item_timeout(self, now));
     if (can_lend(self)) {
         return lend_turn(self, now);
     }

@@ -7,13 +7,16 @@
 
 #include "api/client.h"
 #include "base/mem.h"
+#include "base/metric.h"
 #include "base/str.h"
 #include "informer/reflector.h"
 #include "informer/status.h"
 #include "kubelua/log.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     BATCH_MAX = 1000, /* as in client-go; half of the queue's bound */
@@ -56,6 +59,12 @@ struct kl__shared_informer {
      * no field. Rank REFLECTOR; never held with the reflector's mutex. */
     kl__mutex mutex;
     kl__cond cond;
+    /* How long batches took to apply. Relaxed; any thread reads it. */
+    kl__histogram latency;
+    atomic_uint_least64_t latencies[KL__LATENCY_BUCKETS + 1];
+    /* When a thread began to apply the present batch, in ms of CLOCK_MONOTONIC;
+     * 0: none is being applied. Relaxed; the thread with the turn writes it. */
+    atomic_int_least64_t applies_since_ms;
 };
 
 static void destroy_informer(kl__shared_informer *self)
@@ -115,6 +124,43 @@ static bool wait_for_memory(kl__shared_informer *self)
     return !kl__cancel_fired(&self->stop.token);
 }
 
+const double kl__latency_bounds[KL__LATENCY_BUCKETS] = {
+    0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
+
+static double read_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Before a batch is applied: returns the time. */
+static double begin_batch(kl__shared_informer *self)
+{
+    double now = read_seconds();
+
+    atomic_store_explicit(&self->applies_since_ms, (int64_t)(now * 1000),
+                          memory_order_relaxed);
+    return now;
+}
+
+/* Counts how long a batch took that was applied, since `began`. */
+static void end_batch(kl__shared_informer *self, double began)
+{
+    atomic_store_explicit(&self->applies_since_ms, 0, memory_order_relaxed);
+    kl__histogram_observe(&self->latency, read_seconds() - began);
+}
+
+/* For how long the present batch has been applied; 0: none is. */
+static int64_t batch_age_ms(kl__shared_informer *self)
+{
+    int64_t since_ms =
+        atomic_load_explicit(&self->applies_since_ms, memory_order_relaxed);
+
+    return since_ms != 0 ? (int64_t)(read_seconds() * 1000) - since_ms : 0;
+}
+
 /* Applies a batch to the cache and all listeners; KL_ENOMEM: to none of them.
  */
 static kl_code apply_batch(kl__shared_informer *self,
@@ -140,6 +186,8 @@ static kl_code apply_batch(kl__shared_informer *self,
 /* Applies a batch, and waits for memory if necessary; false: stopped. */
 static bool process_batch(kl__shared_informer *self, kl__delta_batch *batch)
 {
+    double began = begin_batch(self);
+
     while (apply_batch(self, batch) != KL_OK) {
         if (!wait_for_memory(self)) {
             return false;
@@ -149,6 +197,7 @@ static bool process_batch(kl__shared_informer *self, kl__delta_batch *batch)
         self->starves = false;
         kl_log(KL_LOG_INFO, "%s: there is memory again", self->name);
     }
+    end_batch(self, began);
     return true;
 }
 
@@ -168,10 +217,14 @@ static void apply_queued(void *arg)
 
     while (kl__processor_has_room(self->processor) &&
            kl__delta_fifo_pop_objects(self->fifo, &batch, BATCH_MAX) == KL_OK) {
+        double began = begin_batch(self);
+
         if (kl__processor_apply_now(self->processor, &batch) != KL_OK) {
+            end_batch(self, began);
             kl__delta_fifo_give_back(self->fifo, &batch);
             return;
         }
+        end_batch(self, began);
         kl__delta_batch_clear(&batch);
     }
 }
@@ -331,6 +384,9 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
     kl__live_add(KL_LIVE_INFORMER, 1);
     kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
     kl__cond_init(&self->cond);
+    self->latency = (kl__histogram){.bounds = kl__latency_bounds,
+                                    .count = KL__LATENCY_BUCKETS,
+                                    .buckets = self->latencies};
     self->clock = options->clock != NULL ? options->clock : kl__clock_real();
     kl__health_init(&self->health, self->clock);
     if (options->client != NULL) {
@@ -387,6 +443,11 @@ kl__processor *kl__shared_informer_processor(const kl__shared_informer *self)
     return self->processor;
 }
 
+kl_client *kl__shared_informer_client(const kl__shared_informer *self)
+{
+    return self->client;
+}
+
 kl__health *kl__shared_informer_health(kl__shared_informer *self)
 {
     return &self->health;
@@ -437,6 +498,10 @@ void kl__shared_informer_status(kl__shared_informer *self,
         status->state = KL_STATE_STOPPED;
         status->retry_in_ms = 0;
     }
+    if (status->state != KL_STATE_STOPPED &&
+        batch_age_ms(self) > status->overdue_ms) {
+        status->overdue_ms = batch_age_ms(self);
+    }
     status->has_synced =
         kl__health_count_lists(&self->health, &status->lists_held);
     status->objects = kl__indexer_count(self->indexer);
@@ -445,6 +510,23 @@ void kl__shared_informer_status(kl__shared_informer *self,
     if (self->client != NULL && !kl__reflector_has_answer(self->reflector)) {
         kl__status_plugin(status, self->client);
     }
+}
+
+void kl__shared_informer_figures(kl__shared_informer *self,
+                                 kl__informer_figures *figures)
+{
+    memset(figures, 0, sizeof(*figures));
+    kl__shared_informer_status(self, &figures->status);
+    figures->shared = self;
+    snprintf(figures->name, sizeof(figures->name), "%s", self->name);
+    kl__indexer_version(self->indexer, figures->store_version,
+                        sizeof(figures->store_version));
+    for (size_t i = 0; i <= KL__LATENCY_BUCKETS; i++) {
+        figures->buckets[i] =
+            atomic_load_explicit(&self->latencies[i], memory_order_relaxed);
+        figures->taken += figures->buckets[i];
+    }
+    figures->taken_seconds = kl__real_get(&self->latency.sum);
 }
 
 void kl__shared_informer_added(kl__shared_informer *self)

@@ -33,6 +33,8 @@
 #include "cache/indexer.h"
 #include "informer/processor.h"
 
+enum { KL__LATENCY_BUCKETS = 12 };
+
 typedef struct kl__shared_informer kl__shared_informer;
 
 /* Zeroed fields are the defaults. */
@@ -59,6 +61,9 @@ void kl__shared_informer_stop(kl__shared_informer *shared);
 kl__indexer *kl__shared_informer_indexer(const kl__shared_informer *shared);
 kl__processor *kl__shared_informer_processor(const kl__shared_informer *shared);
 
+/* Borrowed; may be NULL. */
+kl_client *kl__shared_informer_client(const kl__shared_informer *shared);
+
 kl__health *kl__shared_informer_health(kl__shared_informer *shared);
 
 /* Calls kl__health_wait_synced and kl__health_end_wait; the error says what the
@@ -69,6 +74,26 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *shared,
 
 void kl__shared_informer_status(kl__shared_informer *shared,
                                 kl_informer_status *status);
+
+/* What an informer shows besides its status. */
+typedef struct kl__informer_figures {
+    kl_informer_status status;
+    const void *shared; /* the same for all handles of a shared informer; not to
+                           be used as a pointer */
+    char name[256];     /* "pods in web", as in the log; cut */
+    char group[256], version[64], resource[256]; /* "": not known yet */
+    char store_version[128];
+    uint64_t taken; /* batches that were applied, and how long that took */
+    double taken_seconds;
+    uint64_t buckets[KL__LATENCY_BUCKETS + 1];
+} kl__informer_figures;
+
+/* The upper bounds of the buckets, in seconds: those of client-go. */
+extern const double kl__latency_bounds[KL__LATENCY_BUCKETS];
+
+/* Fills all but group, version and resource. */
+void kl__shared_informer_figures(kl__shared_informer *shared,
+                                 kl__informer_figures *figures);
 
 /* Called after a registration was added: pushes the standing error to it, and
  * wakes the informer thread, as its resync may be the next one due. */

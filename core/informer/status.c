@@ -20,6 +20,18 @@ const char *kl_informer_state_name(kl_informer_state state)
                                                             : "unknown";
 }
 
+const char *kl_reconnect_name(kl_reconnect reason)
+{
+    static const char *const names[] = {
+        [KL_RECONNECT_ENDED] = "ended",     [KL_RECONNECT_SILENT] = "silent",
+        [KL_RECONNECT_SLOW] = "slow",       [KL_RECONNECT_EXPIRED] = "expired",
+        [KL_RECONNECT_DOUBTED] = "doubted", [KL_RECONNECT_REFUSED] = "refused",
+        [KL_RECONNECT_BROKEN] = "broken",
+    };
+
+    return (size_t)reason < KL_RECONNECT_REASONS ? names[reason] : "unknown";
+}
+
 /* What an informer waits for, in each state before it has synced. */
 static const char *waits_for(kl_informer_state state)
 {

@@ -11,6 +11,7 @@ void kl__keys_init(kl__keys *keys)
 {
     *keys = (kl__keys){.phase = KL__KEYS_OPEN};
     kl__lanes_init(&keys->lanes);
+    kl__list_init(&keys->runs);
 }
 
 void kl__keys_deinit(kl__keys *keys)
@@ -33,6 +34,15 @@ size_t kl__keys_waiting(const kl__keys *keys)
 int64_t kl__keys_due(const kl__keys *keys)
 {
     return kl__delays_due(&keys->delays);
+}
+
+int64_t kl__keys_longest_ms(const kl__keys *keys, int64_t now_ms)
+{
+    if (kl__list_empty(&keys->runs)) {
+        return 0;
+    }
+    return now_ms -
+           KL__CONTAINER(keys->runs.next, kl__queue_key, in_runs)->began_ms;
 }
 
 bool kl__keys_are_finished(const kl__keys *keys)
@@ -58,6 +68,7 @@ static kl__queue_key *make_key(kl__keys *keys, const char *name)
     }
     *made = (kl__queue_key){.is_running = false};
     memcpy(made->name, name, size);
+    kl__list_init(&made->in_runs);
     kl__lane_place_init(&made->place);
     kl__timing_init(&made->timing);
     if (!kl__delays_reserve(&keys->delays, keys->by_name.count + 1) ||
@@ -169,6 +180,9 @@ bool kl__keys_begin_run(kl__keys *keys, int64_t now_ms, kl_queue_item *item)
                                 asked_ms != KL__NEVER ? asked_ms - now_ms : 0};
     key->run_lane = key->place.lane;
     key->is_running = true;
+    key->began_ms = now_ms;
+    kl__list_append(&keys->runs, &key->in_runs);
+    keys->began_sum_ms += now_ms;
     keys->running++;
     kl__timing_begin_run(&key->timing);
     kl__lanes_remove(&keys->lanes, &key->place);
@@ -195,6 +209,8 @@ int64_t kl__keys_end_run(kl__keys *keys, kl__queue_key *key,
     keys->failing -= key->timing.failures > 0 ? 1 : 0;
     kl__timing_end_run(&key->timing, end, random);
     keys->failing += key->timing.failures > 0 ? 1 : 0;
+    kl__list_remove(&key->in_runs);
+    keys->began_sum_ms -= key->began_ms;
     key->is_running = false;
     keys->running--;
     if (keys->phase != KL__KEYS_OPEN) {

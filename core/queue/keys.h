@@ -21,6 +21,8 @@ typedef struct kl__queue_key {
     kl__timing timing;
     kl_lane run_lane; /* in progress: the lane in which it waited */
     bool is_running;
+    int64_t began_ms; /* in progress: since then */
+    kl__list in_runs; /* in progress: its place in `runs` */
     char name[];
 } kl__queue_key;
 
@@ -36,6 +38,8 @@ typedef struct kl__keys {
     kl__lanes lanes;
     kl__delays delays; /* has room for all keys: only a new key allocates */
     size_t running;
+    kl__list runs;        /* keys in progress, the first one first */
+    int64_t began_sum_ms; /* the sum of began_ms of the keys in progress */
     size_t failing;
     kl__keys_phase phase;
 } kl__keys;
@@ -82,6 +86,9 @@ void kl__keys_enter(kl__keys *keys, kl__keys_phase phase, int64_t now_ms);
 /* How many keys wait; when the next delayed key becomes due, or KL__NEVER. */
 size_t kl__keys_waiting(const kl__keys *keys);
 int64_t kl__keys_due(const kl__keys *keys);
+
+/* How long the first of the keys in progress has been so; 0: none is. */
+int64_t kl__keys_longest_ms(const kl__keys *keys, int64_t now_ms);
 
 /* True if no key waits or is in progress, and none can be added. */
 bool kl__keys_are_finished(const kl__keys *keys);

@@ -411,7 +411,9 @@ void kl_queue_get_status(kl_queue *queue, kl_queue_status *status)
         .failing = keys->failing,
         .adds = queue->adds,
         .retries = queue->retries,
-        .oldest_wait_ms = kl__lanes_oldest_ms(&keys->lanes, now_ms)};
+        .oldest_wait_ms = kl__lanes_oldest_ms(&keys->lanes, now_ms),
+        .longest_run_ms = kl__keys_longest_ms(keys, now_ms),
+        .unfinished_ms = now_ms * (int64_t)keys->running - keys->began_sum_ms};
     kl__mutex_unlock(&queue->mutex);
 }
 

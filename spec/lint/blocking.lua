@@ -35,6 +35,8 @@ local EXEMPT = {
     kl__wakeup_wait = "within kl_event_queue_wait",
     kl__mem_ahead = "a block of memory",
     kl__shared_view_look = "a block of words",
+    kl_report_set_watchdog = "names what blocks the loop",
+    kl__report_blocked_ms_locked = "tells what blocks the loop",
 }
 
 -- What a comment says of a call that blocks, and of one that does not.

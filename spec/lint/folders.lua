@@ -4,7 +4,7 @@ local folders = {}
 -- Of core/: a layer stands on those of a lower rank. Layers of equal rank never meet.
 folders.RANKS = {
     base = 0, json = 1, http = 1, queue = 1, object = 2, config = 2, cache = 3, api = 3,
-    informer = 4, shared = 5,
+    informer = 4, shared = 5, report = 5,
 }
 
 -- The simulator's folders, lowest first: a file stands on its own folder and those before it; what

@@ -78,6 +78,22 @@ KL_API const char *kl_client_namespace(const kl_client *client);
  * in-process simulator. Borrowed from the client. Thread-safe. */
 KL_API const char *kl_client_server(const kl_client *client);
 
+/* How often requests of a method had an answer of a status. */
+typedef struct kl_request_count {
+    const char *method; /* "GET"; "OTHER" for unusual ones; static */
+    int status;         /* 0: no answer */
+    uint64_t count;
+} kl_request_count;
+
+/* The most counts that kl_client_requests can give. */
+#define KL_REQUEST_COUNTS_MAX 192
+
+/* Fills `counts` with the requests that were sent so far, each try of its own,
+ * lists and watches too; returns how many there are, `capacity` at most.
+ * Thread-safe. */
+KL_API size_t kl_client_requests(const kl_client *client,
+                                 kl_request_count *counts, size_t capacity);
+
 /* A header line of a request or a reply. */
 typedef struct kl_header {
     const char *name;

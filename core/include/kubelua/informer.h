@@ -223,6 +223,18 @@ typedef enum kl_informer_state {
     KL_STATE_STOPPED
 } kl_informer_state;
 
+/* Why a watch ended. */
+typedef enum kl_reconnect {
+    KL_RECONNECT_ENDED,  /* the server ended it, as it does every few minutes */
+    KL_RECONNECT_SILENT, /* nothing came for the idle timeout */
+    KL_RECONNECT_SLOW,   /* its events were not taken in time */
+    KL_RECONNECT_EXPIRED, /* 410: the version is too old; a list follows */
+    KL_RECONNECT_DOUBTED, /* the versions that came are not to be trusted */
+    KL_RECONNECT_REFUSED, /* 401 or 403 */
+    KL_RECONNECT_BROKEN,  /* the connection broke, or any other failure */
+    KL_RECONNECT_REASONS
+} kl_reconnect;
+
 typedef struct kl_informer_status {
     kl_informer_state state;
     bool has_synced;
@@ -241,6 +253,12 @@ typedef struct kl_informer_status {
     int64_t plugin_ms; /* for how long that plugin has been running; else 0 */
     size_t unreadable; /* objects of the server that cannot be read now: see
                           kl_informer_unreadable */
+    uint64_t bytes;    /* of lists and watches that were read, unzipped */
+    uint64_t reconnects[KL_RECONNECT_REASONS]; /* watches that ended */
+    int64_t overdue_ms; /* how long ago the thread that reads should have gone
+                           on, at the latest, or began to apply what it has
+                           read; it does not count the wait for a handler that
+                           asked for every change */
 } kl_informer_status;
 
 /* Fills `status` with the informer's state at this moment; of a closed handle:
@@ -281,6 +299,9 @@ KL_API kl_code kl_informer_unreadable(const kl_informer *informer,
 
 /* The state's name ("watching"), static. */
 KL_API const char *kl_informer_state_name(kl_informer_state state);
+
+/* The reason's name ("ended"), static. */
+KL_API const char *kl_reconnect_name(kl_reconnect reason);
 
 #ifdef __cplusplus
 }

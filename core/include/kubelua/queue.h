@@ -200,6 +200,8 @@ typedef struct kl_queue_status {
     uint64_t adds;          /* accepted calls of kl_queue_add... */
     uint64_t retries;       /* results with a backoff */
     int64_t oldest_wait_ms; /* of the key that waits longest; 0: none waits */
+    int64_t longest_run_ms; /* of the key that has been in progress longest */
+    int64_t unfinished_ms;  /* the sum of that time of all keys in progress */
 } kl_queue_status;
 
 /* Fills `status`, all fields at the same moment. */

@@ -7,6 +7,7 @@
 
 #include "kubelua/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -57,6 +58,13 @@ KL_API void kl_watchdog_leave(kl_watchdog *watchdog);
 /* Gives the next report a text that says where the watched thread is, such as a
  * traceback. Copied, cut at 1,200 bytes. Only the watched thread calls it. */
 KL_API void kl_watchdog_tell(kl_watchdog *watchdog, const char *where);
+
+/*
+ * Writes the name of the present activity to `name` (at least 1 byte; cut), as
+ * the log would have it, "" if there is none. Any thread may call it, also
+ * while the watched thread does not go on.
+ */
+KL_API void kl_watchdog_current(kl_watchdog *watchdog, char *name, size_t size);
 
 /* Says that a signal asked the loop to end: if the activity does not end within
  * half a second, the log names it. 0: there is no such signal any more. Safe on

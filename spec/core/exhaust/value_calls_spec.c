@@ -121,11 +121,14 @@ static kl_code do_watched(void *world, kl_error *err)
 {
     static const kl_activity activity = {"a turn", NULL};
     readable *self = world;
+    char name[16];
 
     (void)err;
     kl_watchdog_enter(self->watchdog, &activity);
     kl_watchdog_tell(self->watchdog, "here");
     kl_watchdog_hurry(self->watchdog, 0);
+    kl_watchdog_current(self->watchdog, name, sizeof(name));
+    assert_string_equal(name, "a turn");
     kl_watchdog_leave(self->watchdog);
     kl_watchdog_stop(self->watchdog);
     return KL_OK;
@@ -526,6 +529,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_watchdog_leave, do_watched, start_watchdog),
     NEVER_ALLOCATES_AFTER(kl_watchdog_tell, do_watched, start_watchdog),
     NEVER_ALLOCATES_AFTER(kl_watchdog_hurry, do_watched, start_watchdog),
+    NEVER_ALLOCATES_AFTER(kl_watchdog_current, do_watched, start_watchdog),
     NEVER_ALLOCATES_AFTER(kl_watchdog_stop, do_watched, start_watchdog),
 };
 

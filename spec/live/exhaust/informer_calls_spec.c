@@ -7,6 +7,9 @@
 #include "failing_alloc.h"
 #include "live_world.h"
 
+#include "kubelua/memory.h"
+#include "kubelua/report.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,6 +27,8 @@ typedef struct workshop {
     kl_event_queue *queue;
     kl_object_list objects;
     kl_string_list strings;
+    kl_metrics *metrics;
+    kl_report *report;
     int dropped; /* how many contexts were dropped */
 } workshop;
 
@@ -132,6 +137,68 @@ static kl_code look_at_informer(void *world, kl_error *err)
                    kl_informer_check(informer, err) == KL_OK
                ? kl_informer_wait_synced(self->live.informer, -1, err)
                : KL_EINVAL;
+}
+
+static kl_code make_report(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    self->metrics = kl_metrics_new(err);
+    self->report =
+        kl_report_new(&(kl_report_options){.metrics = self->metrics}, err);
+    return self->report != NULL ? KL_OK : err->code;
+}
+
+static kl_code end_report(workshop *self, kl_code code)
+{
+    kl_report_unref(self->report);
+    kl_metrics_unref(self->metrics);
+    return code;
+}
+
+static kl_code report_informer(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_code code =
+        kl_report_add_informer(self->report, self->live.informer, err);
+    bool is_well;
+
+    if (code == KL_OK) {
+        char *text = kl_report_readiness(self->report, &is_well, err);
+
+        code = text != NULL ? KL_OK : err->code;
+        kl_free(text);
+        kl_report_remove_informer(self->report, self->live.informer);
+    }
+    return end_report(self, code);
+}
+
+/* What cannot be counted for lack of memory is counted later. */
+static kl_code report_client(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_code code = kl_report_add_client(self->report, self->live.client, err);
+
+    if (code == KL_OK) {
+        char *text = kl_report_metrics_text(self->report, NULL, err);
+
+        code = text != NULL ? KL_OK : err->code;
+        kl_free(text);
+        kl_report_remove_client(self->report, self->live.client);
+    }
+    return end_report(self, code);
+}
+
+static kl_code count_requests(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_request_count counts[KL_REQUEST_COUNTS_MAX];
+
+    (void)err;
+    assert_true(kl_client_requests(self->live.client, counts,
+                                   KL_REQUEST_COUNTS_MAX) > 0);
+    assert_string_equal(counts[0].method, "GET");
+    return KL_OK;
 }
 
 static kl_code list_objects(void *world, kl_error *err)
@@ -375,6 +442,11 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_informer_check, look_at_informer),
     NEVER_ALLOCATES(kl_client_check, look_at_informer),
     NEVER_ALLOCATES(kl_client_server, look_at_informer),
+    REFUSES_AFTER(kl_report_add_informer, report_informer, make_report),
+    REFUSES_AFTER(kl_report_remove_informer, report_informer, make_report),
+    REFUSES_AFTER(kl_report_add_client, report_client, make_report),
+    REFUSES_AFTER(kl_report_remove_client, report_client, make_report),
+    NEVER_ALLOCATES(kl_client_requests, count_requests),
     REFUSES(kl_informer_list, list_objects),
     REFUSES(kl_informer_by_index, ask_index),
     REFUSES(kl_informer_index_values, list_values),
