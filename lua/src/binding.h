@@ -53,6 +53,7 @@ void bind_poller(lua_State *L);
 void bind_queue(lua_State *L);
 void bind_request(lua_State *L);
 void bind_process(lua_State *L);
+void bind_metric(lua_State *L);
 void bind_reply(lua_State *L);
 void bind_transport(lua_State *L);
 void bind_watchdog(lua_State *L);
@@ -179,6 +180,10 @@ kl_informer *check_informer(lua_State *L, int index, kl_error *err);
  * it does not parse. Raises only if memory is short. */
 const kl_selector *push_selector(lua_State *L, const char *text, kl_error *err);
 
+/* metric.c: pushes what keeps the report of this lua_State, and returns that
+ * report, made at the first call, or in a child of fork(); NULL: an error. */
+kl_report *push_report(lua_State *L, kl_error *err);
+
 /* reply.c: raw requests */
 
 /* Reads method, target, body, ... of a request table; its strings are borrowed
@@ -210,6 +215,9 @@ typedef struct loop_watch loop_watch;
 loop_watch *watch_start(int64_t limit_ms, const char *own);
 /* Stops, and drops the reference of watch_start. */
 void watch_stop(loop_watch *watch);
+/* Lets the report say what blocks the loop; take that back, by
+ * kl_report_set_watchdog, before watch_stop. Both may be NULL. */
+void watch_show(loop_watch *watch, kl_report *report);
 loop_watch *watch_ref(loop_watch *watch);
 /* The coroutine L now runs `activity`, which must not change until watch_leave
  * or the next watch_enter. */
@@ -247,6 +255,7 @@ const kl_activity *test_handling(lua_State *L, int index);
  */
 typedef struct informer_box {
     kl_informer *informer; /* NULL while being made, and once stopped */
+    kl_report *report;     /* a reference: the informer is in it; or NULL */
     struct registration_box *first;
 } informer_box;
 

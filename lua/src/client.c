@@ -7,6 +7,7 @@
 
 typedef struct client_box {
     kl_client *client; /* NULL once closed */
+    kl_report *report; /* a reference: the client is in it; or NULL */
     bool is_shared;    /* see shared_client.h */
 } client_box;
 
@@ -56,6 +57,43 @@ static kl_client *connect_over_network(const kl_config_options *options,
     return client;
 }
 
+/* `ends`: also ends its requests and informers, unless others share them. */
+static void drop_client(client_box *box, bool ends)
+{
+    kl_client *client = box->client;
+    kl_report *report = box->report;
+
+    box->client = NULL;
+    box->report = NULL;
+    if (report != NULL) {
+        kl_report_remove_client(report, client);
+        kl_report_unref(report);
+    }
+    if (client == NULL) {
+        return;
+    }
+    if (box->is_shared) {
+        shared_client_close(client, ends);
+        return;
+    }
+    if (ends) {
+        kl_client_close(client);
+    }
+    kl_client_unref(client);
+}
+
+/* Puts the client into the report of its lua_State. False: out of memory, and
+ * the client is closed. */
+static bool show_client(client_box *box, kl_report *report, kl_error *err)
+{
+    if (kl_report_add_client(report, box->client, err) != KL_OK) {
+        drop_client(box, true);
+        return false;
+    }
+    box->report = kl_report_ref(report);
+    return true;
+}
+
 /* core.connect(options, transport or nil): a client, or nil, message, code. The
  * option `share` does not concern a transport. */
 static int connect_client(lua_State *L)
@@ -63,11 +101,17 @@ static int connect_client(lua_State *L)
     kl_config_options options;
     const char *share;
     client_box *box;
+    kl_report *report;
     kl_error err;
 
     read_client_options(L, 1, &options);
     share = option_string(L, 1, "share");
     lua_settop(L, 2);
+    report = push_report(L, &err);
+    lua_settop(L, 2);
+    if (report == NULL) {
+        return push_error(L, &err);
+    }
     box = push_with_state(L, sizeof(*box), TYPE_CLIENT);
     /* options, transport or nil, box */
     if (lua_isnil(L, 2) && share != NULL) {
@@ -81,26 +125,10 @@ static int connect_client(lua_State *L)
         box->client =
             kl_client_new(&(kl_client_options){.transport = transport}, &err);
     }
-    return box->client != NULL ? 1 : push_error(L, &err);
-}
-
-/* `ends`: also ends its requests and informers, unless others share them. */
-static void drop_client(client_box *box, bool ends)
-{
-    kl_client *client = box->client;
-
-    box->client = NULL;
-    if (client == NULL) {
-        return;
+    if (box->client == NULL || !show_client(box, report, &err)) {
+        return push_error(L, &err);
     }
-    if (box->is_shared) {
-        shared_client_close(client, ends);
-        return;
-    }
-    if (ends) {
-        kl_client_close(client);
-    }
-    kl_client_unref(client);
+    return 1;
 }
 
 static int client_gc(lua_State *L)

@@ -71,9 +71,15 @@ kl_informer *check_informer(lua_State *L, int index, kl_error *err)
 static void close_informer(informer_box *box)
 {
     kl_informer *informer = box->informer;
+    kl_report *report = box->report;
 
     box->informer = NULL;
+    box->report = NULL;
     detach_registrations(box);
+    if (report != NULL) {
+        kl_report_remove_informer(report, informer);
+        kl_report_unref(report);
+    }
     kl_informer_close(informer);
 }
 
@@ -82,12 +88,26 @@ static int informer_open(lua_State *L)
 {
     kl_informer_options options;
     informer_box *box;
+    kl_report *report;
     kl_error err;
 
     push_informer_options(L, 2, &options);
     box = push_with_state(L, sizeof(*box), TYPE_INFORMER);
+    report = push_report(L, &err);
+    lua_pop(L, 1);
+    if (report == NULL) {
+        return push_error(L, &err);
+    }
     box->informer = kl_informer_open(check_client(L, 1), &options, &err);
-    return box->informer != NULL ? 1 : push_error(L, &err);
+    if (box->informer == NULL) {
+        return push_error(L, &err);
+    }
+    if (kl_report_add_informer(report, box->informer, &err) != KL_OK) {
+        close_informer(box);
+        return push_error(L, &err);
+    }
+    box->report = kl_report_ref(report);
+    return 1;
 }
 
 /* core.check_informer(options): true, or nil, message, code, if no server can

@@ -17,6 +17,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_informer(L);
     bind_registration(L);
     bind_poller(L);
+    bind_metric(L);
     bind_queue(L);
     bind_request(L);
     bind_process(L);

@@ -28,6 +28,8 @@ typedef struct poller {
     bool was_handed_out; /* the script has the descriptor */
     bool looks_again;    /* the next poller:next returns 0: look at all */
     loop_watch *watch;   /* NULL: not open, or not wanted */
+    kl_report *report;   /* a reference: it is told that the loop goes on; NULL:
+                            nothing asks */
     int64_t limit_ms;    /* of one activity; 0: none is watched */
     char own[256];       /* see watch_start */
 } poller;
@@ -44,8 +46,18 @@ static bool add_to_epoll(int epoll, int fd)
     return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+static void tell_beat(const poller *self, bool is_awake)
+{
+    if (self->report != NULL) {
+        kl_report_beat(self->report, is_awake);
+    }
+}
+
 static void close_poller(poller *self)
 {
+    if (self->report != NULL) {
+        kl_report_set_watchdog(self->report, NULL);
+    }
     watch_stop(self->watch);
     if (self->epoll >= 0) {
         close(self->epoll);
@@ -104,6 +116,7 @@ static bool ensure_open(poller *self, kl_error *err)
         return false;
     }
     self->watch = watch_start(self->limit_ms, self->own);
+    watch_show(self->watch, self->report);
     return true;
 }
 
@@ -157,6 +170,8 @@ static int poller_gc(lua_State *L)
 
     restore_signals(self); /* of a run that never returned */
     close_poller(self);
+    kl_report_unref(self->report);
+    self->report = NULL;
     self->closed = true;
     return 0;
 }
@@ -314,8 +329,12 @@ static int poller_wait(lua_State *L)
 {
     poller *self = check_open(L, 1);
     struct pollfd entry = {.fd = self->epoll, .events = POLLIN};
-    int ready = poll(&entry, 1, wait_ms(L, 2));
+    int timeout_ms = wait_ms(L, 2);
+    int ready;
 
+    tell_beat(self, false);
+    ready = poll(&entry, 1, timeout_ms);
+    tell_beat(self, true);
     lua_pushboolean(L, ready > 0);
     return 1;
 }
@@ -340,10 +359,31 @@ static int poller_next(lua_State *L)
     }
     if (tag == NULL) {
         texts_close(L); /* the loop is about to wait */
+        tell_beat(self, true);
         lua_pushnil(L);
     } else {
         lua_pushinteger(L, (lua_Integer)(intptr_t)tag);
     }
+    return 1;
+}
+
+/* poller:show(): from now on the report of this lua_State knows whether the
+ * loop goes on, and what blocks it. True; or nil, message, code. */
+static int poller_show(lua_State *L)
+{
+    poller *self = check_poller(L, 1);
+    kl_error err;
+    kl_report *report = push_report(L, &err);
+
+    if (report == NULL) {
+        return push_error(L, &err);
+    }
+    if (self->report == NULL) {
+        self->report = kl_report_ref(report);
+        watch_show(self->watch, self->report);
+    }
+    tell_beat(self, true);
+    lua_pushboolean(L, true);
     return 1;
 }
 
@@ -490,6 +530,7 @@ void bind_poller(lua_State *L)
                                        {"enter", poller_enter},
                                        {"leave", poller_leave},
                                        {"wake", poller_wake},
+                                       {"show", poller_show},
                                        {"catch", poller_catch},
                                        {"release", poller_release},
                                        {"shut_unused", poller_shut_unused},

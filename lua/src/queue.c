@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 /* A hundred years: a longer wait is as good as an endless one. */
 static const double MAX_SECONDS = 100.0 * 365 * 86400;
@@ -21,6 +22,8 @@ typedef struct queue_box {
     /* The item is in progress, but Lua did not receive its key: memory was
      * short. */
     bool holds_item;
+    kl_report *report;       /* a reference: the controller is in it; or NULL */
+    kl_reported *controller; /* NULL: not shown */
 } queue_box;
 
 static queue_box *check_queue_box(lua_State *L)
@@ -98,12 +101,84 @@ static int queue_new(lua_State *L)
     return box->queue != NULL ? 1 : push_error(L, &err);
 }
 
+static void hide_controller(queue_box *box)
+{
+    if (box->report != NULL) {
+        kl_report_remove_controller(box->report, box->controller);
+        kl_report_unref(box->report);
+    }
+    box->report = NULL;
+    box->controller = NULL;
+}
+
 static int queue_gc(lua_State *L)
 {
     queue_box *box = lua_touserdata(L, 1);
 
+    hide_controller(box);
     kl_queue_free(box->queue);
     box->queue = NULL;
+    return 0;
+}
+
+/* queue:show(name, workers, lease or nil): shows the controller that owns the
+ * queue in the report of its lua_State. True; or nil, message, code. */
+static int queue_show(lua_State *L)
+{
+    queue_box *box = check_queue_box(L);
+    kl_reported_options options = {.name = check_text(L, 2),
+                                   .queue = box->queue,
+                                   .workers = (int)luaL_checkinteger(L, 3),
+                                   .lease = luaL_optstring(L, 4, NULL)};
+    kl_error err;
+    kl_report *report = push_report(L, &err);
+
+    if (report == NULL) {
+        return push_error(L, &err);
+    }
+    hide_controller(box);
+    box->controller = kl_report_add_controller(report, &options, &err);
+    if (box->controller == NULL) {
+        return push_error(L, &err);
+    }
+    box->report = kl_report_ref(report);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* queue:hide(): the controller has ended. */
+static int queue_hide(lua_State *L)
+{
+    hide_controller(luaL_checkudata(L, 1, TYPE_QUEUE));
+    return 0;
+}
+
+/* queue:set_listed(): the controller's caches hold their first lists. */
+static int queue_set_listed(lua_State *L)
+{
+    const queue_box *box = check_queue_box(L);
+
+    if (box->controller != NULL) {
+        kl_reported_set_listed(box->controller, true);
+    }
+    return 0;
+}
+
+/* queue:lead(seconds or nil): the controller leads for so long at most, unless
+ * this is called again; nil: it does not lead. */
+static int queue_lead(lua_State *L)
+{
+    const queue_box *box = check_queue_box(L);
+    int64_t left_ms = check_delay(L, 2, 0);
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    if (box->controller != NULL) {
+        kl_reported_set_leads_until(
+            box->controller, left_ms > 0 ? (int64_t)now.tv_sec * 1000 +
+                                               now.tv_nsec / 1000000 + left_ms
+                                         : 0);
+    }
     return 0;
 }
 
@@ -282,6 +357,10 @@ void bind_queue(lua_State *L)
                                        {"is_finished", queue_is_finished},
                                        {"advance", queue_advance},
                                        {"status", queue_status},
+                                       {"show", queue_show},
+                                       {"hide", queue_hide},
+                                       {"set_listed", queue_set_listed},
+                                       {"lead", queue_lead},
                                        {NULL, NULL}};
     static const luaL_Reg functions[] = {{"queue", queue_new}, {NULL, NULL}};
 

@@ -261,6 +261,13 @@ void watch_stop(loop_watch *self)
     }
 }
 
+void watch_show(loop_watch *self, kl_report *report)
+{
+    if (self != NULL && report != NULL) {
+        kl_report_set_watchdog(report, self->watchdog);
+    }
+}
+
 loop_watch *watch_ref(loop_watch *self)
 {
     if (self != NULL) {

@@ -1,5 +1,6 @@
 -- The calls that specs of failing allocations try: every function of kubelua.core and of
 -- kubelua.simcore, and every method, each on a small running world. For any lua_State.
+local add_metrics = require "metric_calls"
 local core = require "kubelua.core"
 local simcore = require "kubelua.simcore"
 
@@ -80,6 +81,7 @@ function world.close()
     simcore.close(sim)
     sim, client, informer, poller, registration, object = nil, nil, nil, nil, nil, nil
     queue, running = nil, nil
+    core.drop_report()
     collectgarbage()
     collectgarbage()
 end
@@ -333,6 +335,7 @@ end
 
 add_values(world.calls)
 add_queue(world.calls)
+add_metrics(world.calls, must)
 add_requests(world.calls)
 
 -- These calls have no function of their own: the function of another call makes them too.

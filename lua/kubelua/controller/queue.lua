@@ -102,6 +102,31 @@ function Queue:due_in()
     return sync_clock(self):due_in()
 end
 
+---Shows the controller in the report of this Lua state.
+---@param name string
+---@param workers integer
+---@param lease string?
+---@return true?, string?, string?
+function Queue:show(name, workers, lease)
+    return self.raw:show(name, workers, lease)
+end
+
+---The controller has ended.
+function Queue:hide()
+    self.raw:hide()
+end
+
+---The caches of the controller hold their first lists.
+function Queue:set_listed()
+    self.raw:set_listed()
+end
+
+---The controller leads for so many seconds, unless this is called again; nil: it does not.
+---@param seconds number?
+function Queue:lead(seconds)
+    self.raw:lead(seconds)
+end
+
 ---No key is handed out after this, and no timer is left.
 function Queue:close()
     self.raw:shut_down()

@@ -1,6 +1,7 @@
 -- The state of a controller: how it starts, runs and stops. controller.lua is what scripts see.
 local applies = require "kubelua.controller.applies"
 local cache_of = require "kubelua.controller.cache_of"
+local Counts = require "kubelua.controller.counts"
 local core = require "kubelua.core"
 local dropped = require "kubelua.controller.dropped"
 local loop = require "kubelua.loop"
@@ -30,6 +31,7 @@ local writes = require "kubelua.controller.writes"
 ---@field of_kind table<kubelua.Kind, table> used by cache_of.lua
 ---@field in_order kubelua.controller.Source[]
 ---@field queue kubelua.controller.Queue
+---@field counts kubelua.controller.Counts
 ---@field retries kubelua.controller.Queue events for which map or when failed
 ---@field writes kubelua.controller.Writes
 ---@field applies kubelua.controller.Applies
@@ -82,6 +84,10 @@ function State.new(client, options, list, where)
         if not self[name] then
             return nil, message, code
         end
+    end
+    self.counts, message, code = Counts.new(self.name)
+    if not self.counts then
+        return nil, message, code
     end
     self.writes, self.applies = writes.new(self), applies.new(self)
     self.map_run = Run.new(self) -- without a key; map reads caches through it
@@ -227,6 +233,7 @@ local function check_lists(self)
         end
     end
     self.is_listed = true
+    self.queue:set_listed()
     tell_begin(self)
     if self.options.resync > 0 then
         arm_resync(self, self.clock:now() + self.options.resync)
@@ -260,6 +267,7 @@ local function join_election(self)
     self.leader.while_busy(function() return self.running > 0 end)
     self.leader.on_loss(function() lose_lease(self) end)
     self.leader.on_gain(function() gain_lease(self) end)
+    self.leader.on_time(function(seconds) self.queue:lead(seconds) end)
 end
 
 -- Releases the lease, once no run is left that relies on it.
@@ -267,6 +275,7 @@ local function leave_election(self)
     if self.leader and self.running == 0 then
         self.leader.release()
         self.leader = nil
+        self.queue:lead(nil)
     end
 end
 
@@ -275,6 +284,7 @@ local function finish_stop(self)
         return
     end
     self.is_over = true
+    self.queue:hide()
     source.close_all(self)
     sources.remove(self.id)
     leave_election(self)
@@ -313,11 +323,16 @@ end
 ---Starts the controller: opens its caches.
 ---@return true?, string?, string?
 function State:start()
-    if self.options.leader then
+    local lease = self.options.leader and leader.options(self.options.leader).name
+    local ok, message, code = self.queue:show(self.name, self.options.workers, lease or nil)
+    if not ok then
+        return nil, message, code
+    elseif self.options.leader then
         join_election(self)
     end
-    local ok, message, code = source.open_all(self)
+    ok, message, code = source.open_all(self)
     if not ok then
+        self.queue:hide()
         source.close_all(self)
         leave_election(self)
         return nil, message, code

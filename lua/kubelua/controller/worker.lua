@@ -173,6 +173,7 @@ local function finish_run(state, record)
     state.running = state.running - 1
     local result = judge_cancelled(state, record, record.result)
     local again = state.queue:done(record.key, result.result, result.seconds)
+    state.counts:note(record, result, state.clock:now() - record.since)
     if not record.reason or record.reason == "timeout" then
         pcall(report_result, state, record, result, again)
         pcall(dropped.report, state, record, result)

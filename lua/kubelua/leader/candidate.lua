@@ -166,7 +166,28 @@ function Candidate:look()
     if leads and not self.is_told then
         tell_gain(self)
     end
+    self:show_time()
     return self.election.leading
+end
+
+---The seconds until the leadership ends if it is not renewed; nil: this process does not lead.
+---@return number?
+function Candidate:left()
+    return self.election.leading
+        and self.election.renewed_at + self.options.renew - self:now() or nil
+end
+
+---Tells the members for how long this process leads, if that has changed.
+function Candidate:show_time()
+    local ends_at = self.election.leading and self.election.renewed_at or nil
+    if ends_at ~= self.shown then
+        self.shown = ends_at
+        for _, member in ipairs(self.members) do
+            if member.on_time and not member.has_left then
+                member.on_time(self:left())
+            end
+        end
+    end
 end
 
 ---Ends the leadership when its time is over, even while the task waits for a reply.

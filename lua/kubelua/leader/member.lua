@@ -22,6 +22,7 @@ local WRITE_TIMEOUT = 30 -- seconds, of a write without a timeout
 ---@field is_leader fun(): boolean
 ---@field on_gain fun(f: fun())
 ---@field on_loss fun(f: fun())
+---@field on_time fun(f: fun(seconds: number?)) # tells for how long it leads, unless it is renewed
 ---@field while_busy fun(f: fun(): boolean)
 ---@field before_write fun(write: kubelua.Write): true?, string?, string?
 ---@field guard fun(): fun(write: kubelua.Write): true?, string?, string?
@@ -136,6 +137,10 @@ function members.new(candidate, member)
             end
         end,
         on_loss = function(f) member.on_loss = f end,
+        on_time = function(f)
+            member.on_time = f
+            f(candidate:left())
+        end,
         while_busy = function(f) member.is_busy = f end,
         before_write = function(write) return may_write(candidate, write) end,
         guard = function()
