@@ -1,5 +1,6 @@
 -- Reads a theme that is a text: a request on each line, as README.md says.
 local flow = require "flow"
+local kind_requests = require "kind_requests"
 local objects = require "objects"
 
 local lines = {}
@@ -70,6 +71,17 @@ local function read_request(line)
     return request
 end
 
+-- "kind apps/v1/deployments: body"; with a slash before the group, it is of no namespace.
+local function add_kind(requests, line)
+    local slash, version, plural, rest = line:match("^kind (/?)(%S+)/(%l+): (.*)$")
+    local object, only = rest:match("^(.*) @ only (%l+)$")
+    local row = { version, plural, read_body(object or rest), only = only }
+    row.cluster = slash ~= "" or nil
+    for _, request in ipairs(kind_requests { row }) do
+        requests[#requests + 1] = request
+    end
+end
+
 -- $name as it was given, and <a*3> as aaa.
 local function expand(line, names)
     line = line:gsub("%$(%l+)", names)
@@ -92,6 +104,8 @@ function lines.read(path)
         local name, value = line:match("^%$(%l+) = (.*)$")
         if name then
             names[name] = expand(value, names)
+        elseif line:find "^kind " then
+            add_kind(requests, expand(line, names))
         else
             requests[#requests + 1] = read_request(expand(line, names))
         end

@@ -67,6 +67,4 @@ function objects.cronjob(name, more)
     }), more)
 end
 
-objects.workload = workload
-
 return objects
