@@ -79,27 +79,6 @@ void sim_expect(kl_sim *sim, const char *method, const char *target,
     sim_reply_clear(&reply);
 }
 
-void sim_expect_refusal(kl_sim *sim, const char *request, const char *body,
-                        int status, const char *refusal)
-{
-    char method[16] = "", found[4096];
-    const char *target = strchr(request, ' ') + 1;
-    sim_reply reply;
-
-    memcpy(method, request, (size_t)(target - request) - 1);
-    reply = sim_ask(sim, method, target, body);
-    snprintf(found, sizeof(found), "%s: ", sim_text(reply.doc, "reason"));
-    strncat(found, sim_text(reply.doc, "message"),
-            sizeof(found) - strlen(found) - 1);
-    if (reply.status != status || strcmp(found, refusal) != 0) {
-        fail_msg("%s: %d %s", request, reply.status, reply.raw.body);
-    }
-    assert_string_equal(sim_text(reply.doc, "kind"), "Status");
-    assert_string_equal(sim_text(reply.doc, "status"), "Failure");
-    assert_int_equal(atoi(sim_text(reply.doc, "code")), status);
-    sim_reply_clear(&reply);
-}
-
 void sim_add(kl_sim *sim, const char *name)
 {
     char body[512];
@@ -126,8 +105,19 @@ static int64_t deadline(int ms)
 void sim_watch_open(sim_watch *watch, kl_transport *transport,
                     const char *base_url, const char *target)
 {
-    const kl__request request = {
-        .method = "GET", .base_url = base_url, .target = target};
+    sim_watch_open_as(watch, transport, base_url, target, NULL);
+}
+
+void sim_watch_open_as(sim_watch *watch, kl_transport *transport,
+                       const char *base_url, const char *target,
+                       const char *accept)
+{
+    const kl__header header = {"Accept", accept};
+    const kl__request request = {.method = "GET",
+                                 .base_url = base_url,
+                                 .target = target,
+                                 .headers = &header,
+                                 .header_count = accept != NULL};
     kl__response response;
     kl_error err = {0};
 

@@ -34,11 +34,6 @@ const char *sim_text(const kl_doc *doc, const char *path);
 void sim_expect(kl_sim *sim, const char *method, const char *target,
                 const char *body, int status);
 
-/* Sends a request ("GET /path"), and asserts that it is refused with a Status
- * of that reason and message: "NotFound: pods \"x\" not found". */
-void sim_expect_refusal(kl_sim *sim, const char *request, const char *body,
-                        int status, const char *refusal);
-
 /* Creates a ConfigMap in the namespace default; the second function replaces
  * its data. */
 void sim_add(kl_sim *sim, const char *name);
@@ -55,6 +50,10 @@ typedef struct sim_watch {
 /* Opens a GET over a transport and waits for its head. */
 void sim_watch_open(sim_watch *watch, kl_transport *transport,
                     const char *base_url, const char *target);
+/* The same with an Accept header. */
+void sim_watch_open_as(sim_watch *watch, kl_transport *transport,
+                       const char *base_url, const char *target,
+                       const char *accept);
 /* The next event: its type, or "" at the clean end of the stream; asserts that
  * nothing fails. */
 const char *sim_watch_next(sim_watch *watch);

@@ -523,16 +523,22 @@ static void play_request(kl_sim *sim, sim_rig *rig, char *line,
     free(shown);
 }
 
-static void open_watch(sim_rig *rig, const char *word, int status)
+/* "target", or "target @ accept TYPE". */
+static void open_watch(sim_rig *rig, char *word, int status)
 {
-    char target[4096];
+    static const char option[] = " @ accept ";
+    char target[4096], *accept = strstr(word, option);
 
     assert_non_null(rig);
+    if (accept != NULL) {
+        *accept = '\0';
+        accept += sizeof(option) - 1;
+    }
     write_target(target, sizeof(target), word);
     strcat(target, strchr(target, '?') != NULL ? "&watch=1" : "?watch=1");
     sim_watch_close(&rig->watch);
-    sim_watch_open(&rig->watch, rig->transport,
-                   rig->url != NULL ? rig->url : "", target);
+    sim_watch_open_as(&rig->watch, rig->transport,
+                      rig->url != NULL ? rig->url : "", target, accept);
     if (rig->watch.status != status) {
         fail_msg("WATCH %s: %d, not %d", word, rig->watch.status, status);
     }
@@ -593,9 +599,9 @@ static void add_all(kl_sim *sim, const char *names)
 }
 
 /* A line that is no request, of its first word and the rest. */
-static void play_other(kl_sim *sim, sim_rig *rig, const char *line)
+static void play_other(kl_sim *sim, sim_rig *rig, char *line)
 {
-    const char *rest = line + strcspn(line, " ");
+    char *rest = line + strcspn(line, " ");
     char name[256] = "";
 
     rest += *rest != '\0';

@@ -35,7 +35,7 @@
  * Other lines:
  *
  *     WATCH target      opens the rig's watch, in place of another one
- *     WATCH target -> 422
+ *     WATCH target @ accept TYPE -> 422
  *     ADDED a, ERROR    its next events; claims are about the last object
  *     SILENCE           nothing comes for a short time
  *     END               the watch has ended

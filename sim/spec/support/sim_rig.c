@@ -52,25 +52,3 @@ int sim_rig_tear_down(void **state)
     sim_expect_nothing_lives();
     return 0;
 }
-
-void sim_expect_patch(kl_sim *sim, const char *target, const char *type,
-                      const char *body, const char *expected)
-{
-    const kl_call call = {.method = "PATCH",
-                          .target = target,
-                          .content_type = type,
-                          .body = body,
-                          .body_length = strlen(body)};
-    const int status = atoi(expected);
-    const char *text = strchr(expected, ' ') + 1;
-    kl_error err = {0};
-    kl_reply reply;
-
-    if (kl_sim_call(sim, &call, &reply, &err) != KL_OK) {
-        fail_msg("%s", err.message);
-    }
-    if (reply.status != status || strstr(reply.body, text) == NULL) {
-        fail_msg("%s with %s: %d %s", target, body, reply.status, reply.body);
-    }
-    kl_reply_clear(&reply);
-}

@@ -25,9 +25,4 @@ int sim_rig_tear_down(void **state);
 /* sim_rig_set_up with options of the cluster; NULL: none. */
 int sim_rig_set_up_with(void **state, const kl_sim_options *options);
 
-/* Sends a patch of a content type. `expected`: the answer's status, a blank,
- * and a text that its body contains. */
-void sim_expect_patch(kl_sim *sim, const char *target, const char *type,
-                      const char *body, const char *expected);
-
 #endif

@@ -109,41 +109,25 @@ SIM_CASE(an_accept_header_for_the_wrong_shape_is_406)
 
 SIM_CASE(partial_object_metadata_can_be_asked_for)
 {
-    sim_reply reply = get(sim, DEFAULT, PARTIAL);
-
-    assert_string_equal(sim_text(reply.doc, "apiVersion"), "meta.k8s.io/v1");
-    assert_string_equal(sim_text(reply.doc, "metadata.name"), "default");
-    assert_string_equal(sim_text(reply.doc, "spec"), "");
-    sim_reply_clear(&reply);
-    reply = get(sim, NAMESPACES, PARTIALS);
-    assert_string_equal(sim_text(reply.doc, "kind"),
-                        "PartialObjectMetadataList");
-    assert_string_equal(sim_text(reply.doc, "items[1].kind"),
-                        "PartialObjectMetadata");
-    assert_string_equal(sim_text(reply.doc, "items[1].status"), "");
-    sim_reply_clear(&reply);
+    sim_play(sim, "GET " DEFAULT " @ accept " PARTIAL
+                  " -> 200 apiVersion=meta.k8s.io/v1 | metadata.name=default | "
+                  "spec=\n"
+                  "GET " NAMESPACES " @ accept " PARTIALS
+                  " -> 200 kind=PartialObjectMetadataList | "
+                  "items[1].kind=PartialObjectMetadata | items[1].status=\n");
 }
 
 SIM_CASE(a_table_has_columns_rows_and_objects)
 {
-    sim_reply reply = get(sim, NAMESPACES "?limit=1", TABLE);
-
-    assert_string_equal(sim_text(reply.doc, "columnDefinitions[1].name"),
-                        "Name");
-    assert_string_equal(sim_text(reply.doc, "columnDefinitions[1].format"),
-                        "name");
-    assert_string_equal(sim_text(reply.doc, "rows[1].cells[2]"), "Active");
-    assert_string_equal(sim_text(reply.doc, "rows[1].object.kind"),
-                        "PartialObjectMetadata");
-    assert_true(*sim_text(reply.doc, "metadata.continue") != '\0');
-    sim_reply_clear(&reply);
-    reply = get(sim, NAMESPACES "?includeObject=Object", TABLE);
-    assert_string_equal(sim_text(reply.doc, "rows[1].object.kind"),
-                        "Namespace");
-    sim_reply_clear(&reply);
-    reply = get(sim, NAMESPACES "?includeObject=None", TABLE);
-    assert_string_equal(sim_text(reply.doc, "rows[1].object"), "");
-    sim_reply_clear(&reply);
+    sim_play(sim,
+             "$as = @ accept " TABLE " -> 200\n"
+             "GET " NAMESPACES "?limit=1 $as columnDefinitions[1].name=Name | "
+             "columnDefinitions[1].format=name | rows[1].cells[2]=Active | "
+             "rows[1].object.kind=PartialObjectMetadata | "
+             "metadata.continue!=\n"
+             "GET " NAMESPACES "?includeObject=Object $as "
+             "rows[1].object.kind=Namespace\n"
+             "GET " NAMESPACES "?includeObject=None $as rows[1].object=\n");
 }
 
 SIM_CASE(curl_and_the_parameter_pretty_get_indented_json)
@@ -159,70 +143,23 @@ SIM_CASE(curl_and_the_parameter_pretty_get_indented_json)
     sim_reply_clear(&reply);
 }
 
-/* Watches in that form; the caller closes. */
-static void watch(sim_watch *stream, kl_transport *transport,
-                  const char *accept)
+RIG_CASE(a_watch_of_a_table_sends_columns_once)
 {
-    const kl__header header = {"Accept", accept};
-    const kl__request request = {.method = "GET",
-                                 .base_url = "",
-                                 .target = NAMESPACES
-                                 "?watch=1&sendInitialEvents=true&"
-                                 "resourceVersionMatch=NotOlderThan&"
-                                 "allowWatchBookmarks=true",
-                                 .headers = &header,
-                                 .header_count = 1};
-    kl__response response;
-
-    *stream =
-        (sim_watch){.stream = kl__transport_open(transport, &request, NULL)};
-    assert_non_null(stream->stream);
-    assert_int_equal(
-        kl__stream_response(stream->stream, &response, -1, NULL, NULL), KL_OK);
-    assert_int_equal(response.status, 200);
+    rig_play(f, "WATCH " NAMESPACES
+                "?$streaming&allowWatchBookmarks=true @ accept " TABLE "\n"
+                "ADDED | kind=Table | columnDefinitions[2].name=Status | "
+                "rows[1].cells[1]=default\n"
+                "ADDED | columnDefinitions=\n"
+                "ADDED, ADDED, BOOKMARK | rows[1].object.metadata.annotations["
+                "\"k8s.io/initial-events-end\"]=true\n");
 }
 
-SIM_CASE(a_watch_of_a_table_sends_columns_once)
+RIG_CASE(a_watch_may_be_of_metadata)
 {
-    kl_transport *transport = kl_sim_transport(sim, NULL);
-    sim_watch stream;
-
-    watch(&stream, transport, TABLE);
-    assert_string_equal(sim_watch_next(&stream), "ADDED");
-    assert_string_equal(sim_text(stream.event, "object.kind"), "Table");
-    assert_string_equal(
-        sim_text(stream.event, "object.columnDefinitions[2].name"), "Status");
-    assert_string_equal(sim_text(stream.event, "object.rows[1].cells[1]"),
-                        "default");
-    assert_string_equal(sim_watch_next(&stream), "ADDED");
-    assert_string_equal(sim_text(stream.event, "object.columnDefinitions"), "");
-    while (strcmp(sim_watch_next(&stream), "ADDED") == 0) {
-    }
-    assert_string_equal(sim_text(stream.event,
-                                 "object.rows[1].object.metadata.annotations[\""
-                                 "k8s.io/initial-events-end\"]"),
-                        "true");
-    sim_watch_close(&stream);
-    kl_transport_unref(transport);
-}
-
-SIM_CASE(a_watch_may_be_of_metadata)
-{
-    kl_transport *transport = kl_sim_transport(sim, NULL);
-    sim_watch stream;
-
-    watch(&stream, transport, PARTIAL);
-    assert_string_equal(sim_watch_next(&stream), "ADDED");
-    assert_string_equal(sim_text(stream.event, "object.kind"),
-                        "PartialObjectMetadata");
-    assert_string_equal(sim_text(stream.event, "object.status"), "");
-    while (strcmp(sim_watch_next(&stream), "ADDED") == 0) {
-    }
-    assert_string_equal(sim_text(stream.event, "type"), "BOOKMARK");
-    assert_string_equal(sim_text(stream.event, "object.apiVersion"),
-                        "meta.k8s.io/v1");
-    sim_watch_close(&stream);
-    kl_transport_unref(transport);
+    rig_play(f, "WATCH " NAMESPACES
+                "?$streaming&allowWatchBookmarks=true @ accept " PARTIAL "\n"
+                "ADDED default | kind=PartialObjectMetadata | status=\n"
+                "ADDED, ADDED, ADDED, BOOKMARK | apiVersion=meta.k8s.io/v1\n");
 }
 
 static sim_reply post_protobuf(kl_sim *sim, const char *body, size_t length)
