@@ -204,7 +204,6 @@ kl_code kl__sim_custom_validate(kl__sim_write *write, kl_error *err)
         return KL_OK;
     }
     check_schema(write);
-    kl__custom_validate_embedded(schema, root, "", &write->errors);
     if (write->old != NULL) {
         kl__custom_validate_lists(schema, kl__sim_write_old(write), &before);
     }

@@ -40,12 +40,6 @@ void kl__custom_validate(const kl_value *source, const kl__node *value,
 void kl__custom_validate_lists(const kl__schema *schema, const kl__node *value,
                                kl__field_errors *errors);
 
-/* Checks kind, apiVersion and metadata of the embedded resources in a value,
- * which is not one itself; `prefix` as above. */
-void kl__custom_validate_embedded(const kl__schema *schema,
-                                  const kl__node *value, const char *prefix,
-                                  kl__field_errors *errors);
-
 /* --- Parts of these functions. -------------------------------------------- */
 
 /* True if a text has the format. Every text fits a format that is unknown. */

@@ -41,15 +41,9 @@ static void check_default(kl__definition *self, const kl_value *schema,
     before = kl__definition_enter(self, ".default");
     if (edit == NULL || self->path.failed) {
         self->errors->failed = true;
-    } else {
-        if ((known->flags & KL__SCHEMA_EMBEDDED) != 0) {
-            kl__custom_validate_embedded(known, kl__edit_root(edit),
-                                         self->path.bytes, self->errors);
-        }
-        if (self->errors->count == count) {
-            kl__custom_validate(schema, kl__edit_root(edit), NULL,
-                                self->path.bytes, self->errors);
-        }
+    } else if (self->errors->count == count) {
+        kl__custom_validate(schema, kl__edit_root(edit), NULL, self->path.bytes,
+                            self->errors);
     }
     kl__definition_leave(self, before);
     kl__edit_free(edit);

@@ -383,14 +383,6 @@ static number add_numbers(const number *a, const number *b)
     return result;
 }
 
-void kl__quantity_add(const char *a, const char *b, char out[KL__QUANTITY_SIZE])
-{
-    number first = number_of(a), second = number_of(b);
-    number result = add_numbers(&first, &second);
-
-    write_number(&result, out);
-}
-
 int kl__quantity_compare(const char *a, const char *b)
 {
     number first = number_of(a), second = number_of(b);
@@ -399,11 +391,4 @@ int kl__quantity_compare(const char *a, const char *b)
     second.negative = !second.negative;
     rest = add_numbers(&first, &second);
     return rest.digits == 0 ? 0 : rest.negative ? -1 : 1;
-}
-
-double kl__quantity_real(const char *text)
-{
-    number value = number_of(text);
-
-    return (value.negative ? -1e-9 : 1e-9) * (double)value.digits;
 }

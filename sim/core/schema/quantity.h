@@ -17,13 +17,7 @@
 const char *kl__quantity_canonical(const char *text, size_t length, int scale,
                                    char out[KL__QUANTITY_SIZE]);
 
-/* Writes the sum of two valid quantities in canonical form. The suffix is of
- * the same sort as that of `a`, or of `b` if `a` is 0. */
-void kl__quantity_add(const char *a, const char *b,
-                      char out[KL__QUANTITY_SIZE]);
 /* Less than 0, 0, or more than 0, like strcmp; the quantities are valid. */
 int kl__quantity_compare(const char *a, const char *b);
-/* The approximate value of a valid quantity. */
-double kl__quantity_real(const char *text);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "sim/core/schema/schema_leaf.h"
-#include "sim/core/schema/schema_restore.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +25,7 @@ typedef struct step {
 
 typedef struct inspection {
     kl__findings *found;
-    bool is_restored; /* converted from a map, not decoded from JSON */
-    bool failed;      /* out of memory */
+    bool failed; /* out of memory */
 } inspection;
 
 void kl__findings_deinit(kl__findings *findings)
@@ -108,11 +106,6 @@ static void wrong_type(inspection *search, const kl__node *value,
     const step *field = at;
     kl__buf text = {0};
 
-    if (search->is_restored) {
-        kl__restore_put_fault(&text, value, schema);
-        end_with(search, &text);
-        return;
-    }
     kl__buf_puts(&text, "json: cannot unmarshal ");
     kl__leaf_put_found(&text, value, schema);
     while (field != NULL && field->field == NULL) {
@@ -227,9 +220,6 @@ static void check_leaf(inspection *search, const kl__node *value,
     const char *go = NULL;
     kl__buf why = {0};
 
-    if (search->is_restored && kl__restore_fits(value, schema)) {
-        return;
-    }
     switch (kl__leaf_fits(value, schema, &why, &go)) {
     case KL__LEAF_FITS:
         break;
@@ -276,38 +266,13 @@ static void check_value_type(inspection *search, const kl__node *value,
     }
 }
 
-static kl_code inspect_object(inspection *search, const kl__node *object,
-                              const kl__schema *schema, kl_error *err)
-{
-    memset(search->found, 0, sizeof(*search->found));
-    check_value_type(search, object, schema, NULL);
-    return search->failed ? kl_error_set(err, KL_ENOMEM, "out of memory")
-                          : KL_OK;
-}
-
 kl_code kl__schema_check(const kl__node *object, const kl__schema *schema,
                          kl__findings *out, kl_error *err)
 {
     inspection search = {.found = out};
 
-    return inspect_object(&search, object, schema, err);
-}
-
-static int compare_fields(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-kl_code kl__schema_check_restored(const kl__node *object,
-                                  const kl__schema *schema, kl__findings *out,
-                                  kl_error *err)
-{
-    inspection search = {.found = out, .is_restored = true};
-    kl_code code = inspect_object(&search, object, schema, err);
-
-    if (out->field_count > 1) {
-        qsort(out->fields, out->field_count, sizeof(*out->fields),
-              compare_fields);
-    }
-    return code;
+    memset(out, 0, sizeof(*out));
+    check_value_type(&search, object, schema, NULL);
+    return search.failed ? kl_error_set(err, KL_ENOMEM, "out of memory")
+                         : KL_OK;
 }

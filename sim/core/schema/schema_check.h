@@ -24,12 +24,6 @@ typedef struct kl__findings {
 kl_code kl__schema_check(const kl__node *object, const kl__schema *schema,
                          kl__findings *out, kl_error *err);
 
-/* The same for an object that a strategic merge patch has made. Go converts it
- * from a map, which has other messages, and visits the fields by name. */
-kl_code kl__schema_check_restored(const kl__node *object,
-                                  const kl__schema *schema, kl__findings *out,
-                                  kl_error *err);
-
 void kl__findings_deinit(kl__findings *findings);
 
 #endif

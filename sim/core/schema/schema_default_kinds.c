@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "sim/core/schema/amounts.h"
 #include "sim/core/schema/schema_leaf.h"
 
 #include <string.h>
@@ -66,42 +65,12 @@ static bool pod_containers(kl__edit *edit, const kl__node *spec,
     return true;
 }
 
-/* For a pod with limits of its own: sets its requests of cpu and memory to
- * those of its containers together, or if these have none, to its limits. */
-static bool pod_requests(kl__edit *edit, kl__node *spec)
-{
-    static const char *const names[] = {"cpu", "memory"};
-    kl__node *resources = kl__node_get(spec, "resources");
-    const kl__node *limits = kl__node_get(resources, "limits");
-    kl__node *requests, *sum;
-
-    if (kl__node_size(limits) == 0) {
-        return true;
-    }
-    requests = kl__node_ensure(edit, resources, "requests");
-    sum = kl__container_amounts(edit, spec, "requests");
-    if (requests == NULL || sum == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        const char *amount = kl__amount(sum, names[i]);
-
-        amount = amount != NULL ? amount : kl__amount(limits, names[i]);
-        if (amount != NULL && kl__amount(requests, names[i]) == NULL &&
-            !kl__amount_put(edit, requests, names[i], amount)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool default_pod(kl__edit *edit, kl__node *object)
 {
     kl__node *spec = kl__node_get(object, "spec");
 
     return pod_containers(edit, spec, "containers") &&
            pod_containers(edit, spec, "initContainers") &&
-           pod_requests(edit, spec) &&
            kl__default_json(edit, spec, "enableServiceLinks", "true");
 }
 

@@ -81,9 +81,7 @@ static kl_code check_fields(kl__sim_write *write, const kl__schema *schema,
 {
     kl__findings found = {0};
     kl__node *root = kl__sim_write_root(write);
-    kl_code code = kl__sim_is_strategic(write)
-                       ? kl__schema_check_restored(root, schema, &found, err)
-                       : kl__schema_check(root, schema, &found, err);
+    kl_code code = kl__schema_check(root, schema, &found, err);
 
     if (code == KL_OK && found.error != NULL) {
         code = refuse_value(write, found.error, err);

@@ -27,6 +27,8 @@ Left out, as no script, controller or use of kubectl needs it:
 - answers in YAML: 406 for a client that accepts YAML alone. Bodies may be YAML.
 - Go's words for a body that is no JSON: the message says where it stops being JSON. Bytes that are
   not UTF-8, and half a surrogate pair, are refused (400) too; Go replaces them by U+FFFD.
+- kind, apiVersion and metadata of resources embedded in custom objects are not validated.
+- requests of a Pod as a whole (spec.resources) are not computed from those of its containers.
 - an object with a name twice: refused (400). A real server takes the last member, and warns or
   refuses by fieldValidation.
 - Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.

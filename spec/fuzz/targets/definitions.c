@@ -46,7 +46,6 @@ static size_t count_errors(const kl_value *source, const kl__schema *schema,
     size_t count;
 
     kl__custom_validate(source, object, old, "", &errors);
-    kl__custom_validate_embedded(schema, object, "", &errors);
     if (old == NULL) {
         kl__custom_validate_lists(schema, object, &errors);
     }

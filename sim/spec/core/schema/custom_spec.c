@@ -134,7 +134,7 @@ PLAIN_CASE(defaults_are_put_in)
               "{spec: [null, 1, null]}", "{spec: [7, 1, 7]}");
 }
 
-/* Compares the errors, one a line; those of lists and embedded resources too.
+/* Compares the errors, one a line; those of lists too.
  */
 static void refuses_change(const char *schema, const char *old,
                            const char *value, const char *expected)
@@ -152,8 +152,6 @@ static void refuses_change(const char *schema, const char *old,
     }
     kl__custom_validate(kl_doc_root(self.source), kl__edit_root(self.edit),
                         before, "", &errors);
-    kl__custom_validate_embedded(self.schema, kl__edit_root(self.edit), "",
-                                 &errors);
     kl__custom_validate_lists(self.schema, kl__edit_root(self.edit), &errors);
     assert_false(errors.failed);
     for (size_t i = 0; i < errors.count; i++) {
@@ -288,15 +286,6 @@ PLAIN_CASE(an_unchanged_invalid_value_is_accepted)
     refuses_change(schema, "{x: {a: 1}}", "{x: {a: 2}}",
                    "x.a: Invalid value: 2: x.a in body should be greater than "
                    "or equal to 5\n");
-}
-
-PLAIN_CASE(embedded_resources_need_a_kind_and_an_api_version)
-{
-    refuses(ONE("type: object, x-kubernetes-embedded-resource: true, "
-                "x-kubernetes-preserve-unknown-fields: true"),
-            "{x: {apiVersion: a/b/c}}",
-            "x.apiVersion: Invalid value: \"a/b/c\": unexpected GroupVersion "
-            "string: a/b/c\nx.kind: Required value\n");
 }
 
 PLAIN_CASE(texts_are_checked_by_their_format)

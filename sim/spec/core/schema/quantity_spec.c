@@ -151,11 +151,7 @@ PLAIN_CASE(a_canonical_quantity_does_not_change)
 
 PLAIN_CASE(quantities_beyond_the_largest_are_compared)
 {
-    char out[KL__QUANTITY_SIZE];
-
     assert_int_equal(kl__quantity_compare("1e40000", "999E"), 1);
     assert_int_equal(kl__quantity_compare("-1e40000", "-999E"), -1);
     assert_int_equal(kl__quantity_compare("1e40000", "1e50000"), 0);
-    kl__quantity_add("1e40000", "1e40000", out);
-    assert_int_equal(kl__quantity_compare(out, "999E"), 1);
 }
