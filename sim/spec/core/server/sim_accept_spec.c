@@ -159,7 +159,8 @@ RIG_CASE(a_watch_may_be_of_metadata)
     rig_play(f, "WATCH " NAMESPACES
                 "?$streaming&allowWatchBookmarks=true @ accept " PARTIAL "\n"
                 "ADDED default | kind=PartialObjectMetadata | status=\n"
-                "ADDED, ADDED, ADDED, BOOKMARK | apiVersion=meta.k8s.io/v1\n");
+                "ADDED, ADDED, ADDED, BOOKMARK | apiVersion=meta.k8s.io/v1 | "
+                "kind=PartialObjectMetadata\n");
 }
 
 static sim_reply post_protobuf(kl_sim *sim, const char *body, size_t length)
