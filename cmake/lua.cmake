@@ -44,6 +44,11 @@ function(kubelua_add_lua_module abi include_dirs)
     string(REPLACE "." "" id ${abi})
     kubelua_add_module(kubelua_lua${id} ${abi} "${include_dirs}" core
         SOURCES ${KUBELUA_LUA_SOURCES} LIBRARIES kubelua)
+    if(MICROHTTPD_FOUND) # kubelua run --serve
+        kubelua_add_module(kubelua_lua${id}_serve ${abi} "${include_dirs}" serve
+            SOURCES lua/serve/serve.c lua/src/check.c lua/src/misuse.c
+            lua/src/push.c LIBRARIES kubelua PkgConfig::MICROHTTPD)
+    endif()
     if(KUBELUA_SIM)
         kubelua_add_module(kubelua_lua${id}_sim ${abi} "${include_dirs}" simcore
             SOURCES ${KUBELUA_LUA_SIM_SOURCES} ${KUBELUA_LUA_SHARED}

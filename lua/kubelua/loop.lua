@@ -20,6 +20,7 @@ local loop = {
     -- change it.
     LONGEST_END = 0.8,
     is_ending = false, -- no run of a controller may begin
+    begins = nil, ---@type fun()? # called when a run begins
 }
 
 -- Of the LONGEST_END seconds, cancelled tasks have this many to end.
@@ -229,6 +230,9 @@ end
 -- Runs rounds until `is_over()` is true, or the deadline. Returns the signal that ended it, if one
 -- did.
 local function run_rounds(deadline, is_over, grace)
+    if loop.begins then
+        loop.begins()
+    end
     waiting.has_run, is_finished = true, false
     poller:catch()
     local ok, problem = pcall(function()

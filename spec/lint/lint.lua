@@ -14,7 +14,8 @@ local OWNERS = {
     ["yyjson.h"] = { ["core/json"] = true, ["sim/core/json"] = true },
     ["yaml.h"] = { ["core/config"] = true, ["sim/core/body"] = true },
     ["pcre2.h"] = { ["sim/core/schema"] = true },
-    ["microhttpd.h"] = { ["sim/core/http"] = true, ["sim/core/request"] = true },
+    ["microhttpd.h"] = { ["sim/core/http"] = true, ["sim/core/request"] = true,
+        lua = true }, -- lua/serve
 }
 
 local LIMITS = {

@@ -116,23 +116,8 @@ local function exit_status(signal, is_idle, duration)
     return STOPPED
 end
 
----Runs the command; returns the exit status.
----@param options table of the command line
----@param allow_all fun()? lets the script's modules come from every folder
----@return integer
-return function(options, allow_all)
-    log_lines.set(options.log_level, options.log)
-    local chunk, message = load_script(options.script)
-    if not chunk then
-        complain(message)
-        return FAILED
-    end
-    local ok
-    ok, message = set_defaults(options)
-    if not ok then
-        complain(message)
-        return FAILED
-    end
+-- Runs the script, and then its events; returns the exit status.
+local function run_script(chunk, options, allow_all)
     _G.arg = { [0] = options.script, (table.unpack or unpack)(options.args) }
     _G.kubelua = kubelua
     waiting.ends_waits, waiting.grace = true, options.grace or waiting.grace
@@ -144,7 +129,7 @@ return function(options, allow_all)
         script_folder.of_command(options.script)
     end
     set_collector()
-    ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
+    local ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
     local signal = ok and dispatch_events()
     local is_idle = scheduler.is_idle()
     loop.finish()
@@ -157,4 +142,32 @@ return function(options, allow_all)
         return fail_run(loop.tell_hopeless(), options.script)
     end
     return exit_status(signal, is_idle, options.duration)
+end
+
+---Runs the command; returns the exit status.
+---@param options table of the command line
+---@param allow_all fun()? lets the script's modules come from every folder
+---@return integer
+return function(options, allow_all)
+    log_lines.set(options.log_level, options.log)
+    local chunk, message = load_script(options.script)
+    if not chunk then
+        complain(message)
+        return FAILED
+    end
+    local ok, server
+    ok, message = set_defaults(options)
+    if ok and options.serve then
+        server, message = require("kubelua.cli.serving")(options.serve)
+        ok = server
+    end
+    if not ok then
+        complain(message)
+        return FAILED
+    end
+    local status = run_script(chunk, options, allow_all)
+    if server then
+        server:stop()
+    end
+    return status
 end

@@ -40,6 +40,18 @@ local function to_address(text)
     return { host = host, port = math.floor(tonumber(port)) }
 end
 
+local function to_served(text)
+    local host, port = text:match("^%[?([^%[%]]*)%]?:(%d+)$")
+    if not host then
+        host, port = "", text:match("^%d+$")
+    end
+    if not port or tonumber(port) > 65535 then
+        return nil, "--serve " .. text .. ": write ADDRESS:PORT, such as 127.0.0.1:8080, or :8080 "
+            .. "for all addresses; a port is a number from 0 to 65535"
+    end
+    return { host = host, port = port }
+end
+
 local function to_namespace(text)
     if pcall(core.check_namespace, "-n", text) then
         return text
@@ -139,6 +151,9 @@ local function add_run(parser)
     run:option("--for", "Stop after this many seconds. The exit status is 1 if no informer had its "
         .. "first list by then, or if a controller lacks one.")
         :argname("SECONDS"):target("duration"):convert(to_seconds)
+    run:option("--serve", "Serve /metrics (Prometheus), /healthz, /readyz and /status (JSON) on "
+        .. "this address; :8080 is port 8080 of all addresses, port 0 a free one.")
+        :argname("ADDRESS:PORT"):convert(to_served)
     run:option("--grace", "How long runs of controllers may go on after SIGTERM or Ctrl-C, which a "
         .. "second signal ends. Kubernetes kills a pod after 30 seconds. (default: 25)")
         :argname("SECONDS"):convert(to_seconds)
