@@ -38,7 +38,7 @@ end
 
 ---@param a kubelua.Natural
 ---@param b kubelua.Natural
----@return integer -1, 0 or 1
+---@return integer order -1, 0 or 1
 function natural.compare(a, b)
     if #a ~= #b then
         return #a < #b and -1 or 1

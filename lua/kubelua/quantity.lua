@@ -19,7 +19,7 @@ local INSIDE = {}
 
 ---@class kubelua.quantity.Amount
 ---@field negative boolean false if it is 0
----@field nanos kubelua.Natural in units of 10^-9: no quantity is finer
+---@field nanos kubelua.Natural billionths: no quantity is finer
 ---@field format "DecimalSI"|"BinarySI"|"DecimalExponent"
 ---@field text string? what it was made of, if that is its canonical form
 
