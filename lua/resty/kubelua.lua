@@ -6,6 +6,7 @@ local core = require "kubelua.core"
 local caches = require "resty.kubelua.cache"
 local connection = require "resty.kubelua.connection"
 local maps = require "resty.kubelua.map"
+local collecting = require "resty.kubelua.collecting"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
@@ -69,6 +70,7 @@ local INIT_WORKER_TYPES = { wait = "number" }
 ---@field age fun(): number?
 ---@field status fun(): resty.kubelua.Status
 ---@field metrics fun(): string
+---@field collect fun(prometheus: table)
 
 -- The services that kube.pick has found: a cache of bounded size for each map. A weak table.
 local found_names = setmetatable({}, { __mode = "k" })
@@ -308,11 +310,24 @@ end
 
 ---The state of the map, as Prometheus text. The module's own call has all maps: the lines of the
 ---first have no label, those of the others the label `name`.
+---The first instance adds what kubelua.metric counts in this worker.
 ---@param map resty.kubelua.Map
 ---@return string
 function calls.metrics(map)
     map:check_open("kube.metrics")
-    return metrics.text(map == first and maps.all or { map }, first)
+    local text = metrics.text(map == first and maps.all or { map }, first)
+    return map == first and text .. (core.metrics_text() or "") or text
+end
+
+---Hands the same metrics to nginx-lua-prometheus; call it before prometheus:collect().
+---@param map resty.kubelua.Map
+---@param prometheus table
+function calls.collect(map, prometheus)
+    if type(prometheus) ~= "table" or type(prometheus.gauge) ~= "function" then
+        error("kube.collect: the object of nginx-lua-prometheus expected, as in "
+            .. "require(\"prometheus\").init(\"prometheus_metrics\")", 2)
+    end
+    collecting.tell(prometheus, calls.metrics(map))
 end
 
 kube = bind(first)
