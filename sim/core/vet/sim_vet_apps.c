@@ -87,24 +87,6 @@ static void check_rolling(kl__vet *vet, const kl__node *rolling)
     }
 }
 
-/* Refuses a strategy. The message shows it as Go prints it, with the names of
- * Go's fields. */
-static void refuse_strategy(kl__vet *vet, const char *type)
-{
-    static const char detail[] =
-        "supported values: \"Recreate\", \"RollingUpdate\"";
-    kl__buf shown = {0};
-    size_t mark = kl__vet_into(vet, "strategy");
-
-    kl__buf_puts(&shown, "{\"Type\":");
-    kl__go_quote(&shown, type, strlen(type));
-    kl__buf_puts(&shown, ",\"RollingUpdate\":null}");
-    kl__vet_shown(vet, KL__FIELD_UNSUPPORTED, shown.bytes, detail);
-    vet->errors->failed |= shown.failed;
-    kl__buf_deinit(&shown);
-    kl__vet_back(vet, mark);
-}
-
 static void check_strategy(kl__vet *vet, const kl__node *spec)
 {
     const kl__node *strategy = kl__node_get(spec, "strategy");
@@ -127,7 +109,8 @@ static void check_strategy(kl__vet *vet, const kl__node *spec)
     kl__vet_back(vet, mark);
     kl__vet_back(vet, outer);
     if (strcmp(type, "Recreate") != 0 && strcmp(type, "RollingUpdate") != 0) {
-        refuse_strategy(vet, type);
+        kl__vet_fault(vet, KL__FIELD_UNSUPPORTED, "strategy", type,
+                      "supported values: \"Recreate\", \"RollingUpdate\"");
     }
 }
 

@@ -117,64 +117,6 @@ static void need_key(kl__vet *vet, const char *member, const char *key)
     kl__vet_back(vet, outer);
 }
 
-/* Explains why bytes are no JSON object: by their first character, or else
- * because the end is missing. */
-static void explain_json(const char *bytes, size_t length, char *why,
-                         size_t size)
-{
-    size_t blank = 0;
-    unsigned char c;
-
-    while (blank < length && strchr(" \t\r\n", bytes[blank]) != NULL &&
-           bytes[blank] != '\0') {
-        blank++;
-    }
-    c = blank < length ? (unsigned char)bytes[blank] : 0;
-    if (blank == length || c == '{') {
-        snprintf(why, size, "unexpected end of JSON input");
-    } else if (c == '[' || c == '"' || (c >= '0' && c <= '9')) {
-        snprintf(why, size,
-                 "json: cannot unmarshal %s into Go value of type "
-                 "map[string]interface {}",
-                 c == '['   ? "array"
-                 : c == '"' ? "string"
-                            : "number");
-    } else if (c < ' ') {
-        snprintf(why, size,
-                 "invalid character '\\x%02x' looking for beginning of value",
-                 c);
-    } else {
-        snprintf(why, size,
-                 "invalid character '%c' looking for beginning of value", c);
-    }
-}
-
-/* Checks that a Docker configuration is a JSON object. */
-static void check_json(kl__vet *vet, const char *key, const char *text)
-{
-    kl__edit *edit = kl__edit_new(NULL);
-    kl__buf bytes = {0};
-    size_t outer = kl__vet_into(vet, "data");
-    size_t mark = kl__vet_key(vet, key);
-    char why[200];
-
-    if (edit != NULL && kl__base64_decode(&bytes, text, strlen(text)) &&
-        !kl__node_is(kl__edit_parse(edit,
-                                    bytes.bytes != NULL ? bytes.bytes : "",
-                                    bytes.length, NULL),
-                     KL_OBJECT)) {
-        explain_json(bytes.bytes != NULL ? bytes.bytes : "", bytes.length, why,
-                     sizeof(why));
-        kl__vet_fault(vet, KL__FIELD_INVALID, NULL,
-                      "<secret contents redacted>", why);
-    }
-    vet->errors->failed |= edit == NULL || bytes.failed;
-    kl__vet_back(vet, mark);
-    kl__vet_back(vet, outer);
-    kl__edit_free(edit);
-    kl__buf_deinit(&bytes);
-}
-
 static void check_secret_type(kl__vet *vet, const kl__node *object,
                               const char *type)
 {
@@ -189,8 +131,6 @@ static void check_secret_type(kl__vet *vet, const kl__node *object,
 
             if (kl__node_get(data, key) == NULL) {
                 need_key(vet, "data", key);
-            } else if (i < 2) {
-                check_json(vet, key, kl__vet_text(data, key));
             }
         }
     }

@@ -22,36 +22,6 @@ void kl__vet_lease(kl__vet *vet, const kl__node *object)
     kl__vet_back(vet, mark);
 }
 
-/* Refuses a budget that has both limits. The message shows its spec as Go
- * prints it. */
-static void refuse_both(kl__vet *vet, const kl__node *spec)
-{
-    static const struct {
-        const char *shown;
-        const char *name;
-    } members[] = {
-        {"MinAvailable", "minAvailable"},
-        {"Selector", "selector"},
-        {"MaxUnavailable", "maxUnavailable"},
-        {"UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy"}};
-    kl__buf shown = {0};
-
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        char *value = kl__field_value(kl__node_get(spec, members[i].name));
-
-        kl__buf_printf(&shown, "%s\"%s\":", i == 0 ? "{" : ",",
-                       members[i].shown);
-        kl__buf_puts(&shown, value != NULL ? value : "null");
-        vet->errors->failed |= value == NULL;
-        kl__free(value);
-    }
-    kl__buf_putc(&shown, '}');
-    vet->errors->failed |= shown.failed;
-    kl__vet_shown(vet, KL__FIELD_INVALID, shown.failed ? "" : shown.bytes,
-                  "minAvailable and maxUnavailable cannot be both set");
-    kl__buf_deinit(&shown);
-}
-
 void kl__vet_budget(kl__vet *vet, const kl__node *object)
 {
     static const char *const policies[] = {"AlwaysAllow", "IfHealthyBudget",
@@ -61,7 +31,8 @@ void kl__vet_budget(kl__vet *vet, const kl__node *object)
 
     if (kl__node_get(spec, "minAvailable") != NULL &&
         kl__node_get(spec, "maxUnavailable") != NULL) {
-        refuse_both(vet, spec);
+        kl__vet_value(vet, KL__FIELD_INVALID, NULL, spec,
+                      "minAvailable and maxUnavailable cannot be both set");
     }
     kl__vet_percent(vet, spec, "minAvailable");
     kl__vet_percent(vet, spec, "maxUnavailable");

@@ -69,6 +69,9 @@ Left out, as no script, controller or use of kubectl needs it:
   annotation deprecated.daemonset.template.generation, a volume no lastPhaseTransitionTime, and a
   write of a pod's status may drop observedGeneration; dataSource and dataSourceRef of a claim are
   not copied to each other.
+- validation of what only a kubelet meets in a container: sources of variables (valueFrom), probes
+  and hooks; of Docker configurations in Secrets. A refusal of a budget, a strategy or a roleRef
+  does not print Go structs.
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here. What PCRE2 has and
 Go does not (lookaround, back references, atomic groups ...) is refused. What differs:
