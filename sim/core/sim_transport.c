@@ -162,7 +162,7 @@ static kl_code write_headers(kl__stream *base, const char **lines,
 {
     sim_stream *stream = (sim_stream *)base;
     const kl__sim_answer *answer = stream->answer;
-    kl__sim_warnings_iter iter = {0};
+    size_t index = 0;
     kl__buf *out = &stream->headers;
     kl__buf value = {0};
 
@@ -176,7 +176,7 @@ static kl_code write_headers(kl__stream *base, const char **lines,
     if (answer->retry_after_seconds >= 0) {
         kl__buf_printf(out, "retry-after:%d\n", answer->retry_after_seconds);
     }
-    while (kl__sim_warnings_header(&answer->warnings, &iter, &value) &&
+    while (kl__sim_warnings_header(&answer->warnings, &index, &value) &&
            !value.failed) {
         kl__buf_printf(out, "warning:%s\n", value.bytes);
         kl__buf_reset(&value);

@@ -107,33 +107,8 @@ bool kl__sim_subject_is(const kl_value *subject, const kl__sim_user *user,
            strcmp(account, user->name) == 0;
 }
 
-/* True if labels fit one of matchExpressions: In, NotIn, Exists or
- * DoesNotExist. */
-static bool fits_expression(const kl_value *wanted, const kl_value *labels)
-{
-    const char *key = kl__sim_text(wanted, "key");
-    const char *how = kl__sim_text(wanted, "operator");
-    const kl_value *values = kl_value_get(wanted, "values");
-    const char *label = key != NULL ? kl__sim_text(labels, key) : NULL;
-    bool is_listed = label != NULL && has_string(values, label);
-
-    if (how == NULL) {
-        return false;
-    }
-    if (strcmp(how, "In") == 0) {
-        return is_listed;
-    }
-    if (strcmp(how, "NotIn") == 0) {
-        return !is_listed;
-    }
-    return strcmp(how, "Exists") == 0
-               ? label != NULL
-               : strcmp(how, "DoesNotExist") == 0 && label == NULL;
-}
-
 bool kl__sim_labels_fit(const kl_value *selector, const kl_value *labels)
 {
-    const kl_value *expressions = kl_value_get(selector, "matchExpressions");
     const kl_value *wanted, *name;
     kl_value_iter iter = {0};
 
@@ -143,12 +118,6 @@ bool kl__sim_labels_fit(const kl_value *selector, const kl_value *labels)
         const char *value = kl_value_string(wanted, NULL);
 
         if (label == NULL || value == NULL || strcmp(label, value) != 0) {
-            return false;
-        }
-    }
-    iter = (kl_value_iter){0};
-    while ((wanted = kl_value_next(expressions, &iter, NULL)) != NULL) {
-        if (!fits_expression(wanted, labels)) {
             return false;
         }
     }

@@ -16,7 +16,8 @@ bool kl__sim_rule_allows(const kl_value *rule, const kl__sim_deed *deed);
 bool kl__sim_subject_is(const kl_value *subject, const kl__sim_user *user,
                         const char *name_space);
 
-/* True if labels match a LabelSelector; an empty selector matches all. */
+/* True if labels match the matchLabels of a selector; an empty one matches all.
+ */
 bool kl__sim_labels_fit(const kl_value *selector, const kl_value *labels);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * sim_warnings.c - see sim_warnings.h. The limits are kube-apiserver's: if all
- * texts together have more than 4096 characters, each is cut to 256.
+ * sim_warnings.c - see sim_warnings.h.
  */
 #include "sim/core/answer/sim_warnings.h"
 
@@ -12,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CHARACTERS = 4096, MAX_CHARACTERS_CUT = 256, FORMATTED_SIZE = 4096 };
+enum { FORMATTED_SIZE = 4096 };
 
 static bool is_told(const kl__sim_warnings *warnings, const char *text)
 {
@@ -81,87 +80,18 @@ void kl__sim_warnings_deinit(kl__sim_warnings *warnings)
     *warnings = (kl__sim_warnings){0};
 }
 
-static bool is_follower(char byte)
+bool kl__sim_warnings_header(const kl__sim_warnings *warnings, size_t *index,
+                             kl__buf *out)
 {
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
-/* The length of the first `limit` characters in bytes; *characters: how many
- * these are. */
-static size_t measure_text(const char *text, size_t limit, size_t *characters)
-{
-    size_t length = 0;
-
-    *characters = 0;
-    while (text[length] != '\0') {
-        if (!is_follower(text[length])) {
-            if (*characters == limit) {
-                break;
-            }
-            ++*characters;
-        }
-        length++;
-    }
-    return length;
-}
-
-static bool are_too_long(const kl__sim_warnings *warnings)
-{
-    size_t total = 0, characters;
-
-    for (size_t i = 0; i < warnings->count; i++) {
-        measure_text(warnings->texts[i], SIZE_MAX, &characters);
-        total += characters;
-    }
-    return total > MAX_CHARACTERS;
-}
-
-/* The next text, and how much of it is shown; NULL at the end. */
-static const char *next_warning(const kl__sim_warnings *warnings,
-                                kl__sim_warnings_iter *iter, size_t *length)
-{
-    bool cut = are_too_long(warnings);
-    size_t characters;
-    const char *text;
-
-    if (iter->index == warnings->count || iter->written >= MAX_CHARACTERS) {
-        return NULL;
-    }
-    text = warnings->texts[iter->index++];
-    *length =
-        measure_text(text, cut ? MAX_CHARACTERS_CUT : SIZE_MAX, &characters);
-    iter->written += characters;
-    return text;
-}
-
-/* Appends the next text. False: there are no more. */
-static bool put_warning(const kl__sim_warnings *warnings,
-                        kl__sim_warnings_iter *iter, kl__buf *out)
-{
-    size_t length;
-    const char *text = next_warning(warnings, iter, &length);
-
-    if (text != NULL) {
-        kl__buf_append(out, text, length);
-    }
-    return text != NULL;
-}
-
-bool kl__sim_warnings_header(const kl__sim_warnings *warnings,
-                             kl__sim_warnings_iter *iter, kl__buf *out)
-{
-    size_t length;
-    const char *text = next_warning(warnings, iter, &length);
-
-    if (text == NULL) {
+    if (*index == warnings->count) {
         return false;
     }
     kl__buf_puts(out, "299 - \"");
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '"' || text[i] == '\\') {
+    for (const char *at = warnings->texts[(*index)++]; *at != '\0'; at++) {
+        if (*at == '"' || *at == '\\') {
             kl__buf_putc(out, '\\');
         }
-        kl__buf_putc(out, text[i]);
+        kl__buf_putc(out, *at);
     }
     kl__buf_putc(out, '"');
     return true;
@@ -169,14 +99,8 @@ bool kl__sim_warnings_header(const kl__sim_warnings *warnings,
 
 void kl__sim_warnings_lines(const kl__sim_warnings *warnings, kl__buf *out)
 {
-    kl__sim_warnings_iter iter = {0};
-
-    while (iter.index < warnings->count) {
-        if (iter.index != 0) {
-            kl__buf_putc(out, '\n');
-        }
-        if (!put_warning(warnings, &iter, out)) {
-            return;
-        }
+    for (size_t i = 0; i < warnings->count; i++) {
+        kl__buf_puts(out, i != 0 ? "\n" : "");
+        kl__buf_puts(out, warnings->texts[i]);
     }
 }

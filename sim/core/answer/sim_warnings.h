@@ -30,18 +30,10 @@ kl_code kl__sim_warnf(struct kl__sim_answer *answer, kl_error *err,
 
 void kl__sim_warnings_deinit(kl__sim_warnings *warnings);
 
-/* A walk through the texts as they are sent: if all texts together are too
- * long, each is cut, and texts that do not fit are left out. The caller zeroes
- * it first. */
-typedef struct kl__sim_warnings_iter {
-    size_t index;
-    size_t written; /* characters written so far */
-} kl__sim_warnings_iter;
-
-/* Appends the header value with the next text. False: there are no more texts.
- * When memory runs out, `out` keeps the failure. */
-bool kl__sim_warnings_header(const kl__sim_warnings *warnings,
-                             kl__sim_warnings_iter *iter, kl__buf *out);
+/* Appends the header value with the text at *index, which it raises. False:
+ * there are no more texts. When memory runs out, `out` keeps the failure. */
+bool kl__sim_warnings_header(const kl__sim_warnings *warnings, size_t *index,
+                             kl__buf *out);
 /* Appends all texts, separated by line feeds. */
 void kl__sim_warnings_lines(const kl__sim_warnings *warnings, kl__buf *out);
 

@@ -17,8 +17,8 @@
 /* --- Steps of the controller. They return true if they changed the
  * definition's tree. *failed: out of memory. */
 
-/* sim_crd_names.c: accepts the names that no other definition has; then
- * establishes the definition (it is ready to be served). */
+/* sim_crd_names.c: accepts the names; at its next call establishes the
+ * definition (it is ready to be served). */
 bool kl__sim_crd_accept(kl_sim *sim, kl__edit *edit, bool *failed);
 
 /* Sets a condition. `words`: its type, status, reason and message. */

@@ -188,11 +188,12 @@ static struct MHD_Response *make_response(http_request *request)
 static bool add_warnings(struct MHD_Response *response,
                          const kl__sim_answer *answer)
 {
-    kl__sim_warnings_iter iter = {0};
+    size_t index = 0;
     kl__buf value = {0};
     bool added = true;
 
-    while (added && kl__sim_warnings_header(&answer->warnings, &iter, &value)) {
+    while (added &&
+           kl__sim_warnings_header(&answer->warnings, &index, &value)) {
         added = !value.failed &&
                 MHD_add_response_header(response, "Warning", value.bytes) ==
                     MHD_YES;

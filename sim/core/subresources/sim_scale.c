@@ -133,36 +133,11 @@ static kl_code present_scale(kl__sim_write *write, int status,
     return code;
 }
 
-/* Answers 409 to a patch with the UID of another object. */
-static kl_code refuse_uid(kl__sim_write *write, const char *uid, kl_error *err)
-{
-    const kl__sim_kind *kind = write->kind;
-    char plural[128], qualified[256];
-    kl__sim_status status = {.code = 409,
-                             .reason = "Conflict",
-                             .has_details = true,
-                             .name = write->old->name,
-                             .group = kind->group,
-                             .kind = plural};
-
-    snprintf(plural, sizeof(plural), "%s/scale", kind->plural);
-    snprintf(qualified, sizeof(qualified), "%s%s%s", plural,
-             *kind->group != '\0' ? "." : "", kind->group);
-    snprintf(status.message, sizeof(status.message),
-             "Operation cannot be fulfilled on %s \"%s\": Precondition failed: "
-             "UID in precondition: %.100s, UID in object meta: %s",
-             qualified, write->old->name, uid, write->old->uid);
-    kl__sim_make_utf8(status.message);
-    return kl__sim_answer_status(write->answer, &status, err);
-}
-
-/* Refuses a Scale with a negative number of replicas, or with another object's
- * UID. */
+/* Refuses a Scale with a negative number of replicas. */
 static kl_code check_scale(kl__sim_write *write, const kl__sim_write *scale,
                            kl_error *err)
 {
     const kl__node *root = kl__sim_write_root(scale);
-    const char *uid = kl__node_text(kl__sim_write_metadata(scale), "uid");
     int64_t number =
         kl__node_integer(kl__node_get(kl__node_get(root, "spec"), "replicas"));
     kl__sim_status status = {
@@ -179,10 +154,6 @@ static kl_code check_scale(kl__sim_write *write, const kl__sim_write *scale,
                           number);
         return kl__sim_refuse_invalid(write->answer, &status,
                                       "Scale.autoscaling", err);
-    }
-    if (write->operation == KL__SIM_PATCH && uid != NULL && *uid != '\0' &&
-        strcmp(uid, write->old->uid) != 0) {
-        return refuse_uid(write, uid, err);
     }
     return KL_OK;
 }

@@ -72,6 +72,9 @@ Left out, as no script, controller or use of kubectl needs it:
 - validation of what only a kubelet meets in a container: sources of variables (valueFrom), probes
   and hooks; of Docker configurations in Secrets. A refusal of a budget, a strategy or a roleRef
   does not print Go structs.
+- conditions of a namespace that ends (what is left in it); conflicts of names between definitions,
+  which are all accepted; limits of warnings (all are sent whole); matchExpressions in
+  aggregationRules; the UID in a patch of a scale.
 
 Patterns of custom resources are Go's regular expressions. PCRE2 runs them here. What PCRE2 has and
 Go does not (lookaround, back references, atomic groups ...) is refused. What differs:

@@ -91,19 +91,6 @@ SIM_CASE(a_new_schema_applies_to_existing_objects)
              "GET example.com/v1beta1/foos/a -> 404\n");
 }
 
-SIM_CASE(taken_names_are_accepted_once_they_are_free)
-{
-    define(sim, "foos");
-    define(sim, "others");
-    sim_play(sim, "GET crds/others.example.com -> 200 "
-                  "status.conditions[1].reason=ListKindConflict\n"
-                  "GET /apis/example.com/v1/others -> 404\n"
-                  "DELETE crds/foos.example.com -> 200\n"
-                  "GET /apis/example.com/v1/others -> 200\n"
-                  "GET crds/others.example.com -> 200 "
-                  "status.conditions[1].reason=NoConflicts\n");
-}
-
 SIM_CASE(a_definition_waits_for_the_end_of_its_objects)
 {
     define(sim, "foos");
