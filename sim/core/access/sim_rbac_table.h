@@ -1,13 +1,17 @@
 /*
- * sim_rbac_table.h - the roles and bindings that a new cluster has, a table
- * made by sim/tools/roles.
+ * sim_rbac_table.h - the roles and bindings that every cluster starts with.
  */
 #ifndef KL_SIM_RBAC_TABLE_H
 #define KL_SIM_RBAC_TABLE_H
 
-#include <stddef.h>
+/* One object; a row without a kind ends the table. */
+typedef struct kl__sim_rbac_row {
+    const char *kind; /* ClusterRole or ClusterRoleBinding */
+    const char *name;
+    const char *labels; /* YAML: ", NAME: VALUE" for each */
+    const char *rest;   /* YAML: the members beside metadata, and a "}" */
+} kl__sim_rbac_row;
 
-/* One object each, as JSON; NULL ends the array. */
-extern const char *const kl__sim_rbac_objects[];
+extern const kl__sim_rbac_row kl__sim_rbac_rows[];
 
 #endif
