@@ -64,14 +64,6 @@ kl__manager *kl__managers_add(kl__managers *managers, const kl__manager *added)
     return &managers->items[managers->count++];
 }
 
-void kl__managers_drop(kl__managers *managers, kl__manager *dropped)
-{
-    size_t index = (size_t)(dropped - managers->items);
-
-    managers->count--;
-    memmove(dropped, dropped + 1, (managers->count - index) * sizeof(*dropped));
-}
-
 static size_t group_length(const char *api_version)
 {
     const char *slash = strchr(api_version, '/');

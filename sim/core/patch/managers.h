@@ -40,7 +40,6 @@ kl__manager *kl__managers_find(const kl__managers *managers,
                                const kl__manager *like);
 /* Adds a manager; NULL: out of memory. */
 kl__manager *kl__managers_add(kl__managers *managers, const kl__manager *added);
-void kl__managers_drop(kl__managers *managers, kl__manager *dropped);
 /* Drops managers of fields in another group, as kube-apiserver drops versions
  * to which it cannot convert. */
 void kl__managers_drop_foreign(kl__managers *managers, const char *api_version);

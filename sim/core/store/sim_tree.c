@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The last link that a search followed on each level. An insert or a removal
@@ -62,33 +61,6 @@ kl__sim_node *kl__sim_tree_seek(const kl__sim_tree *tree, const char *key)
         }
     }
     return links[0];
-}
-
-static bool is_in(const kl__sim_node *node, const char *name_space)
-{
-    size_t length = strlen(name_space);
-
-    return kl__sim_state_namespace(node->state) == length &&
-           memcmp(node->state->key, name_space, length) == 0;
-}
-
-kl__sim_node *kl__sim_tree_first_in(const kl__sim_tree *tree,
-                                    const char *name_space)
-{
-    char prefix[300];
-    kl__sim_node *node;
-
-    snprintf(prefix, sizeof(prefix), "%s/", name_space);
-    node = kl__sim_tree_seek(tree, prefix);
-    return node != NULL && is_in(node, name_space) ? node : NULL;
-}
-
-kl__sim_node *kl__sim_tree_next_in(const kl__sim_node *node,
-                                   const char *name_space)
-{
-    kl__sim_node *next = node->next[0];
-
-    return next != NULL && is_in(next, name_space) ? next : NULL;
 }
 
 kl__sim_node *kl__sim_tree_find(const kl__sim_tree *tree, const char *key)

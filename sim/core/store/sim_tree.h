@@ -31,13 +31,6 @@ kl__sim_node *kl__sim_tree_seek(const kl__sim_tree *tree, const char *key);
 /* The node of a key, or NULL. */
 kl__sim_node *kl__sim_tree_find(const kl__sim_tree *tree, const char *key);
 
-/* The first node of a namespace; and the next node of the same namespace. NULL:
- * none. */
-kl__sim_node *kl__sim_tree_first_in(const kl__sim_tree *tree,
-                                    const char *name_space);
-kl__sim_node *kl__sim_tree_next_in(const kl__sim_node *node,
-                                   const char *name_space);
-
 /* Makes a node for kl__sim_tree_add, which then cannot fail. The caller owns
  * the node until that call (kl__free). NULL: out of memory. */
 kl__sim_node *kl__sim_node_new(kl__sim_tree *tree);
