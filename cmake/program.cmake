@@ -53,7 +53,8 @@ function(kubelua_program name lua cjson)
     pkg_check_modules(PROGRAM_${id} REQUIRED ${lua})
     pkg_check_modules(PROGRAM_LIBRARIES_${id} REQUIRED libcurl yyjson yaml-0.1
                       zlib libzstd libmicrohttpd gnutls libpcre2-8 ${lua})
-    set(sources ${KUBELUA_LUA_SOURCES} ${KUBELUA_LUA_SIM_SOURCES})
+    set(sources ${KUBELUA_LUA_SOURCES} ${KUBELUA_LUA_SIM_SOURCES}
+        lua/serve/serve.c)
     list(REMOVE_DUPLICATES sources)
     add_executable(${target} program/main.c ${sources}
         $<TARGET_OBJECTS:kubelua_embedded> $<TARGET_OBJECTS:kubelua_objects>

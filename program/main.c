@@ -13,12 +13,14 @@
 #include <string.h>
 
 int luaopen_kubelua_core(lua_State *L);
+int luaopen_kubelua_serve(lua_State *L);
 int luaopen_kubelua_simcore(lua_State *L);
 int luaopen_cjson(lua_State *L);
 int luaopen_cjson_safe(lua_State *L);
 
 static const luaL_Reg C_MODULES[] = {
     {"kubelua.core", luaopen_kubelua_core},
+    {"kubelua.serve", luaopen_kubelua_serve},
     {"kubelua.simcore", luaopen_kubelua_simcore},
     {"cjson", luaopen_cjson},
     {"cjson.safe", luaopen_cjson_safe},

@@ -74,6 +74,9 @@ for program; do
     expect "a failing task names the script's line" 1 'fails.lua:2: on purpose' "$program" run --sim fails.lua
     expect "a script that is not there is named" 1 'nothing.lua' "$program" run --sim nothing.lua
 
+    expect "it serves its metrics and health" 0 'serves /metrics, .* on 127.0.0.1' \
+        "$program" run --sim=cluster.yaml --serve 127.0.0.1:0 --for 0.5 index-query.lua
+
     # Over TLS, by name and by a kubeconfig, as one process and another.
     "$program" sim --tls --write-kubeconfig "$work/kubeconfig" \
         --load cluster.yaml >"$work/server" 2>&1 &
