@@ -89,6 +89,8 @@ foreach(client go python foo examples)
 endforeach()
 kubelua_test(clients.values_spec LABELS clients COST 100
     COMMAND sh spec/values/values.sh)
+kubelua_test(clients.metrics_spec LABELS clients COST 50
+    COMMAND sh spec/metrics/metrics.sh)
 kubelua_test(real.truth_spec LABELS real COST 250
     COMMAND lua5.4 sim/spec/truth/run.lua)
 kubelua_test(real.kubectl_spec LABELS real COST 250
