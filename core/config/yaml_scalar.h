@@ -5,7 +5,6 @@
 #ifndef KL_CONFIG_YAML_SCALAR_H
 #define KL_CONFIG_YAML_SCALAR_H
 
-#include "base/for_sim.h"
 #include "base/buf.h"
 #include "config/yaml_tree.h"
 
@@ -35,9 +34,9 @@ typedef struct kl__scalar {
 
 /* Resolves a scalar node; free the result with kl__scalar_deinit, also after a
  * failure. KL_EPARSE: the tag does not fit the text; KL_ENOMEM. */
-KL__FOR_SIM kl_code kl__scalar_resolve(const kl__yaml_node *node,
-                                       kl__scalar *scalar, kl_error *err);
-KL__FOR_SIM void kl__scalar_deinit(kl__scalar *scalar);
+kl_code kl__scalar_resolve(const kl__yaml_node *node, kl__scalar *scalar,
+                           kl_error *err);
+void kl__scalar_deinit(kl__scalar *scalar);
 
 /* Appends the scalar as the name of an object's member: numbers and booleans
  * become text. KL_EPARSE: null, which kubectl refuses as a name. */

@@ -5,7 +5,6 @@
 #ifndef KL_OBJECT_SELECTOR_H
 #define KL_OBJECT_SELECTOR_H
 
-#include "base/for_sim.h"
 #include "kubelua/object.h"
 
 #include <stdbool.h>
@@ -36,6 +35,6 @@ struct kl_selector {
 };
 
 /* Reads a decimal int64_t, for > and <. False: not an integer of 64 bits. */
-KL__FOR_SIM bool kl__label_integer(const char *text, int64_t *number);
+bool kl__label_integer(const char *text, int64_t *number);
 
 #endif
