@@ -15,7 +15,6 @@
 int luaopen_kubelua_core(lua_State *L);
 int luaopen_kubelua_serve(lua_State *L);
 int luaopen_kubelua_simcore(lua_State *L);
-int luaopen_kubelua_serve(lua_State *L);
 int luaopen_cjson(lua_State *L);
 int luaopen_cjson_safe(lua_State *L);
 
@@ -23,7 +22,6 @@ static const luaL_Reg C_MODULES[] = {
     {"kubelua.core", luaopen_kubelua_core},
     {"kubelua.serve", luaopen_kubelua_serve},
     {"kubelua.simcore", luaopen_kubelua_simcore},
-    {"kubelua.serve", luaopen_kubelua_serve},
     {"cjson", luaopen_cjson},
     {"cjson.safe", luaopen_cjson_safe},
 };
