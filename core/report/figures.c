@@ -174,7 +174,7 @@ static void put_reconnects(const kl__seen *seen, kl__buf *labels, kl__buf *out)
         for (int j = 0; j < KL_RECONNECT_REASONS; j++) {
             kl__metric_put_line(
                 out, name, "",
-                make_labels(labels, one, false, kl_reconnect_name(j)),
+                make_labels(labels, one, false, kl_reconnect_name((kl_reconnect)j)),
                 (double)one->status.reconnects[j]);
         }
     }

@@ -175,6 +175,7 @@ int oracle_next(oracle *self, int64_t now, kl_queue_item *item)
                                             : 0};
     first->waits = false;
     first->runs = true;
+    first->began_ms = now;
     first->due_ms = ORACLE_NEVER;
     forget_wishes(first);
     return (int)(first - self->keys);
@@ -318,7 +319,15 @@ void oracle_status(oracle *self, int64_t now, kl_queue_status *status)
 
         status->waiting += each->waits ? 1 : 0;
         status->waiting_rear += is_rear ? 1 : 0;
-        status->in_progress += each->runs ? 1 : 0;
+        if (each->runs) {
+            int64_t ran_ms = now - each->began_ms;
+
+            status->in_progress++;
+            status->unfinished_ms += ran_ms;
+            if (ran_ms > status->longest_run_ms) {
+                status->longest_run_ms = ran_ms;
+            }
+        }
         status->delayed += !each->waits && each->due_ms != ORACLE_NEVER ? 1 : 0;
         status->failing += each->failures > 0 ? 1 : 0;
         if (each->waits && now - each->since_ms > status->oldest_wait_ms) {

@@ -14,6 +14,7 @@ enum { ORACLE_KEYS = 8 };
 typedef struct oracle_key {
     bool waits;
     bool runs;
+    int64_t began_ms; /* runs since then */
     kl_lane lane;     /* in which it waits, or waited before its run */
     uint64_t order;   /* its place in its lane */
     int64_t since_ms; /* waits since then */
