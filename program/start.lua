@@ -1,9 +1,11 @@
--- The first Lua file of the one-file command: where `require` finds modules. KubeLua's own come out
--- of the file only. A script's come from its folder and LUA_PATH, as with bin/kubelua; then those
--- come that are in the file too: cjson and argparse.
+-- The first Lua file of the one-file command: where `require` finds modules. KubeLua's own,
+-- argparse and cjson come out of the file only, whatever LUA_PATH has; a script's come from
+-- LUA_PATH and its folder, as with bin/kubelua.
 local load_embedded = ...
 
 local allow_all = load_embedded("kubelua.cli.own_folders")()("", "", load_embedded)
+
+package.loaded.argparse = load_embedded("argparse")()
 
 local function search_embedded(name)
     local chunk, source = load_embedded(name)

@@ -77,7 +77,7 @@ void kl__histogram_observe(kl__histogram *histogram, double value)
     while (low < high) { /* the first bound that is not below the value */
         size_t middle = low + (high - low) / 2;
 
-        if (histogram->bounds[middle] < value) {
+        if (!(value <= histogram->bounds[middle])) { /* NaN: in the last */
             low = middle + 1;
         } else {
             high = middle;
@@ -106,7 +106,9 @@ void kl_series_set_until(kl_series *series, double value, int64_t until_ms)
 
 void kl_series_observe(kl_series *series, double value)
 {
-    kl__histogram_observe(&series->histogram, value);
+    if (series->type == KL_METRIC_HISTOGRAM) {
+        kl__histogram_observe(&series->histogram, value);
+    }
 }
 
 void kl_series_unref(kl_series *series)

@@ -70,7 +70,7 @@ void kl__metric_put_head(kl__buf *out, const char *name, const char *help,
 /* Appends the shortest of two texts that reads back as the same value. */
 static void put_value(kl__buf *out, double value)
 {
-    char text[32];
+    char text[32], *comma;
 
     if (isnan(value)) {
         kl__buf_puts(out, "NaN");
@@ -80,6 +80,10 @@ static void put_value(kl__buf *out, double value)
         snprintf(text, sizeof(text), "%.15g", value);
         if (strtod(text, NULL) != value) {
             snprintf(text, sizeof(text), "%.17g", value);
+        }
+        comma = strchr(text, ','); /* in some locales of the host */
+        if (comma != NULL) {
+            *comma = '.';
         }
         kl__buf_puts(out, text);
     }

@@ -244,7 +244,8 @@ static kl_code add_alias(kl__yaml *yaml, const yaml_event_t *event,
     node->target = kl__map_get(&yaml->anchors, name);
     if (node->target == NULL) {
         return kl__yaml_error(err, KL_EPARSE, node,
-                              "alias *%s names no anchor before it", name);
+                              "an alias names no anchor before it; if it is a "
+                              "text that begins with *, quote it");
     }
     attach_node(yaml, node);
     return KL_OK;

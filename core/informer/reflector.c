@@ -97,11 +97,13 @@ void kl__reflector_note_item(kl__reflector *self)
 }
 
 /* How long the thread may stay in a state that waits for the network, or after
- * an item of a list; with each item of a watch it goes on at once. */
+ * an item of a list; with an item of a watch it goes on at once, or when the
+ * queue has room. */
 static void expect_network(kl__reflector *self, kl_informer_state state)
 {
     atomic_store_explicit(&self->grace_ms,
-                          state == KL_STATE_WATCHING ? 0 : KL__LIST_SILENCE_MS,
+                          state == KL_STATE_WATCHING ? self->options.stall_ms
+                                                     : KL__LIST_SILENCE_MS,
                           memory_order_relaxed);
     kl__reflector_expect(self, state == KL_STATE_BACKOFF ? self->wait_ms
                                                          : NETWORK_MS);

@@ -80,6 +80,7 @@ static kl_informer_state replace_all(kl__reflector *self, kl__stage *stage,
     kl__stage_take(stage, &listed);
     /* Ends the error before a handler can get an object of the list. */
     kl__health_forget(self->options.health);
+    kl__reflector_expect(self, -1); /* until the queue has room */
     kl_error_set(&err,
                  kl__delta_fifo_replace(self->options.fifo, &listed, version,
                                         -1, self->options.stop),

@@ -218,8 +218,8 @@ static kl_informer_state after_stall(kl__reflector *self)
            self->options.name, (long long)self->options.stall_ms / 1000,
            self->version);
     kl__list_watch_end(self->options.source);
-    kl__packer_pack_all(self->packer); /* the wait may be long */
     kl__reflector_expect(self, -1);
+    kl__packer_pack_all(self->packer); /* the wait may be long */
     return kl__delta_fifo_wait_room(self->options.fifo, -1, self->options.stop)
                ? KL_STATE_WATCHING
                : KL_STATE_STOPPED;

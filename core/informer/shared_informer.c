@@ -491,6 +491,8 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *self,
 void kl__shared_informer_status(kl__shared_informer *self,
                                 kl_informer_status *status)
 {
+    int64_t batch_ms = batch_age_ms(self);
+
     memset(status, 0, sizeof(*status));
     kl__reflector_status(self->reflector, status);
     if (kl__cancel_fired(&self->stop.token)) {
@@ -498,9 +500,8 @@ void kl__shared_informer_status(kl__shared_informer *self,
         status->state = KL_STATE_STOPPED;
         status->retry_in_ms = 0;
     }
-    if (status->state != KL_STATE_STOPPED &&
-        batch_age_ms(self) > status->overdue_ms) {
-        status->overdue_ms = batch_age_ms(self);
+    if (status->state != KL_STATE_STOPPED && batch_ms > status->overdue_ms) {
+        status->overdue_ms = batch_ms;
     }
     status->has_synced =
         kl__health_count_lists(&self->health, &status->lists_held);

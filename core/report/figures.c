@@ -172,10 +172,10 @@ static void put_reconnects(const kl__seen *seen, kl__buf *labels, kl__buf *out)
         const kl__informer_figures *one = &seen->informers[i];
 
         for (int j = 0; j < KL_RECONNECT_REASONS; j++) {
-            kl__metric_put_line(
-                out, name, "",
-                make_labels(labels, one, false, kl_reconnect_name((kl_reconnect)j)),
-                (double)one->status.reconnects[j]);
+            kl__metric_put_line(out, name, "",
+                                make_labels(labels, one, false,
+                                            kl_reconnect_name((kl_reconnect)j)),
+                                (double)one->status.reconnects[j]);
         }
     }
 }

@@ -449,8 +449,12 @@ int64_t kl__report_blocked_ms_locked(kl_report *report, char *name, size_t size)
 {
     int64_t since_ms =
         atomic_load_explicit(&report->awake_since_ms, memory_order_relaxed);
-    int64_t blocked_ms =
-        since_ms > 0 ? kl__clock_now(kl__clock_real()) - since_ms : 0;
+    /* A start may take any time, and a script may have a loop of its own. */
+    bool is_running =
+        atomic_load_explicit(&report->has_started, memory_order_relaxed);
+    int64_t blocked_ms = since_ms > 0 && is_running
+                             ? kl__clock_now(kl__clock_real()) - since_ms
+                             : 0;
 
     name[0] = '\0';
     if (blocked_ms > report->stuck_ms && report->watchdog != NULL) {

@@ -31,6 +31,7 @@ end
 local MOST = natural.parse("9223372036854775807") -- 2^63-1
 local MOST_NEGATIVE = natural.parse("9223372036854775808")
 local MOST_TEXT = "9223372036854775808"
+local MOST_LENGTH = 2000 -- characters of a duration
 
 ---@param span kubelua.duration.Span
 ---@return kubelua.Duration
@@ -82,6 +83,9 @@ end
 
 ---@return kubelua.duration.Span?, string?
 local function parse(text)
+    if #text > MOST_LENGTH then
+        return nil, "it has more than " .. MOST_LENGTH .. " characters"
+    end
     local sign, rest = text:match("^([+-]?)(.*)$")
     local span = { negative = sign == "-", nanos = {} }
     if rest == "0" then

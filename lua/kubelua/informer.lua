@@ -166,6 +166,7 @@ local function open_informer(client, request, indexes)
     local state = state_of(self)
     state.what, state.registrations, state.indexes = request.resource, {}, {}
     state.request = request
+    state.client = client -- its requests are counted while the informer is open
     informers.open[self] = true
     for name, index in pairs(indexes or {}) do
         local ok

@@ -103,25 +103,27 @@ local write -- a function, below
 
 local function has_text(value)
     local meta = getmetatable(value)
-    return type(meta) == "table" and (meta.__tostring or meta.__kubelua_text) ~= nil
+    return type(meta) == "table"
+        and (rawget(meta, "__tostring") or rawget(meta, "__kubelua_text")) ~= nil
 end
 
--- True if the keys are 1 to n.
-local function is_array(value)
-    local count = 0
+-- n if the keys are 1 to n, which are at most MOST; nil otherwise. No metamethod is called.
+local function array_length(value)
+    local count, highest = 0, 0
     for key in next, value do
         count = count + 1
-        if type(key) ~= "number" or count > MOST then
-            return false
+        if type(key) ~= "number" or key < 1 or key % 1 ~= 0 or count > MOST then
+            return nil
         end
+        highest = math.max(highest, key)
     end
-    return count > 0 and count == #value
+    return count > 0 and count == highest and count or nil
 end
 
-local function write_array(value, most, above)
+local function write_array(value, count, most, above)
     local parts, length = {}, 2
-    for i = 1, #value do
-        local part = write(value[i], most - length, above)
+    for i = 1, count do
+        local part = write(rawget(value, i), most - length, above)
         length = length + #part + 1
         if length > most then
             parts[#parts + 1] = '"..."'
@@ -164,7 +166,9 @@ local function write_table(value, most, above)
         return '"..."'
     end
     above[value], above.depth = true, above.depth + 1
-    local text = (is_array(value) and write_array or write_object)(value, most, above)
+    local count = array_length(value)
+    local text = count and write_array(value, count, most, above)
+        or write_object(value, most, above)
     above[value], above.depth = nil, above.depth - 1
     return text
 end

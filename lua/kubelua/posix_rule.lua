@@ -29,10 +29,11 @@ local function read_time(text)
     if not sign then
         sign, hours, rest = text:match("^([+-]?)(%d+)(.*)$")
     end
-    if not sign then
+    hours, minutes, seconds = tonumber(hours), tonumber(minutes) or 0, tonumber(seconds) or 0
+    if not sign or hours > 168 or minutes > 59 or seconds > 59 then
         return nil
     end
-    local time = tonumber(hours) * 3600 + (tonumber(minutes) or 0) * 60 + (tonumber(seconds) or 0)
+    local time = hours * 3600 + minutes * 60 + seconds
     return sign == "-" and -time or time, rest
 end
 
@@ -41,12 +42,16 @@ local function read_day(text)
     local day, rest
     local month, week, weekday, after = text:match("^M(%d+)%.(%d)%.(%d)(.*)$")
     if month then
+        if tonumber(month) < 1 or tonumber(month) > 12 or not week:find("[1-5]")
+            or not weekday:find("[0-6]") then
+            return nil
+        end
         day = { month = tonumber(month), week = tonumber(week), weekday = tonumber(weekday) }
         rest = after
     else
         local is_julian, number
         is_julian, number, rest = text:match("^(J?)(%d+)(.*)$")
-        if not number then
+        if not number or tonumber(number) > 365 then
             return nil
         end
         day = { number = tonumber(number), is_julian = is_julian == "J" }

@@ -71,6 +71,9 @@ local function is_canonical(digits, whole, places, powers)
         and digits:sub(-3) ~= "000" and digits:sub(1, 1) ~= "0"
 end
 
+local MOST_TEXT = 2000 -- characters of a quantity
+local number_type = rawget(math, "type") -- nil in LuaJIT
+
 -- True if the part before the suffix may lack digits: apimachinery takes it for 0 where it does not
 -- need an arbitrary precision.
 local function may_lack_digits(powers)
@@ -103,9 +106,17 @@ end
 
 ---@return kubelua.quantity.Amount?, string?
 local function parse(text)
-    local sign, whole, places, suffix =
-        text:match("^([+-]?)(%d*)%.?(%d*)([eEinumkKMGTP]*[+-]?%d*)$")
-    if not sign or text == "" then
+    if #text > MOST_TEXT then
+        return nil, "it has more than " .. MOST_TEXT .. " characters"
+    end
+    -- Each part on its own: in one pattern a text that fails costs the cube of its length.
+    local sign, whole, at = text:match("^([+-]?)(%d*)()")
+    local places = ""
+    if text:sub(at, at) == "." then
+        places, at = text:match("^(%d*)()", at + 1)
+    end
+    local suffix = text:match("^[eEinumkKMGTP]*[+-]?%d*$", at)
+    if not suffix or text == "" then
         return nil, "write a number and a suffix, such as 1500m, 0.5 or 2Gi"
     end
     local powers, format = read_suffix(suffix)
@@ -132,7 +143,12 @@ end
 -- A finite Lua number: whole numbers exactly; others as the shortest decimal number that is this
 -- double, so 0.1 is "0.1".
 local function of_number(number)
-    local digits, power = natural.decimal(math.abs(number))
+    local digits, power
+    if number_type and number_type(number) == "integer" then -- also beyond what a double holds
+        digits, power = string.format("%d", number):match("%d+"), 0
+    else
+        digits, power = natural.decimal(math.abs(number))
+    end
     return { negative = number < 0, nanos = natural.shift(natural.parse(digits), 9 + power),
         format = "DecimalSI" }
 end

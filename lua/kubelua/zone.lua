@@ -140,7 +140,8 @@ known[""] = known.UTC
 
 -- The text of the first file of that name; nil: there is none.
 local function read_file(name)
-    local folders = { os.getenv("ZONEINFO") }
+    local own = os.getenv("ZONEINFO")
+    local folders = { own ~= "" and own or nil }
     for _, folder in ipairs(FOLDERS) do
         folders[#folders + 1] = folder
     end
@@ -163,7 +164,8 @@ end
 function zone.find(name)
     if known[name] then
         return known[name]
-    elseif name:find("^[/\\]") or name:find("..", 1, true) or not name:find("^[%w_%+%-/]+$") then
+    elseif name:find("^[/\\]") or name:find("..", 1, true)
+        or name:find("//", 1, true) or not name:find("^[%w_%+%-/]+$") then
         return nil, string.format("'%s' is not the name of a time zone, such as "
             .. "Europe/Berlin or UTC", name:sub(1, 100)), "not_found"
     end

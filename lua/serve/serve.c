@@ -275,20 +275,22 @@ static struct MHD_Daemon *start_daemon(server *self, int fd)
     sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     daemon = MHD_start_daemon(
-        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer,
-        self, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)TIMEOUT_S, MHD_OPTION_END);
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC, 0, NULL,
+        NULL, answer, self, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
 
 static void stop_server(server *self)
 {
-    if (self->daemon != NULL) {
+    /* In a child of fork() the thread does not exist, and a stop would shut the
+     * socket that the parent listens on. */
+    if (self->daemon != NULL && kl_report_check(self->report, NULL) == KL_OK) {
         MHD_stop_daemon(self->daemon);
-        self->daemon = NULL;
     }
+    self->daemon = NULL;
     kl_report_unref(self->report);
     self->report = NULL;
 }

@@ -42,6 +42,7 @@ struct loop_watch {
     atomic_bool is_used;
     int references;        /* one of the poller, one for each registration */
     kl_watchdog *watchdog; /* NULL: none */
+    kl_report *report;     /* borrowed: each activity is a beat; NULL: none */
     /* The activity that was entered; NULL: none. */
     const kl_activity *current;
     /* Chunks whose names begin with this are KubeLua's. */
@@ -257,6 +258,7 @@ void watch_stop(loop_watch *self)
         watch_leave(self);
         kl_watchdog_stop(self->watchdog);
         self->watchdog = NULL;
+        self->report = NULL;
         watch_unref(self);
     }
 }
@@ -265,6 +267,7 @@ void watch_show(loop_watch *self, kl_report *report)
 {
     if (self != NULL && report != NULL) {
         kl_report_set_watchdog(report, self->watchdog);
+        self->report = report;
     }
 }
 
@@ -285,6 +288,9 @@ void watch_enter(loop_watch *self, lua_State *L, const kl_activity *activity)
     atomic_store_explicit(&self->thread, pthread_self(), memory_order_relaxed);
     atomic_store_explicit(&self->running, L, memory_order_relaxed);
     self->current = activity;
+    if (self->report != NULL) { /* many quick handlers are no hang */
+        kl_report_beat(self->report, true);
+    }
     kl_watchdog_enter(self->watchdog, activity);
 }
 

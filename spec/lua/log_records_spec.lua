@@ -167,6 +167,18 @@ kubelua.log("info", "m", { msg = 1, level = 2, ts = 3, controller = 4, error = 5
         assert.is_nil(blocked.traceback:find("; ", 1, true))
     end)
 
+    it("calls no metamethod of a field but __tostring #processes", function()
+        local records = records_of [[
+local strict = setmetatable({}, { __index = function(_, key) error("no member " .. key) end })
+kubelua.log("info", "strict", { value = setmetatable({ 1, nil, 3 }, strict),
+    list = setmetatable({ 1, 2 }, { __len = function() error("no length") end,
+        __index = function() error("no member") end }), odd = { [0] = "a", nil, "b" } })
+]]
+        assert.same({ ["1"] = 1, ["3"] = 3 }, records[1].value)
+        assert.same({ 1, 2 }, records[1].list)
+        assert.same({ ["0"] = "a", ["2"] = "b" }, records[1].odd)
+    end)
+
     it("has the levels that KUBELUA_LOG_LEVEL names, before KUBELUA_LOG #processes", function()
         local script = "for _, l in ipairs { 'debug', 'info', 'warn', 'error' } do "
             .. "kubelua.log(l, l) end"

@@ -172,4 +172,24 @@ describe("a quantity in what is written", function()
         expect_cpu("500m", client:wait("resourcequotas", "default/a",
             { spec = { hard = { cpu = q("0.5") } } }, 5))
     end)
+
+    -- With one pattern for all parts the first of these took a minute.
+    it("is refused at once when a long text is none", function()
+        local digits = ("1"):rep(2000)
+        local refused, message, code = kubelua.quantity(digits:sub(2) .. "!")
+        assert.same({ nil, "parse" }, { refused, code })
+        assert.matches("write a number and a suffix", message)
+        assert.matches("more than 2000 characters",
+            (select(2, kubelua.quantity(digits .. "1"))))
+        assert.is_table(kubelua.quantity(digits))
+    end)
+
+    it("takes integers exactly that no double holds", function()
+        local least = rawget(math, "mininteger")
+        if least then
+            assert.equal("9007199254740993", tostring(kubelua.quantity(9007199254740993)))
+            assert.equal("-9223372036854775808", tostring(kubelua.quantity(least)))
+        end
+        assert.equal("-9007199254740991", tostring(kubelua.quantity(-9007199254740991)))
+    end)
 end)

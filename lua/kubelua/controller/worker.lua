@@ -173,8 +173,8 @@ local function finish_run(state, record)
     state.running = state.running - 1
     local result = judge_cancelled(state, record, record.result)
     local again = state.queue:done(record.key, result.result, result.seconds)
-    state.counts:note(record, result, state.clock:now() - record.since)
-    if not record.reason or record.reason == "timeout" then
+    if not record.reason or record.reason == "timeout" then -- not cancelled by a stop
+        state.counts:note(record, result, state.clock:now() - record.since)
         pcall(report_result, state, record, result, again)
         pcall(dropped.report, state, record, result)
         state:handled(record.key)

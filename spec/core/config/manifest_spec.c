@@ -196,7 +196,7 @@ static void an_alias_is_replaced_by_its_anchor(void **state)
         "{\"a\":{\"b\":1},\"c\":{\"b\":1},\"d\":[{\"b\":1},{\"b\":1}]}");
     assert_means("- &x 1\n- *x\n- &x 2\n- *x", "[1,1,2,2]");
     assert_fails("a: *x", "parse",
-                 "line 1, column 4: alias *x names no anchor");
+                 "line 1, column 4: an alias names no anchor");
     assert_fails("--- &x a\n--- *x", "parse", "names no anchor");
     assert_fails("a: &x [*x]", "parse", "*x contains itself");
     assert_fails("&x a: {<<: *x}", "parse", "wants a map");
