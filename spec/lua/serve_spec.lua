@@ -5,10 +5,11 @@ local serve = require "kubelua.serve"
 local Sim = require "kubelua.sim"
 local tasks = require "kubelua.tasks"
 
--- Asks with a program of its own, so that the loop need not run.
+-- Asks with a program of its own, so that the loop need not run. Without LD_PRELOAD: curl hangs
+-- with the sanitizer that the interpreter is started with.
 local function ask(server, path, options)
     local pipe = assert(io.popen(string.format(
-        "curl -s -m 20 -w '\\n%%{http_code}' %s http://127.0.0.1:%d%s", options or "",
+        "LD_PRELOAD= curl -s -m 20 -w '\\n%%{http_code}' %s http://127.0.0.1:%d%s", options or "",
         server:port(), path)))
     local text = pipe:read("*a")
     pipe:close()
