@@ -1,6 +1,7 @@
 -- kubelua.duration: times as Go writes them ("1h30m"), which is how metav1.Duration has them in
 -- JSON. The rules are those of ParseDuration and Duration.String in Go's package time
 -- (docs/KUBERNETES.md#durations). Exact: a count of nanoseconds within 64 bits.
+local exact = require "kubelua.exact"
 local misuse = require "kubelua.misuse"
 local natural = require "kubelua.natural"
 
@@ -108,10 +109,6 @@ local function parse(text)
     return span
 end
 
-local function is_finite(value)
-    return type(value) == "number" and value == value and math.abs(value) ~= math.huge
-end
-
 local function check_room(call, span)
     if not has_room(span) then
         misuse("%s: longer than 292 years, the most that a duration holds", call)
@@ -138,42 +135,17 @@ end
 
 local SECOND = { negative = false, nanos = UNITS.s }
 
--- The span of an operand: a duration, a text, or a number of seconds. Raises for anything else.
-local function operand(call, value)
-    local span = inside(value)
-    if span then
-        return span
-    elseif is_finite(value) then
-        return multiply(call, SECOND, value)
-    elseif type(value) == "string" then
-        local problem
-        span, problem = parse(value)
-        if span then
-            return span
-        end
-        misuse("%s: '%s': %s", call, value:sub(1, 100), problem)
-    end
-    return misuse("%s: a duration, a text such as \"1h30m\", or a finite number of seconds "
-        .. "expected, not %s", call,
-        type(value) == "number" and tostring(value) or "a " .. type(value))
-end
+---@type kubelua.exact.Class
+local CLASS = { what = "a duration", inside = inside, parse = parse,
+    of_number = function(call, number) return multiply(call, SECOND, number) end,
+    expected = "a duration, a text such as \"1h30m\", or a finite number of seconds" }
 
-local function compare(a, b)
-    if a.negative ~= b.negative then
-        return a.negative and -1 or 1
-    end
-    local order = natural.compare(a.nanos, b.nanos)
-    return a.negative and -order or order
+local function operand(call, value)
+    return exact.operand(CLASS, call, value)
 end
 
 local function add(call, a, b)
-    if a.negative == b.negative then
-        return make(check_room(call, { negative = a.negative,
-            nanos = natural.add(a.nanos, b.nanos) }))
-    elseif natural.compare(a.nanos, b.nanos) < 0 then
-        a, b = b, a
-    end
-    return make { negative = a.negative, nanos = natural.subtract(a.nanos, b.nanos) }
+    return make(check_room(call, exact.add(a, b)))
 end
 
 local function negate(a)
@@ -213,27 +185,13 @@ end
 ---The number of seconds: the nearest double.
 ---@return number
 function methods:seconds()
-    local span = check("seconds", self)
-    return tonumber((span.negative and "-" or "") .. natural.text(span.nanos) .. "e-9")
+    return exact.to_number(check("seconds", self))
 end
 
 ---@param other kubelua.Duration|string|number a number is of seconds
 ---@return integer -1 if it is less than the other, 0 if they are equal, 1 if it is more
 function methods:compare(other)
-    return compare(check("compare", self), operand("duration:compare", other))
-end
-
-function Duration.__eq(a, b)
-    local first, second = inside(a), inside(b)
-    return first ~= nil and second ~= nil and compare(first, second) == 0
-end
-
-function Duration.__lt(a, b)
-    return compare(operand("a duration <", a), operand("a duration <", b)) < 0
-end
-
-function Duration.__le(a, b)
-    return compare(operand("a duration <=", a), operand("a duration <=", b)) <= 0
+    return exact.compare(check("compare", self), operand("duration:compare", other))
 end
 
 function Duration.__add(a, b)
@@ -249,12 +207,7 @@ function Duration.__unm(a)
 end
 
 function Duration.__mul(a, b)
-    local span, factor = inside(a) or inside(b), inside(a) and b or a
-    if not is_finite(factor) then
-        misuse("a duration *: a finite number expected, not %s",
-            type(factor) == "number" and tostring(factor) or "a " .. type(factor))
-    end
-    return make(multiply("a duration *", span, factor))
+    return make(multiply("a duration *", exact.factors(CLASS, a, b)))
 end
 
 function Duration.__tostring(self)
@@ -262,11 +215,7 @@ function Duration.__tostring(self)
     return (span.negative and "-" or "") .. write(span.nanos)
 end
 
-function Duration.__concat(a, b)
-    return tostring(a) .. tostring(b)
-end
-
-Duration.__kubelua_text = Duration.__tostring -- kubelua.json and the verbs write it as this text
+exact.add_operators(CLASS, Duration)
 
 ---Reads a duration as Go's time.ParseDuration does, or makes one of a number of seconds; or nil,
 ---message, "parse".
@@ -275,12 +224,11 @@ Duration.__kubelua_text = Duration.__tostring -- kubelua.json and the verbs writ
 return function(value)
     if inside(value) then
         return value --[[@as kubelua.Duration]]
-    elseif is_finite(value) then
+    elseif exact.is_finite(value) then
         return make(multiply("kubelua.duration", SECOND, value))
     elseif type(value) ~= "string" then
         return misuse("kubelua.duration: a text such as \"1h30m\", or a finite number of seconds "
-            .. "expected, not %s", type(value) == "number" and tostring(value)
-            or "a " .. type(value))
+            .. "expected, not %s", exact.describe(value))
     end
     local span, problem = parse(value)
     if not span then

@@ -1,6 +1,7 @@
 -- kubelua.quantity: amounts as Kubernetes writes them ("1500m", "2Gi"), exact. The rules are those
 -- of ParseQuantity and Quantity.String in k8s.io/apimachinery, pkg/api/resource
 -- (docs/KUBERNETES.md#quantities).
+local exact = require "kubelua.exact"
 local misuse = require "kubelua.misuse"
 local natural = require "kubelua.natural"
 
@@ -153,48 +154,20 @@ local function of_number(number)
         format = "DecimalSI" }
 end
 
-local function is_finite(value)
-    return type(value) == "number" and value == value and math.abs(value) ~= math.huge
-end
+---@type kubelua.exact.Class
+local CLASS = { what = "a quantity", inside = inside, parse = parse,
+    of_number = function(_, number) return of_number(number) end,
+    expected = "a quantity, a text such as \"500m\", or a finite number" }
 
--- The amount of an operand: a quantity, a text or a number. Raises for anything else.
 local function operand(call, value)
-    local amount = inside(value)
-    if amount then
-        return amount
-    elseif is_finite(value) then
-        return of_number(value)
-    elseif type(value) == "string" then
-        local problem
-        amount, problem = parse(value)
-        if amount then
-            return amount
-        end
-        misuse("%s: '%s': %s", call, value:sub(1, 100), problem)
-    end
-    return misuse("%s: a quantity, a text such as \"500m\", or a finite number expected, not %s",
-        call, type(value) == "number" and tostring(value) or "a " .. type(value))
-end
-
-local function compare(a, b)
-    if a.negative ~= b.negative then
-        return a.negative and -1 or 1
-    end
-    local order = natural.compare(a.nanos, b.nanos)
-    return a.negative and -order or order
+    return exact.operand(CLASS, call, value)
 end
 
 -- As Quantity.Add: the sum has the format of `a`, or that of `b` if `a` is 0.
 local function add(a, b)
-    local format = #a.nanos == 0 and b.format or a.format
-    if a.negative == b.negative then
-        return make { negative = a.negative, nanos = natural.add(a.nanos, b.nanos),
-            format = format }
-    elseif natural.compare(a.nanos, b.nanos) < 0 then
-        a, b = b, a
-    end
-    return make { negative = a.negative, nanos = natural.subtract(a.nanos, b.nanos),
-        format = format }
+    local sum = exact.add(a, b)
+    sum.format = #a.nanos == 0 and b.format or a.format
+    return make(sum)
 end
 
 local function negate(a)
@@ -264,33 +237,19 @@ end
 ---The amount as the nearest double.
 ---@return number
 function methods:number()
-    local amount = check("number", self)
-    return tonumber((amount.negative and "-" or "") .. natural.text(amount.nanos) .. "e-9")
+    return exact.to_number(check("number", self))
 end
 
 ---@param other kubelua.Quantity|string|number
 ---@return integer -1 if it is less than the other, 0 if they are equal, 1 if it is more
 function methods:compare(other)
-    return compare(check("compare", self), operand("quantity:compare", other))
+    return exact.compare(check("compare", self), operand("quantity:compare", other))
 end
 
 ---How its text is written: as powers of 1000, of 1024, or with an exponent.
 ---@return "DecimalSI"|"BinarySI"|"DecimalExponent"
 function methods:format()
     return check("format", self).format
-end
-
-function Quantity.__eq(a, b)
-    local first, second = inside(a), inside(b)
-    return first ~= nil and second ~= nil and compare(first, second) == 0
-end
-
-function Quantity.__lt(a, b)
-    return compare(operand("a quantity <", a), operand("a quantity <", b)) < 0
-end
-
-function Quantity.__le(a, b)
-    return compare(operand("a quantity <=", a), operand("a quantity <=", b)) <= 0
 end
 
 function Quantity.__add(a, b)
@@ -307,11 +266,7 @@ end
 
 -- A product that is finer than 10^-9 is rounded away from 0, as in parsing.
 function Quantity.__mul(a, b)
-    local amount, factor = inside(a) or inside(b), inside(a) and b or a
-    if not is_finite(factor) then
-        misuse("a quantity *: a finite number expected, not %s",
-            type(factor) == "number" and tostring(factor) or "a " .. type(factor))
-    end
+    local amount, factor = exact.factors(CLASS, a, b)
     local digits, power = natural.decimal(math.abs(factor))
     return make { negative = amount.negative ~= (factor < 0), format = amount.format,
         nanos = natural.shift(natural.multiply(amount.nanos, natural.parse(digits)), power) }
@@ -324,11 +279,7 @@ function Quantity.__tostring(self)
     return amount.text
 end
 
-function Quantity.__concat(a, b)
-    return tostring(a) .. tostring(b)
-end
-
-Quantity.__kubelua_text = Quantity.__tostring -- kubelua.json and the verbs write it as this text
+exact.add_operators(CLASS, Quantity)
 
 ---Reads a quantity; or nil, message, "parse".
 ---@param value string|number|kubelua.Quantity
@@ -336,11 +287,11 @@ Quantity.__kubelua_text = Quantity.__tostring -- kubelua.json and the verbs writ
 return function(value)
     if inside(value) then
         return value --[[@as kubelua.Quantity]]
-    elseif is_finite(value) then
+    elseif exact.is_finite(value) then
         return make(of_number(value))
     elseif type(value) ~= "string" then
         return misuse("kubelua.quantity: a text such as \"500m\", or a finite number expected, "
-            .. "not %s", type(value) == "number" and tostring(value) or "a " .. type(value))
+            .. "not %s", exact.describe(value))
     end
     local amount, problem = parse(value)
     if not amount then
