@@ -72,27 +72,40 @@ static void put_unready(kl_report *report, const kl__seen *seen, kl__buf *out)
     }
 }
 
-typedef void put_reasons(kl_report *report, const kl__seen *seen, kl__buf *out);
+/* Appends to a text, with the report's mutex. */
+typedef void put_part(kl_report *report, const kl__seen *seen, kl__buf *out);
 
-/* "ok", or the reasons why not. */
-static char *make_verdict(kl_report *report, put_reasons *put, bool *is_well,
-                          kl_error *err)
+/* Appends what `put` has to say of the report and its informers, as they are
+ * now. False: KL_EFORKED. Without memory `out` has failed. */
+static bool put_report(kl_report *report, put_part *put, kl__buf *out,
+                       kl_error *err)
 {
-    kl__buf out = {0};
     kl__seen seen;
 
-    *is_well = false;
     if (kl_report_check(report, err) != KL_OK) {
-        return NULL;
+        return false;
     }
     kl__mutex_lock(&report->mutex);
     if (kl__report_look_locked(report, &seen)) {
-        put(report, &seen, &out);
+        put(report, &seen, out);
     } else {
-        out.failed = true;
+        out->failed = true;
     }
     kl__mutex_unlock(&report->mutex);
     kl__seen_clear(&seen);
+    return true;
+}
+
+/* "ok", or the reasons why not. */
+static char *make_verdict(kl_report *report, put_part *put, bool *is_well,
+                          kl_error *err)
+{
+    kl__buf out = {0};
+
+    *is_well = false;
+    if (!put_report(report, put, &out, err)) {
+        return NULL;
+    }
     *is_well = out.length == 0 && !out.failed;
     if (*is_well) {
         kl__buf_puts(&out, "ok\n");
@@ -245,8 +258,7 @@ static void put_loop(kl_report *report, kl__buf *out)
     kl__buf_putc(out, '}');
 }
 
-static bool has_reasons(kl_report *report, const kl__seen *seen,
-                        put_reasons *put)
+static bool has_reasons(kl_report *report, const kl__seen *seen, put_part *put)
 {
     kl__buf reasons = {0};
     bool has_some;
@@ -287,41 +299,28 @@ static void put_state_locked(kl_report *report, const kl__seen *seen,
 char *kl_report_status(kl_report *report, size_t *length, kl_error *err)
 {
     kl__buf out = {0};
-    kl__seen seen;
 
-    if (kl_report_check(report, err) != KL_OK) {
-        return NULL;
-    }
-    kl__mutex_lock(&report->mutex);
-    if (kl__report_look_locked(report, &seen)) {
-        put_state_locked(report, &seen, &out);
-    } else {
-        out.failed = true;
-    }
-    kl__mutex_unlock(&report->mutex);
-    kl__seen_clear(&seen);
-    return take_text(&out, length, err);
+    return put_report(report, put_state_locked, &out, err)
+               ? take_text(&out, length, err)
+               : NULL;
+}
+
+static void put_metrics_locked(kl_report *report, const kl__seen *seen,
+                               kl__buf *out)
+{
+    kl__report_count_requests_locked(report);
+    kl__report_put_figures_locked(report, seen, out);
 }
 
 char *kl_report_metrics_text(kl_report *report, size_t *length, kl_error *err)
 {
     kl__buf out = {0};
-    kl__seen seen;
     char *counted;
     size_t counted_length = 0;
 
-    if (kl_report_check(report, err) != KL_OK) {
+    if (!put_report(report, put_metrics_locked, &out, err)) {
         return NULL;
     }
-    kl__mutex_lock(&report->mutex);
-    kl__report_count_requests_locked(report);
-    if (kl__report_look_locked(report, &seen)) {
-        kl__report_put_figures_locked(report, &seen, &out);
-    } else {
-        out.failed = true;
-    }
-    kl__mutex_unlock(&report->mutex);
-    kl__seen_clear(&seen);
     counted = kl_metrics_text(report->metrics, &counted_length, NULL);
     if (counted == NULL) {
         out.failed = true;
