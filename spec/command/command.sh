@@ -6,23 +6,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
 
-# expect NAME STATUS PATTERN COMMAND...: exit status, and a pattern in what it
-# printed on either stream.
-expect() {
-    name=$1
-    status=$2
-    pattern=$3
-    shift 3
-    timeout 30 "$@" >"$work/output" 2>&1 </dev/null
-    got=$?
-    if [ $got -ne "$status" ] || ! grep -qE -- "$pattern" "$work/output"; then
-        bad=$((bad + 1))
-        echo "FAILED: $name (exit status $got, not $status; /$pattern/)"
-        cat "$work/output"
-    else
-        echo "ok: $name"
-    fi
-}
+# shellcheck source=spec/support/expect.sh
+. spec/support/expect.sh
 
 # until_true COMMAND...: tried for ten seconds.
 until_true() {

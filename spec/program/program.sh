@@ -7,25 +7,11 @@ work=$(mktemp -d)
 trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
 server=
 bad=0
+limit=60
 unset LUA_PATH LUA_CPATH LUA_PATH_5_4 KUBELUA_TREE KUBELUA_CTREE KUBELUA_BUILD
 
-# expect NAME STATUS PATTERN COMMAND...: exit status, and a pattern in what it
-# printed on either stream.
-expect() {
-    name=$1
-    status=$2
-    pattern=$3
-    shift 3
-    timeout 60 "$@" >"$work/output" 2>&1 </dev/null
-    got=$?
-    if [ $got -ne "$status" ] || ! grep -qE -- "$pattern" "$work/output"; then
-        bad=$((bad + 1))
-        echo "FAILED: $name (exit status $got, not $status; /$pattern/)"
-        cat "$work/output"
-    else
-        echo "ok: $name"
-    fi
-}
+# shellcheck source=spec/support/expect.sh
+. spec/support/expect.sh
 
 mkdir -p "$work/script/kubelua" "$work/modules"
 cp examples/cluster.yaml examples/index-query.lua "$work/script/"
