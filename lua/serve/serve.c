@@ -152,6 +152,10 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection,
 
     (void)version;
     (void)body;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        return send_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+                         "only GET and HEAD\n");
+    }
     if (*state == NULL) { /* the head has come; a body may follow */
         *state = &has_begun;
         return MHD_YES;
@@ -159,10 +163,6 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection,
     if (*body_length > 0) {
         *body_length = 0;
         return MHD_YES;
-    }
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
-        return send_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-                         "only GET and HEAD\n");
     }
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
         if (strcmp(path, pages[i].path) == 0) {

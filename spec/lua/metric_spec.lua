@@ -231,6 +231,9 @@ describe("what KubeLua counts", function()
             'controller_runtime_active_workers{controller="%s"}', name)))
         assert.truthy(value_of("workqueue_unfinished_work_seconds" .. queue) > 0)
         controller:stop()
+        wait_for("its end", function() return value_of("workqueue_depth" .. queue) == nil end)
+        assert.equal(0, value_of(string.format(
+            'controller_runtime_reconcile_total{controller="%s",result="success"}', name)))
     end)
 
     it("shows which process leads", function()

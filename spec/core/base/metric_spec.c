@@ -143,6 +143,14 @@ static void a_histogram_counts_each_value_in_all_buckets_above_it(void **state)
                          "h_count 3\n");
     assert_true(kl_series_value(series, &count) == 2.6);
     assert_int_equal(count, 3);
+    kl_series_observe(series, NAN); /* in no bucket but the last */
+    assert_text(metrics, "# HELP h Help.\n"
+                         "# TYPE h histogram\n"
+                         "h_bucket{le=\"0.1\"} 1\n"
+                         "h_bucket{le=\"1\"} 2\n"
+                         "h_bucket{le=\"+Inf\"} 4\n"
+                         "h_sum NaN\n"
+                         "h_count 4\n");
     kl_series_unref(series);
 }
 

@@ -250,8 +250,12 @@ static void it_is_not_ready_while_the_script_starts(void **state)
 {
     scene *self = *state;
 
-    kl_report_set_started(self->report, false);
+    kl_report_beat(self->report, true);
+    await_verdict(self, kl_report_health, "the loop has been blocked for ");
+    kl_report_set_started(self->report, false); /* a long start is no hang */
+    assert_verdict(self, kl_report_health, "ok\n");
     assert_verdict(self, kl_report_readiness, "the script is still starting\n");
+    kl_report_beat(self->report, false);
     kl_report_set_started(self->report, true);
     assert_verdict(self, kl_report_readiness, "ok\n");
 }
