@@ -387,8 +387,8 @@ const char *kl_metric_name(const kl_metric *metric)
 
 /* ---- series ---- */
 
-/* A series in one block: itself, the counts of its buckets, its labels. NULL:
- * out of memory. */
+/* Makes a series. One allocation holds the series, then the counts of its
+ * buckets, then the text of its labels. NULL: out of memory. */
 static kl_series *make_series(const kl_metric *metric, const char *labels)
 {
     bool has_buckets = metric->type == KL_METRIC_HISTOGRAM;

@@ -1,7 +1,8 @@
 /*
  * notes.h - the events of one listener, oldest first, and the rules by which
- * two events of one object are merged into one ("coalesced" in the Lua module;
- * `every_change` of the C API turns it off). It has no lock of its own.
+ * two events of one object are merged into one. The Lua module says "coalesced"
+ * for merged. A C handler with the option `every_change` gets no merged events.
+ * The list has no lock: the listener's lock guards it.
  */
 #ifndef KL_INFORMER_NOTES_H
 #define KL_INFORMER_NOTES_H

@@ -148,8 +148,8 @@ void kl__reflector_note_item(kl__reflector *self);
  * cannot be asked: no doubt for one idle timeout. */
 void kl__reflector_trust_version(kl__reflector *self);
 
-/* True if it is time to ask the server whether it has reached `version`: no
- * answer has shown it for one idle timeout. */
+/* True if the reflector must ask the server for its version: for one idle
+ * timeout, no answer has shown that the server has reached `version`. */
 bool kl__reflector_doubts_version(const kl__reflector *self);
 
 /* True if both versions are numbers and a < b. */

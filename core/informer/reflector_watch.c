@@ -648,9 +648,10 @@ static int64_t spread_idle(kl__reflector *self)
     return idle < INT64_MAX - spread ? idle + spread : INT64_MAX;
 }
 
-/* Sends the watch. If the version to watch from is in doubt, first asks the
- * server whether it has reached it, and does not watch if not. The doubt grows
- * over all watches together, since a proxy may end each of them early. */
+/* Sends the watch. If the reflector doubts that the server has reached the
+ * version to watch from, it asks the server first; a server that has not
+ * reached that version is not watched. The time without proof adds up over
+ * several watches, since a proxy may end each of them early. */
 static kl_code begin_watch(kl__reflector *self, attempt *now)
 {
     kl__watch_params params = {

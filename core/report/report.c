@@ -449,7 +449,8 @@ int64_t kl__report_blocked_ms_locked(kl_report *report, char *name, size_t size)
 {
     int64_t since_ms =
         atomic_load_explicit(&report->awake_since_ms, memory_order_relaxed);
-    /* A start may take any time, and a script may have a loop of its own. */
+    /* Until the script has started, the loop does not run yet: a long start is
+     * not a blocked loop. */
     bool is_running =
         atomic_load_explicit(&report->has_started, memory_order_relaxed);
     int64_t blocked_ms = since_ms > 0 && is_running

@@ -49,8 +49,9 @@ uint64_t kl__shared_process_seed(void);
 int kl__shared_file_open(const char *path, const kl__shared_head *head,
                          kl_error *err);
 
-/* The bytes of memory that are still free: of the machine, or of the container
- * if the folder of its cgroup (v2) has a lower limit. UINT64_MAX: not known. */
+/* Returns the bytes of memory that are still free on the machine. If `cgroup`,
+ * the folder of the container's cgroup (v2), sets a limit that leaves less,
+ * that is returned. UINT64_MAX: not known. */
 uint64_t kl__shared_memory_left(const char *cgroup);
 
 #endif

@@ -88,9 +88,9 @@ typedef struct kl_request_count {
 /* The most counts that kl_client_requests can give. */
 #define KL_REQUEST_COUNTS_MAX 192
 
-/* Fills `counts` with the requests that were sent so far, each try of its own,
- * lists and watches too; returns how many there are, `capacity` at most.
- * Thread-safe. */
+/* Writes the client's request counts into `counts`: one row for each method and
+ * status code. Lists and watches count, and a request that was tried twice
+ * counts twice. Returns the number of rows, at most `capacity`. Thread-safe. */
 KL_API size_t kl_client_requests(const kl_client *client,
                                  kl_request_count *counts, size_t capacity);
 

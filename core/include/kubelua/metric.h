@@ -40,7 +40,7 @@ typedef enum kl_metric_type {
 /* The most labels of a metric, and the most buckets of a histogram. */
 #define KL_METRIC_LABELS_MAX 16
 #define KL_METRIC_BUCKETS_MAX 100
-/* The most series of a metric that sets no limit of its own. */
+/* A metric may have this many series, unless its options set another limit. */
 #define KL_METRIC_SERIES_MAX 1000
 
 /* Zeroed fields are the defaults. All is copied. */

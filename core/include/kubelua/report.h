@@ -1,7 +1,8 @@
 /*
- * report.h - what a process shows of itself: its metrics, whether it is
- * healthy, whether it is ready, and its state as JSON. A server on a thread of
- * its own asks for these texts at any moment, also while the loop hangs.
+ * report.h - a report makes four texts about the process: its metrics, its
+ * health, its readiness, and its state as JSON. A server that has a thread of
+ * its own may ask the report for a text at any moment, also while the loop
+ * hangs.
  *
  * What a user can rely on:
  *

@@ -1,5 +1,5 @@
--- What a controller counts of its runs, under the names of controller-runtime. What its queue
--- counts, C reads when the text is made (core/report/figures.c).
+-- A controller counts its runs here, under the names of controller-runtime. The metrics of its
+-- queue are read by C when the text of the metrics is made (core/report/figures.c).
 local core = require "kubelua.core"
 
 ---@class kubelua.controller.Counts

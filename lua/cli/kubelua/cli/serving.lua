@@ -1,5 +1,5 @@
--- kubelua run --serve: starts the server of /metrics, /healthz, /readyz and /status. It runs on a
--- thread of its own (lua/serve/serve.c), and is loaded here only.
+-- kubelua run --serve: starts the server of /metrics, /healthz, /readyz and /status. The server is
+-- the C module kubelua.serve (lua/serve/serve.c): it has a thread, and only this file loads it.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
