@@ -192,4 +192,12 @@ describe("a quantity in what is written", function()
         end
         assert.equal("-9007199254740991", tostring(kubelua.quantity(-9007199254740991)))
     end)
+
+    it("is the less, the further below 0 it is", function()
+        assert.is_true(q("-2Gi") < q("-1Gi"))
+        assert.is_false(q("-1Gi") <= q("-2Gi"))
+        assert.equal(1, q("-1"):compare("-1001m"))
+        assert.equal(-1, q("-1n"):compare(0))
+        assert.equal("-1", tostring(q("-3") + q("2")))
+    end)
 end)

@@ -18,6 +18,7 @@ cp examples/cluster.yaml examples/index-query.lua "$work/script/"
 cd "$work/script" || exit 1
 echo 'return { word = "mine" }' >mine.lua
 echo 'return { word = "of LUA_PATH" }' >"$work/modules/theirs.lua"
+echo 'error "the command takes argparse of LUA_PATH"' >"$work/modules/argparse.lua"
 echo 'error "a module of the current folder is KubeLua"' >kubelua/client.lua
 echo 'error "a module of the current folder is KubeLua"' >kubelua/init.lua
 cat >modules.lua <<'END'
