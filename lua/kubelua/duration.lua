@@ -18,10 +18,6 @@ local Duration = { __name = "kubelua.Duration", __index = methods }
 -- The key of the fields that are not for the script.
 local INSIDE = {}
 
----@class kubelua.duration.Span
----@field negative boolean false if it is 0
----@field nanos kubelua.Natural
-
 local NANOSECONDS = { ns = 1, us = 1e3, ["\194\181s"] = 1e3, ["\206\188s"] = 1e3, ms = 1e6, s = 1e9,
     m = 60e9, h = 3600e9 }
 local UNITS = {}
@@ -34,14 +30,14 @@ local MOST_NEGATIVE = natural.parse("9223372036854775808")
 local MOST_TEXT = "9223372036854775808"
 local MOST_LENGTH = 2000 -- characters of a duration
 
----@param span kubelua.duration.Span
+---@param span kubelua.exact.Number
 ---@return kubelua.Duration
 local function make(span)
     span.negative = span.negative and #span.nanos > 0
     return setmetatable({ [INSIDE] = span }, Duration)
 end
 
----@return kubelua.duration.Span?
+---@return kubelua.exact.Number?
 local function inside(value)
     return getmetatable(value) == Duration and rawget(value, INSIDE) or nil
 end
@@ -82,7 +78,7 @@ local function read_part(text)
     return nanos, rest
 end
 
----@return kubelua.duration.Span?, string?
+---@return kubelua.exact.Number?, string?
 local function parse(text)
     if #text > MOST_LENGTH then
         return nil, "it has more than " .. MOST_LENGTH .. " characters"

@@ -21,7 +21,7 @@ end
 
 ---@param a kubelua.exact.Number
 ---@param b kubelua.exact.Number
----@return integer -1, 0 or 1
+---@return integer order 0 if they are equal, below 0 if `a` is less, else above 0
 function exact.compare(a, b)
     if a.negative ~= b.negative then
         return a.negative and -1 or 1

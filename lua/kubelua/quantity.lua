@@ -18,9 +18,7 @@ local Quantity = { __name = "kubelua.Quantity", __index = methods }
 -- The key of the fields that are not for the script.
 local INSIDE = {}
 
----@class kubelua.quantity.Amount
----@field negative boolean false if it is 0
----@field nanos kubelua.Natural billionths: no quantity is finer
+---@class kubelua.quantity.Amount: kubelua.exact.Number
 ---@field format "DecimalSI"|"BinarySI"|"DecimalExponent"
 ---@field text string? what it was made of, if that is its canonical form
 
