@@ -107,15 +107,18 @@ local function has_text(value)
         and (rawget(meta, "__tostring") or rawget(meta, "__kubelua_text")) ~= nil
 end
 
--- n if the keys are 1 to n, which are at most MOST; nil otherwise. No metamethod is called.
+-- n if the keys are 1 to n, and MOST + 1 if there are more: that many keys are looked at. nil if it
+-- is no array. No metamethod is called.
 local function array_length(value)
     local count, highest = 0, 0
     for key in next, value do
-        count = count + 1
-        if type(key) ~= "number" or key < 1 or key % 1 ~= 0 or count > MOST then
+        if type(key) ~= "number" or key < 1 or key % 1 ~= 0 then
             return nil
         end
-        highest = math.max(highest, key)
+        count, highest = count + 1, math.max(highest, key)
+        if count > MOST then
+            return rawget(value, 1) ~= nil and count or nil
+        end
     end
     return count > 0 and count == highest and count or nil
 end
@@ -125,7 +128,7 @@ local function write_array(value, count, most, above)
     for i = 1, count do
         local part = write(rawget(value, i), most - length, above)
         length = length + #part + 1
-        if length > most then
+        if length > most or i > MOST then
             parts[#parts + 1] = '"..."'
             break
         end

@@ -84,6 +84,25 @@ kubelua.log("info", ("y"):rep(1e6))
         assert.matches("^yyyy.*y%.%.%.$", records[6].msg)
     end)
 
+    it("writes a long list as a list, and says where it is cut #processes", function()
+        local records = records_of [[
+local list = {}
+for i = 1, 100 do list[i] = i end
+kubelua.log("info", "full", { list = list })
+list[101] = 101
+kubelua.log("info", "cut", { list = list })
+for i = 102, 1000 do list[i] = i end
+kubelua.log("info", "long", { list = list })
+]]
+        assert.equal(100, #records[1].list)
+        assert.equal(100, records[1].list[100])
+        for number = 2, 3 do
+            assert.equal(101, #records[number].list)
+            assert.equal(100, records[number].list[100])
+            assert.equal("...", records[number].list[101])
+        end
+    end)
+
     it("keeps its own members where a script's fields have their names #processes", function()
         local records = records_of [[
 kubelua.log("info", "m", { msg = 1, level = 2, ts = 3, controller = 4, error = 5 })

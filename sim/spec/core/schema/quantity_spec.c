@@ -103,7 +103,7 @@ PLAIN_CASE(quantities_become_canonical_as_on_a_real_server)
 
         if (why != line->error && (why == NULL || line->error == NULL ||
                                    strcmp(why, line->error) != 0)) {
-            fail_msg("%s: %s", line->text, why);
+            fail_msg("%s: %s", line->text, why ? why : "no error");
         }
         if (why == NULL && strcmp(out, line->canonical) != 0) {
             fail_msg("%s: %s, not %s", line->text, out, line->canonical);
