@@ -122,7 +122,7 @@ kubelua_test(model.queue.bites LABELS model PLACES 4 COST 20
     ENV PROGRAM=model_queue
     COMMAND spec/model/mutate ${PROJECT_BINARY_DIR} all)
 kubelua_test(model.cases LABELS model PLACES 4 COST 10
-    COMMAND ${model} --case spec/model/cases)
+    COMMAND ${model} --case spec/model/cases.txt)
 kubelua_test(model.histories LABELS model PLACES 4 COST 30
     COMMAND ${model} --seed 1 --histories 16000)
 foreach(half 0 1)

@@ -1,6 +1,7 @@
 /*
- * case_file.c - see case_file.h. A line is "seed N", "schedules N", "NAME=N"
- * for each switch, or an operation: its name, its hand, slot and key, a, b, c.
+ * case_file.c - see case_file.h. A line is "case NAME", with which the next one
+ * begins, "seed N", "schedules N", "NAME=N" for each switch, or an operation:
+ * its name, its hand, slot and key, a, b, c.
  */
 #include "case_file.h"
 
@@ -8,13 +9,27 @@
 #include "shrink.h"
 #include "world.h"
 
-#include <dirent.h>
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { LINE = 200, PATH = 1024, SCHEDULES = 20 };
+
+typedef struct model_case {
+    char name[LINE];
+    history history;
+    /* how many seeds to run it with: its own, and the next ones */
+    int schedules;
+} model_case;
+
+/* Which cases of which file are run, and how. */
+typedef struct wanted_cases {
+    const char *path;
+    const char *name; /* NULL: all */
+    bool (*run)(const model_case *each, const struct wanted_cases *wanted);
+    uint64_t seed; /* of a trace */
+    int count;     /* of those that ran */
+} wanted_cases;
 
 /* X(name, the member of switches, its type) */
 #define CASE_SWITCHES(X)                                      \
@@ -96,7 +111,7 @@ static bool read_op(history *out, const char *line)
     return false;
 }
 
-static bool read_line(case_file *out, const char *line)
+static bool read_line(model_case *out, const char *line)
 {
     char name[LINE];
     int value;
@@ -112,98 +127,113 @@ static bool read_line(case_file *out, const char *line)
     return read_op(&out->history, line);
 }
 
-bool case_file_read(const char *path, case_file *out, char *why, size_t size)
+/* Runs the case that was read, unless it is not wanted, and begins another. */
+static bool end_case(wanted_cases *wanted, model_case *read, const char *next)
 {
-    FILE *file = fopen(path, "r");
-    char line[2 * LINE];
-    bool is_fine = file != NULL;
+    bool is_wanted =
+        wanted->name == NULL || strcmp(wanted->name, read->name) == 0;
+    bool is_fine = true;
 
-    *out = (case_file){.schedules = SCHEDULES};
-    if (file == NULL) {
-        snprintf(why, size, "%s cannot be read", path);
-        return false;
+    if (read->history.count > 0 && is_wanted) {
+        wanted->count++;
+        is_fine = wanted->run(read, wanted);
     }
-    while (is_fine && fgets(line, sizeof(line), file) != NULL) {
-        is_fine = read_line(out, line);
-        if (!is_fine) {
-            snprintf(why, size, "%s: not understood: %.150s", path, line);
-        }
-    }
-    fclose(file);
+    *read = (model_case){.schedules = SCHEDULES};
+    snprintf(read->name, sizeof(read->name), "%s", next);
     return is_fine;
 }
 
-static bool run_file(const char *path)
+static bool run_file(wanted_cases *wanted, FILE *file)
 {
-    static schedule_outcome outcome;
-    static case_file read;
-    char why[2 * LINE];
+    static model_case read;
+    char line[2 * LINE];
+    char name[LINE];
+    bool is_fine = true;
 
-    if (!case_file_read(path, &read, why, sizeof(why))) {
-        printf("FAILED  %s\n", why);
-        return false;
-    }
-    for (int i = 0; i < read.schedules; i++) {
-        schedule_options options = shrink_options(&read.history);
-
-        schedule_run_apart(&options, world_run, &read.history, &outcome);
-        if (outcome.failed) {
-            printf("FAILED  %s\n%s\nagain, with a trace: model --case %s "
-                   "--seed %" PRIu64 "\n",
-                   path, outcome.message, path, read.history.seed);
+    read = (model_case){.schedules = SCHEDULES};
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (sscanf(line, "case %199s", name) == 1) {
+            is_fine = end_case(wanted, &read, name) && is_fine;
+        } else if (!read_line(&read, line)) {
+            printf("FAILED  %s: not understood: %.150s\n", wanted->path, line);
             return false;
         }
-        read.history.seed++;
     }
-    printf("%s holds, with %d seeds\n", path, read.schedules);
+    return end_case(wanted, &read, "") && is_fine;
+}
+
+/* Runs what `where` names: FILE, or FILE:NAME for one case of it. */
+static bool run_wanted(wanted_cases *wanted, const char *where)
+{
+    char path[PATH];
+    FILE *file;
+    bool is_fine;
+
+    snprintf(path, sizeof(path), "%.*s", (int)strcspn(where, ":"), where);
+    wanted->path = path;
+    wanted->name = strchr(where, ':') != NULL ? strchr(where, ':') + 1 : NULL;
+    file = fopen(path, "r");
+    if (file == NULL) {
+        printf("FAILED  %s cannot be read\n", path);
+        return false;
+    }
+    is_fine = run_file(wanted, file);
+    fclose(file);
+    if (wanted->count == 0 && is_fine) {
+        printf("FAILED  %s has no such case\n", where);
+        return false;
+    }
+    return is_fine;
+}
+
+static bool run_case(const model_case *each, const wanted_cases *wanted)
+{
+    static schedule_outcome outcome;
+    static history what;
+
+    what = each->history;
+    for (int i = 0; i < each->schedules; i++) {
+        schedule_options options = shrink_options(&what);
+
+        schedule_run_apart(&options, world_run, &what, &outcome);
+        if (outcome.failed) {
+            printf("FAILED  %s:%s\n%s\nagain, with a trace: model --case %s:%s "
+                   "--seed %" PRIu64 "\n",
+                   wanted->path, each->name, outcome.message, wanted->path,
+                   each->name, what.seed);
+            return false;
+        }
+        what.seed++;
+    }
+    printf("%s holds, with %d seeds\n", each->name, each->schedules);
     return true;
 }
 
-static int is_visible(const struct dirent *entry)
+bool case_file_run(const char *where)
 {
-    return entry->d_name[0] != '.';
+    wanted_cases wanted = {.run = run_case};
+
+    return run_wanted(&wanted, where);
 }
 
-bool case_file_run(const char *path)
-{
-    struct dirent **names = NULL;
-    bool is_fine = true;
-    struct stat found;
-    int count;
-
-    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
-        return run_file(path);
-    }
-    count = scandir(path, &names, is_visible, alphasort);
-    for (int i = 0; i < count; i++) {
-        char each[PATH];
-
-        snprintf(each, sizeof(each), "%s/%s", path, names[i]->d_name);
-        is_fine = run_file(each) && is_fine;
-        free(names[i]);
-    }
-    free(names);
-    if (count <= 0) {
-        printf("FAILED  %s has no case\n", path);
-    }
-    return is_fine && count > 0;
-}
-
-bool case_file_trace(const char *path, uint64_t seed)
+static bool trace_case(const model_case *each, const wanted_cases *wanted)
 {
     static schedule_outcome outcome;
-    static case_file read;
+    static history what;
     schedule_options options;
-    char why[2 * LINE];
 
-    if (!case_file_read(path, &read, why, sizeof(why))) {
-        printf("FAILED  %s\n", why);
-        return false;
-    }
-    read.history.seed = seed;
-    options = shrink_options(&read.history);
+    what = each->history;
+    what.seed = wanted->seed;
+    options = shrink_options(&what);
     schedule_trace(true);
-    schedule_run(&options, world_run, &read.history, &outcome);
+    schedule_run(&options, world_run, &what, &outcome);
     printf("%s%s\n", outcome.failed ? "FAILED  " : "it holds", outcome.message);
     return !outcome.failed;
+}
+
+bool case_file_trace(const char *where, uint64_t seed)
+{
+    wanted_cases wanted = {.run = trace_case, .seed = seed};
+
+    return run_wanted(&wanted, where);
 }

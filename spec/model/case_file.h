@@ -10,23 +10,14 @@
 
 #include <stdio.h>
 
-typedef struct case_file {
-    history history;
-    /* how many seeds to run it with: its own, and the next ones */
-    int schedules;
-} case_file;
-
 /* Prints a history as the text of a case. */
 void case_file_write(const history *what, FILE *out);
 
-/* Reads a file. False: `why` says what is wrong with it. */
-bool case_file_read(const char *path, case_file *out, char *why, size_t size);
+/* Runs the cases of a file, or the one of FILE:NAME. False: a case failed; it
+ * is printed, with the command that repeats it. */
+bool case_file_run(const char *where);
 
-/* Runs a file, or each file of a folder. False: a file failed; it is printed,
- * with the command that repeats it. */
-bool case_file_run(const char *path);
-
-/* Runs a file once with this seed, and prints a trace. */
-bool case_file_trace(const char *path, uint64_t seed);
+/* Runs the case of FILE:NAME once with this seed, and prints a trace. */
+bool case_file_trace(const char *where, uint64_t seed);
 
 #endif

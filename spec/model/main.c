@@ -285,7 +285,7 @@ static int usage(void)
     fprintf(stderr,
             "usage: model [--seed FIRST] [--histories N] [--seconds S]\n"
             "             [--shrink S] | --seeds FROM..TO | --replay CUT |\n"
-            "             --as-case CUT | --case FILE-OR-FOLDER [--seed S]\n"
+            "             --as-case CUT | --case FILE[:NAME] [--seed S]\n"
             "Without a seed: from a random one.\n");
     return 2;
 }
