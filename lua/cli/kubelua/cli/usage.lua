@@ -1,123 +1,19 @@
 -- Parses the command line: the options of kubelua run | sim | record | version, and their help.
 local argparse = require "argparse"
-local core = require "kubelua.core"
+local values = require "kubelua.cli.option_values"
 
 local usage = {}
 
-local function to_seconds(text)
-    local seconds = tonumber(text)
-    if seconds and seconds >= 0 then
-        return seconds
-    end
-    return nil, "'" .. text .. "' is not a number of seconds: write a number such as 10 or 0.5"
-end
-
-local function to_factor(text)
-    local factor = tonumber(text)
-    if factor and factor >= 0 then
-        return factor
-    end
-    return nil, "'" .. text .. "' is not a speed: write a number such as 10, 0.5 or 0"
-end
-
--- A hundred years, as for cluster:advance.
-local function to_offset(text)
-    local seconds = tonumber(text)
-    if seconds and math.abs(seconds) <= 100 * 366 * 86400 then
-        return seconds
-    end
-    return nil, "'" .. text .. "' is not a number of seconds within a hundred years: write a "
-        .. "number such as 3600 or -86400"
-end
-
-local function to_address(text)
-    local host, port = text:match("^%[?([^%[%]]+)%]?:(%d+)$")
-    if not host then
-        return nil, "--listen " .. text .. ": write ADDRESS:PORT, such as 127.0.0.1:6443"
-    elseif tonumber(port) > 65535 then
-        return nil, "--listen " .. text .. ": a port is a number from 0 to 65535"
-    end
-    return { host = host, port = math.floor(tonumber(port)) }
-end
-
-local function to_served(text)
-    local host, port = text:match("^%[?([^%[%]]*)%]?:(%d+)$")
-    if not host then
-        host, port = "", text:match("^%d+$")
-    end
-    if not port or tonumber(port) > 65535 then
-        return nil, "--serve " .. text .. ": write ADDRESS:PORT, such as 127.0.0.1:8080, or :8080 "
-            .. "for all addresses; a port is a number from 0 to 65535"
-    end
-    return { host = host, port = port }
-end
-
-local function to_namespace(text)
-    if pcall(core.check_namespace, "-n", text) then
-        return text
-    end
-    return nil, "'" .. text .. "' cannot be a namespace: a namespace is one name of lower-case "
-        .. "letters, digits and dashes"
-end
-
--- RFC 6750: the characters that a bearer token may have in a header.
-local function to_token(text)
-    if text:find("^[%w%-%._~%+/]+=*$") then
-        return text
-    end
-    return nil, "'" .. text .. "' is not a bearer token: use only letters, digits and -._~+/"
-end
-
-local function to_user(text)
-    local name, token, groups = text:match("^([^:]+):([^:]+):?([^:]*)$")
-    if name and to_token(token) then
-        return { name = name, token = token, groups = groups }
-    end
-    return nil, "'" .. text .. "' is not a user: write NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
-end
-
--- The lines of a file that are not empty.
-local function read_lines(path)
-    local file, message = io.open(path, "r")
-    local text = file and file:read("*a")
-    if file then
-        file:close()
-    end
-    if not text then
-        return nil, message or path .. ": is a folder, or cannot be read"
-    end
-    local lines = {}
-    for line in text:gmatch("[^\r\n]+") do
-        lines[#lines + 1] = line
-    end
-    return lines
-end
-
--- A message never has the line: it is a secret.
-local function to_token_of_file(path)
-    local lines, message = read_lines(path)
-    if not lines then
-        return nil, message
-    elseif #lines ~= 1 or not to_token(lines[1]) then
-        return nil, path .. ": one line expected, with a bearer token: letters, digits and -._~+/"
-    end
-    return lines[1]
-end
-
-local function to_users_of_file(path)
-    local lines, message = read_lines(path)
-    if not lines then
-        return nil, message
-    end
-    for i, line in ipairs(lines) do
-        lines[i] = to_user(line)
-        if not lines[i] then
-            return nil, path .. ": line " .. i .. " (of those with a text) is not a user: write "
-                .. "NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
-        end
-    end
-    return lines
-end
+local to_seconds = values.to_seconds
+local to_factor = values.to_factor
+local to_offset = values.to_offset
+local to_address = values.to_address
+local to_served = values.to_served
+local to_namespace = values.to_namespace
+local to_token = values.to_token
+local to_user = values.to_user
+local to_token_of_file = values.to_token_of_file
+local to_users_of_file = values.to_users_of_file
 
 local function add_run(parser)
     local run = parser:command("run", "Run a Lua script and its handlers, until Ctrl-C or until "
