@@ -1,7 +1,7 @@
 -- Which differences are known (differences.lua), and whether that still is the truth.
-local differences = require "differences"
+local known = { all = require "differences" }
 
-local known = { all = differences.load() }
+local FILE = "sim/spec/truth/differences.lua"
 
 local by_request, asked, anywhere = {}, {}, {}
 for _, difference in ipairs(known.all) do
@@ -86,22 +86,76 @@ function known.unasked()
     return names
 end
 
----Takes what has vanished out of the files.
-function known.forget()
-    for _, difference in ipairs(known.all) do
-        for i = #difference, 1, -1 do
-            local entry = difference[i]
-            for j = #entry, 2, -1 do
-                if not asked[entry[1]] or entry.vanished and entry.vanished[entry[j]] then
-                    table.remove(entry, j)
-                end
-            end
-            if #entry == 1 then
-                table.remove(difference, i)
+local function quoted(text)
+    return '"' .. text:gsub('[\\"]', "\\%0") .. '"'
+end
+
+-- One entry, on as many lines as it needs.
+local function write_entry(file, entry)
+    local words = {}
+    for i, word in ipairs(entry) do
+        words[i] = quoted(word)
+    end
+    local line = "        { " .. table.concat(words, ", ") .. " },\n"
+    if #line > 100 then
+        line = "        {\n            " .. table.concat(words, ",\n            ")
+            .. ",\n        },\n"
+    end
+    file:write(line)
+end
+
+local function write_difference(file, difference)
+    file:write("    {\n")
+    for _, key in ipairs { "what", "why", "anywhere" } do
+        if difference[key] then
+            file:write("        ", key, " = ", quoted(difference[key]), ",\n")
+        end
+    end
+    for _, entry in ipairs(difference) do
+        write_entry(file, entry)
+    end
+    file:write("    },\n")
+end
+
+-- The comment on top of the file: the lines before its table.
+local function read_head()
+    local lines = {}
+    for line in io.lines(FILE) do
+        if line:sub(1, 2) ~= "--" then
+            break
+        end
+        lines[#lines + 1] = line .. "\n"
+    end
+    return table.concat(lines)
+end
+
+local function forget_parts(difference)
+    for i = #difference, 1, -1 do
+        local entry = difference[i]
+        for j = #entry, 2, -1 do
+            if not asked[entry[1]] or entry.vanished and entry.vanished[entry[j]] then
+                table.remove(entry, j)
             end
         end
-        differences.save(difference)
+        if #entry == 1 then
+            table.remove(difference, i)
+        end
     end
+end
+
+---Takes what has vanished out of the file.
+function known.forget()
+    local head = read_head()
+    local file = assert(io.open(FILE, "w"))
+    file:write(head, "return {\n")
+    for _, difference in ipairs(known.all) do
+        forget_parts(difference)
+        if difference.anywhere or #difference > 0 then
+            write_difference(file, difference)
+        end
+    end
+    file:write("}\n")
+    file:close()
 end
 
 return known

@@ -51,7 +51,7 @@ local function report(name, parts)
         print("#   " .. part.where .. ": " .. part.what)
     end
     for _, entry in ipairs(vanished) do
-        print("#   " .. entry .. " is the same now: remove it from sim/spec/truth/differences")
+        print("#   " .. entry .. " is the same now: remove it from sim/spec/truth/differences.lua")
     end
     io.stdout:flush()
 end
@@ -65,7 +65,7 @@ end
 if #chosen == #themes.names() then
     for _, entry in ipairs(known.unasked()) do
         counts.bad = counts.bad + 1
-        print("not ok - sim/spec/truth/differences: nothing differs at " .. entry)
+        print("not ok - sim/spec/truth/differences.lua: nothing differs at " .. entry)
     end
     if options.forget then
         known.forget()

@@ -1,9 +1,9 @@
--- Makes the table of what the simulator answers differently from a real server, out of the files in
--- the folder differences. lua5.4 sim/spec/truth/table.lua writes docs/DIFFERENCES.md, and --check
+-- Makes the table of what the simulator answers differently from a real server, out of
+-- differences.lua. lua5.4 sim/spec/truth/table.lua writes docs/DIFFERENCES.md, and --check
 -- fails if that file has another text.
 package.path = "sim/spec/truth/?.lua;" .. package.path
 
-local differences = require("differences").load()
+local differences = require "differences"
 
 local FILE = "docs/DIFFERENCES.md"
 local HEAD = [[
@@ -13,7 +13,7 @@ local HEAD = [[
 compares the answers part by part. This table has all differences that it finds, and why they stay.
 It asks what controllers, scripts and kubectl ask; refusals of malformed bodies, of odd values and
 of kinds that they do not write may have other words. `lua5.4 sim/spec/truth/table.lua` writes this
-page; `sim/spec/truth/differences` has the list request by request.
+page; `sim/spec/truth/differences.lua` has the list request by request.
 
 The scope of the simulator is closed. It is there to test scripts and controllers, and grows only
 where such a test needs it. CEL (x-kubernetes-validations, ValidatingAdmissionPolicy) and admission
@@ -126,7 +126,7 @@ end
 local text = compose()
 if arg[1] == "--check" then
     if read_file(FILE) ~= text then
-        print(FILE .. " is not what sim/spec/truth/differences says: "
+        print(FILE .. " is not what sim/spec/truth/differences.lua says: "
             .. "run lua5.4 sim/spec/truth/table.lua")
         os.exit(1)
     end
