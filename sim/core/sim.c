@@ -19,7 +19,7 @@
 #include "sim/core/sim_course.h"
 #include "sim/core/sim_faults.h"
 #include "sim/core/store/sim_chores.h"
-#include "sim/core/store/sim_compact.h"
+#include "sim/core/store/sim_clock.h"
 #include "sim/core/store/sim_owners.h"
 #include "sim/core/write/sim_write.h"
 

@@ -1,17 +1,80 @@
 /*
- * sim_access.c - see sim_access.h. First authentication, then impersonation,
- * then authorisation by RBAC.
+ * sim_access.c - see sim_access.h: bearer tokens; and for each request first
+ * authentication, then impersonation, then authorisation by RBAC.
  */
 #include "sim/core/access/sim_access.h"
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sim/core/access/sim_credentials.h"
 #include "sim/core/answer/sim_status.h"
+#include "sim/core/store/sim_compose.h"
 
 #include <ctype.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { TOKEN_BYTES = 24 };
+
+/* Makes sim->admin_token, a random token for the administrator. KL_ENOMEM,
+ * KL_EIO. */
+static kl_code sim_token_make_up(kl_sim *sim, kl_error *err)
+{
+    unsigned char bytes[TOKEN_BYTES];
+    kl__buf out = {0};
+
+    if (gnutls_rnd(GNUTLS_RND_KEY, bytes, sizeof(bytes)) != 0) {
+        return kl_error_set(err, KL_EIO, "simulator: no randomness");
+    }
+    kl__base64url_encode(&out, bytes, sizeof(bytes));
+    sim->admin_token = kl__buf_take(&out, NULL);
+    kl__buf_deinit(&out);
+    return sim->admin_token != NULL
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for a token");
+}
+
+/* Copies a user of the options, and adds the groups that every user has. */
+static kl_code copy_user(const kl__sim_user *from, kl__sim_user *user,
+                         kl_error *err)
+{
+    kl_code code = kl__sim_user_init(user, from->name, "", ',', err);
+
+    for (size_t i = 0; code == KL_OK && i < from->group_count; i++) {
+        code = kl__sim_user_join(user, from->groups[i], strlen(from->groups[i]),
+                                 err);
+    }
+    return code == KL_OK ? kl__sim_user_complete(user, err) : code;
+}
+
+static bool is_one(const char *token, const char *given)
+{
+    return token != NULL && strcmp(token, given) == 0;
+}
+
+/* The user of a bearer token. The caller passes `user` zeroed, and deinits it
+ * afterwards. KL_EUNAUTHORIZED: no user has this token; KL_ENOMEM. */
+static kl_code sim_token_user(kl_sim *sim, const char *token,
+                              kl__sim_user *user, kl_error *err)
+{
+    kl_code code;
+
+    if (is_one(sim->token, token) || is_one(sim->admin_token, token)) {
+        code = kl__sim_user_init(user, "kubernetes-admin", KL__SIM_MASTERS, ',',
+                                 err);
+        return code == KL_OK ? kl__sim_user_complete(user, err) : code;
+    }
+    for (size_t i = 0; i < sim->account_count; i++) {
+        if (strcmp(token, sim->accounts[i].token) == 0) {
+            return copy_user(&sim->accounts[i].user, user, err);
+        }
+    }
+    return kl_error_set(err, KL_EUNAUTHORIZED, "the token is of no user");
+}
+
+/* ---- let a request in ---- */
 
 /* The user of a request made in-process, or made without credentials to a
  * cluster that requires none. */
@@ -107,7 +170,7 @@ kl_code kl__sim_access_init(kl_sim *sim, const kl_sim_options *options,
     }
     sim->has_rbac = options->rbac;
     if (asks_beyond_token(options) && options->token == NULL) {
-        code = kl__sim_token_make_up(sim, err);
+        code = sim_token_make_up(sim, err);
     }
     if (options->user_count == 0 || code != KL_OK) {
         return code;
@@ -205,8 +268,8 @@ static kl_code authenticate_user(kl__sim_answer *answer, kl_error *err)
         return code;
     }
     if (strncmp(given, bearer, strlen(bearer)) == 0) {
-        return kl__sim_token_user(answer->sim, given + strlen(bearer),
-                                  &answer->user, err);
+        return sim_token_user(answer->sim, given + strlen(bearer),
+                              &answer->user, err);
     }
     return take_anonymous(answer, err);
 }

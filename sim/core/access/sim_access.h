@@ -4,11 +4,12 @@
  * do what the request asks. sim_api.c calls kl__sim_let_in before it carries a
  * request out. The cluster's mutex is held, except for kl__sim_access_init.
  */
-#ifndef KL_SIM_ACCESS_H
-#define KL_SIM_ACCESS_H
+#ifndef KL_ACCESS_SIM_ACCESS_H
+#define KL_ACCESS_SIM_ACCESS_H
 
 #include "sim/core/access/sim_rbac.h"
 #include "sim/core/answer/sim_answer.h"
+#include "sim/core/store/sim_core.h"
 
 /* Copies the users of the options into the cluster. KL_ENOMEM, KL_EIO;
  * KL_EINVAL: a name or token is not allowed. */
@@ -23,11 +24,6 @@ bool kl__sim_let_in(kl__sim_answer *answer, kl_code *code, kl_error *err);
 /* The user of a request; borrowed from the answer, or static. */
 const kl__sim_user *kl__sim_who(const kl__sim_answer *answer);
 
-/* The user of a bearer token. The caller passes `user` zeroed, and deinits it
- * afterwards. KL_EUNAUTHORIZED: no user has this token; KL_ENOMEM. */
-kl_code kl__sim_token_user(kl_sim *sim, const char *token, kl__sim_user *user,
-                           kl_error *err);
-
 /* Answers a SubjectAccessReview, TokenReview or SelfSubjectReview. *found: true
  * if the request's path is that of a review. KL_ENOMEM. */
 kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err);
@@ -37,5 +33,14 @@ kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err);
 
 /* sim_aggregation.c: updates ClusterRoles that get their rules from others. */
 kl_code kl__sim_roles_settle(kl_sim *sim, kl_error *err);
+
+/* ---- bearer tokens: those of the options, and one for the administrator ----
+ */
+
+/* A user that the options name. */
+typedef struct kl__sim_account {
+    char *token;
+    kl__sim_user user;
+} kl__sim_account;
 
 #endif

@@ -4,7 +4,7 @@
  * sim_settle.c calls it after a change of a ClusterRole.
  */
 #include "sim/core/access/sim_access.h"
-#include "sim/core/access/sim_rbac_match.h"
+#include "sim/core/access/sim_rbac.h"
 #include "sim/core/life/sim_settle.h"
 #include "sim/core/store/sim_compose.h"
 #include "sim/core/write/sim_pipeline.h"

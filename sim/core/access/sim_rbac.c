@@ -5,12 +5,136 @@
  */
 #include "sim/core/access/sim_rbac.h"
 
+#include "base/mem.h"
 #include "base/str.h"
-#include "sim/core/access/sim_rbac_match.h"
+#include "kubelua/sim.h"
+#include "sim/core/life/sim_settle.h"
 #include "sim/core/store/sim_compose.h"
+#include "sim/core/store/sim_core.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* True if an array of strings contains `text`. */
+static bool has_string(const kl_value *array, const char *text)
+{
+    kl_value_iter iter = {0};
+    const kl_value *element;
+
+    while ((element = kl_value_next(array, &iter, NULL)) != NULL) {
+        const char *found = kl_value_string(element, NULL);
+
+        if (found != NULL && strcmp(found, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_or_all(const kl_value *array, const char *text)
+{
+    return has_string(array, "*") || has_string(array, text);
+}
+
+/* True if a rule's resources include the deed's. A rule names "pods",
+ * "pods/log", or "(star)/scale": the subresource scale of any resource. */
+static bool names_resource(const kl_value *resources, const kl__sim_deed *deed)
+{
+    char asked[600], any[300];
+
+    if (deed->subresource == NULL) {
+        return has_or_all(resources, deed->resource);
+    }
+    snprintf(asked, sizeof(asked), "%s/%s", deed->resource, deed->subresource);
+    snprintf(any, sizeof(any), "*/%s", deed->subresource);
+    return has_or_all(resources, asked) || has_string(resources, any);
+}
+
+/* True if a rule's URLs include the path. A star at the end of a URL matches
+ * any rest of a path. */
+static bool names_path(const kl_value *urls, const char *path)
+{
+    kl_value_iter iter = {0};
+    const kl_value *element;
+
+    while ((element = kl_value_next(urls, &iter, NULL)) != NULL) {
+        size_t length;
+        const char *url = kl_value_string(element, &length);
+
+        if (url == NULL) {
+            continue;
+        }
+        if (strcmp(url, path) == 0 || (length > 0 && url[length - 1] == '*' &&
+                                       strncmp(url, path, length - 1) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if a PolicyRule allows the deed. */
+static bool sim_rule_allows(const kl_value *rule, const kl__sim_deed *deed)
+{
+    const kl_value *names = kl_value_get(rule, "resourceNames");
+
+    if (!has_or_all(kl_value_get(rule, "verbs"), deed->verb)) {
+        return false;
+    }
+    if (deed->path != NULL) {
+        return names_path(kl_value_get(rule, "nonResourceURLs"), deed->path);
+    }
+    return has_or_all(kl_value_get(rule, "apiGroups"), deed->group) &&
+           names_resource(kl_value_get(rule, "resources"), deed) &&
+           (kl_value_size(names) == 0 ||
+            (deed->name != NULL && has_string(names, deed->name)));
+}
+
+/* True if a subject of a binding names the user. `name_space` is the binding's,
+ * or "" for a ClusterRoleBinding. */
+static bool sim_subject_is(const kl_value *subject, const kl__sim_user *user,
+                           const char *name_space)
+{
+    const char *kind = kl__sim_text(subject, "kind");
+    const char *name = kl__sim_text(subject, "name");
+    const char *within = kl__sim_text(subject, "namespace");
+    char account[600];
+
+    if (kind == NULL || name == NULL) {
+        return false;
+    }
+    if (strcmp(kind, "User") == 0) {
+        return strcmp(name, user->name) == 0;
+    }
+    if (strcmp(kind, "Group") == 0) {
+        return kl__sim_user_is_in(user, name);
+    }
+    if (within == NULL || *within == '\0') {
+        within = name_space;
+    }
+    snprintf(account, sizeof(account), "system:serviceaccount:%s:%s", within,
+             name);
+    return strcmp(kind, "ServiceAccount") == 0 &&
+           strcmp(account, user->name) == 0;
+}
+
+bool kl__sim_labels_fit(const kl_value *selector, const kl_value *labels)
+{
+    const kl_value *wanted, *name;
+    kl_value_iter iter = {0};
+
+    while ((wanted = kl_value_next(kl_value_get(selector, "matchLabels"), &iter,
+                                   &name)) != NULL) {
+        const char *label = kl__sim_text(labels, kl_value_string(name, NULL));
+        const char *value = kl_value_string(wanted, NULL);
+
+        if (label == NULL || value == NULL || strcmp(label, value) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- decisions ---- */
 
 static const char rbac_group[] = "rbac.authorization.k8s.io";
 
@@ -106,7 +230,7 @@ static kl_code each_binding(grant_walk *walk, kl__sim_state *state,
     }
     while ((walk->subject = kl_value_next(kl_value_get(root, "subjects"), &iter,
                                           NULL)) != NULL) {
-        if (kl__sim_subject_is(walk->subject, walk->user, name_space)) {
+        if (sim_subject_is(walk->subject, walk->user, name_space)) {
             walk->binding = state;
             walk->binding_kind =
                 *name_space != '\0' ? "RoleBinding" : "ClusterRoleBinding";
@@ -173,7 +297,7 @@ static kl_code answer_question(void *context, const kl_value *rule,
     char subject[400];
 
     (void)err;
-    if (!kl__sim_rule_allows(rule, asked->deed)) {
+    if (!sim_rule_allows(rule, asked->deed)) {
         return KL_OK;
     }
     describe_subject(walk, subject, sizeof(subject));
@@ -231,4 +355,38 @@ kl_code kl__sim_rbac_each(kl_sim *sim, const kl__sim_user *user,
                        .missing = missing};
 
     return each_grant(&walk, err);
+}
+
+/* ---- the roles and bindings of a new cluster ---- */
+
+static kl_code load_row(kl_sim *sim, const kl__sim_rbac_row *row, kl_error *err)
+{
+    char *text = kl__strprintf(
+        "{apiVersion: rbac.authorization.k8s.io/v1, kind: %s, metadata: {name: "
+        "'%s', labels: {kubernetes.io/bootstrapping: rbac-defaults%s}, "
+        "annotations: {rbac.authorization.kubernetes.io/autoupdate: 'true'}}, "
+        "%s",
+        row->kind, row->name, row->labels, row->rest);
+    kl_code code =
+        text != NULL ? kl_sim_load(sim, text, strlen(text), err)
+                     : kl_error_set(err, KL_ENOMEM, "out of memory for a role");
+
+    kl__free(text);
+    return code;
+}
+
+kl_code kl__sim_rbac_bootstrap(kl_sim *sim, kl_error *err)
+{
+    const kl__sim_rbac_row *row = kl__sim_rbac_rows;
+    kl_code code = KL_OK;
+
+    for (; code == KL_OK && row->kind != NULL; row++) {
+        code = load_row(sim, row, err);
+    }
+    if (code == KL_OK && !sim->no_controllers) {
+        kl__mutex_lock(&sim->mutex);
+        code = kl__sim_settle(sim, err); /* aggregated roles get their rules */
+        kl__mutex_unlock(&sim->mutex);
+    }
+    return code;
 }

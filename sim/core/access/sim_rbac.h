@@ -3,8 +3,8 @@
  * ClusterRole lists rules (verbs that are allowed on resources), a binding
  * grants a role to users. The cluster's mutex is held.
  */
-#ifndef KL_SIM_RBAC_H
-#define KL_SIM_RBAC_H
+#ifndef KL_ACCESS_SIM_RBAC_H
+#define KL_ACCESS_SIM_RBAC_H
 
 #include "sim/core/request/sim_user.h"
 #include "sim/core/store/sim_core.h"
@@ -40,5 +40,24 @@ kl_code kl__sim_rbac_each(kl_sim *sim, const kl__sim_user *user,
 
 /* Creates the roles and bindings that every new cluster has. KL_ENOMEM. */
 kl_code kl__sim_rbac_bootstrap(kl_sim *sim, kl_error *err);
+
+/* ---- one rule and one deed, one subject and one user; of their arguments
+ * alone ---- */
+
+/* True if labels match the matchLabels of a selector; an empty one matches all.
+ */
+bool kl__sim_labels_fit(const kl_value *selector, const kl_value *labels);
+
+/* ---- the roles and bindings of a new cluster (sim_rbac_table.c) ---- */
+
+/* One object; a row without a kind ends the table. */
+typedef struct kl__sim_rbac_row {
+    const char *kind; /* ClusterRole or ClusterRoleBinding */
+    const char *name;
+    const char *labels; /* YAML: ", NAME: VALUE" for each */
+    const char *rest;   /* YAML: the members beside metadata, and a "}" */
+} kl__sim_rbac_row;
+
+extern const kl__sim_rbac_row kl__sim_rbac_rows[];
 
 #endif

@@ -2,7 +2,7 @@
  * sim_rbac_table.c - the roles and bindings of a new cluster, read off a real
  * kube-apiserver 1.36 by sim/tools/roles; not edited by hand.
  */
-#include "sim/core/access/sim_rbac_table.h"
+#include "sim/core/access/sim_rbac.h"
 
 #include <stddef.h>
 

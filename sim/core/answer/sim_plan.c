@@ -1,16 +1,117 @@
 /*
- * sim_plan.c - see sim_plan.h.
+ * sim_plan.c - see sim_plan.h. In the simulator an answer is late only if a
+ * fault delays it: if the delay is longer than the request's timeout, the
+ * answer is a 504, as from a real server.
  */
 #include "sim/core/answer/sim_plan.h"
 
 #include "base/mem.h"
-#include "sim/core/answer/sim_deadline.h"
-#include "sim/core/answer/sim_sent.h"
+#include "sim/core/answer/sim_requests.h"
 #include "sim/core/answer/sim_status.h"
+#include "sim/core/schema/time.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- the parameter ?timeout= ---- */
+
+enum { MOST_SECONDS = 60 /* a real server gives a request no more */ };
+
+/* The parameter; NULL if there is none, or if it does not apply. */
+static const char *timeout_of(const kl__sim_ask *ask)
+{
+    const char *given = kl__sim_parameter_get(ask, "timeout");
+
+    return given == NULL || *given == '\0' ||
+                   strcmp(kl__sim_verb(ask), "watch") == 0
+               ? NULL
+               : given;
+}
+
+bool kl__sim_deadline_check(kl__sim_answer *answer, kl_code *code,
+                            kl_error *err)
+{
+    const char *given = timeout_of(&answer->ask);
+    double seconds = 0;
+    char why[256];
+
+    if (given == NULL || kl__duration_read(given, &seconds, why, sizeof(why))) {
+        return true;
+    }
+    *code = kl__sim_refuse(answer, 400, "BadRequest", err,
+                           "invalid timeout specified in the request URL - %s",
+                           why);
+    return false;
+}
+
+/* The timeout of the request in milliseconds; -1: none, or 60 s and more. */
+static int64_t sim_deadline_ms(const kl__sim_ask *ask)
+{
+    const char *given = timeout_of(ask);
+    double seconds = 0;
+    char why[256];
+
+    if (given == NULL ||
+        !kl__duration_read(given, &seconds, why, sizeof(why)) || seconds <= 0 ||
+        seconds >= (double)MOST_SECONDS) {
+        return -1;
+    }
+    return (int64_t)(seconds * 1000);
+}
+
+/* Answers 504: the timeout is over. KL_ENOMEM. */
+static kl_code sim_deadline_answer(kl__sim_answer *answer, kl_error *err)
+{
+    kl__sim_status status = {
+        .code = 504,
+        .reason = "Timeout",
+        .has_details = true,
+        .message = "Timeout: request did not complete within the allotted "
+                   "timeout"};
+    kl_code code = kl__sim_answer_status(answer, &status, err);
+
+    answer->begun = true;
+    kl__sim_requests_add(answer->sim, &answer->ask, 504);
+    return code;
+}
+
+/* ---- events in ready bytes ---- */
+
+/* Where the first event after `from` ends; without one, where the ready bytes
+ * end. */
+static size_t next_end(const kl__buf *out, size_t from)
+{
+    const char *end = memchr(out->bytes + from, '\n', out->length - from);
+
+    return end != NULL ? (size_t)(end - out->bytes) + 1 : out->length;
+}
+
+/* How many ready bytes there are up to the end of the next `events` events;
+ * SIZE_MAX: none are ready. */
+static size_t sim_events_reach(const kl__sim_answer *answer, int64_t events)
+{
+    size_t at = answer->out_at;
+
+    while (events > 0 && at < answer->out.length) {
+        at = next_end(&answer->out, at);
+        events--;
+    }
+    return at > answer->out_at ? at - answer->out_at : SIZE_MAX;
+}
+
+/* How many events end in the last `length` bytes before answer->out_at. */
+static int64_t sim_events_sent(const kl__sim_answer *answer, size_t length)
+{
+    int64_t events = 0;
+
+    for (size_t i = answer->out_at - length; i < answer->out_at; i++) {
+        events += answer->out.bytes[i] == '\n';
+    }
+    return events;
+}
+
+/* ---- the plan ---- */
 
 /* The current time in milliseconds, on the clock that measures faults. */
 static int64_t fault_now(const kl_sim *sim)
@@ -189,7 +290,7 @@ static kl_code delay_head(kl__sim_answer *answer,
                           kl_error *err)
 {
     const int64_t now = fault_now(answer->sim);
-    const int64_t given = kl__sim_deadline_ms(&answer->ask);
+    const int64_t given = sim_deadline_ms(&answer->ask);
     const int64_t delay = applied->rule->before_ms;
 
     if (now >= applied->since_ms + delay) {
@@ -200,7 +301,7 @@ static kl_code delay_head(kl__sim_answer *answer,
     } else if (now < applied->since_ms + given) {
         wait_until(pace, applied->since_ms + given);
     } else if (answer->status == 0) {
-        return kl__sim_deadline_answer(answer, err);
+        return sim_deadline_answer(answer, err);
     }
     return KL_OK;
 }
@@ -268,8 +369,8 @@ static bool is_due(const kl__sim_answer *answer, const kl__sim_applied *applied,
         limit_pace(pace, (size_t)(rule->after_bytes - applied->bytes));
     }
     if (rule->after_events >= 0) {
-        limit_pace(pace, kl__sim_events_reach(answer, rule->after_events -
-                                                          applied->events));
+        limit_pace(pace, sim_events_reach(answer, rule->after_events -
+                                                      applied->events));
     }
     return false;
 }
@@ -288,7 +389,7 @@ static void slow_down(const kl__sim_answer *answer,
         limit_pace(pace, rule->bytes != 0 ? (size_t)rule->bytes : 1);
     }
     if (rule->event_ms != 0) {
-        limit_pace(pace, kl__sim_events_reach(answer, 1));
+        limit_pace(pace, sim_events_reach(answer, 1));
     }
 }
 
@@ -336,7 +437,7 @@ void kl__sim_plan_sent(kl__sim_answer *answer, size_t length)
 {
     kl__sim_plan *plan = answer->plan;
     const int64_t events = plan != NULL && answer->watch.resource != NULL
-                               ? kl__sim_events_sent(answer, length)
+                               ? sim_events_sent(answer, length)
                                : 0;
 
     for (size_t i = 0; plan != NULL && i < plan->count; i++) {

@@ -3,8 +3,8 @@
  * (sim_rule.h) are found when a request begins, or while its stream is open,
  * and applied while its bytes are read. The cluster's mutex is held.
  */
-#ifndef KL_SIM_PLAN_H
-#define KL_SIM_PLAN_H
+#ifndef KL_ANSWER_SIM_PLAN_H
+#define KL_ANSWER_SIM_PLAN_H
 
 #include "sim/core/answer/sim_answer.h"
 #include "sim/core/request/sim_rule.h"
@@ -70,5 +70,14 @@ bool kl__sim_plan_answer(kl__sim_answer *answer, kl_code *code, kl_error *err);
 kl_code kl__sim_tamper(kl__sim_answer *answer, size_t from, kl_error *err);
 /* Appends events that a rule kept back, if the rule has been cleared since. */
 void kl__sim_tamper_release(kl__sim_answer *answer);
+
+/* ---- ?timeout=, how long the server may take; not for watches ---- */
+
+/* True if the parameter is a duration or is not given; else the answer is a
+ * refusal (*code). */
+bool kl__sim_deadline_check(kl__sim_answer *answer, kl_code *code,
+                            kl_error *err);
+
+/* ---- the events of a watch in its ready bytes, a line each ---- */
 
 #endif

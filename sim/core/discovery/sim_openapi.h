@@ -12,10 +12,4 @@
 /* Answers a GET below /openapi; 404 if there is no such document. KL_ENOMEM. */
 kl_code kl__sim_openapi(kl__sim_answer *answer, kl_error *err);
 
-/* Appends the paths of a kind in one version, with commas between them; `type`
- * is the name of its component. */
-void kl__sim_openapi_paths(kl__openapi *document, const kl__sim_kind *kind,
-                           const kl__sim_version *version, const char *type,
-                           bool *is_first);
-
 #endif

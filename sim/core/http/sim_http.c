@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "sim/core/answer/sim_answer.h"
 #include "sim/core/answer/sim_plan.h"
-#include "sim/core/http/sim_certified.h"
+#include "sim/core/http/sim_tls.h"
 #include "sim/core/http/sim_origin.h"
 #include "sim/core/http/sim_wire.h"
 #include "sim/core/request/sim_strict.h"

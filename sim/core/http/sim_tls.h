@@ -2,11 +2,13 @@
  * sim_tls.h - a certificate authority, the server's certificate and those of
  * users: made for one run and never written to disk.
  */
-#ifndef KL_SIM_TLS_H
-#define KL_SIM_TLS_H
+#ifndef KL_HTTP_SIM_TLS_H
+#define KL_HTTP_SIM_TLS_H
 
+#include "base/buf.h"
 #include "kubelua/error.h"
 
+#include <microhttpd.h>
 #include <stdint.h>
 
 /* PEM texts, owned. */
@@ -41,5 +43,12 @@ kl_code kl__sim_tls_issue(const kl__sim_tls *tls, const char *name,
                           const char *groups, kl__sim_pair *pair,
                           kl_error *err);
 void kl__sim_pair_clear(kl__sim_pair *pair); /* frees, and overwrites the key */
+
+/* ---- the user and groups that a client certificate names ---- */
+
+/* Appends the user's name and the groups, a line each, if the client has sent a
+ * certificate that the listener's certificate authority signed; else appends
+ * nothing. When memory runs out, `out` keeps the failure. */
+void kl__sim_certified(struct MHD_Connection *connection, kl__buf *out);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * sim_settle.c - see sim_settle.h. Takes each chore and calls its controller.
+ * sim_settle.c - see sim_settle.h. Takes each chore and calls its controller;
+ * also when the cluster's time moves on, at which Events expire.
  */
 #include "sim/core/life/sim_settle.h"
 
 #include "sim/core/subresources/sim_budgets.h"
+#include "sim/core/write/sim_expire.h"
 #include "sim/core/write/sim_write.h"
 
 static kl_code carry_out_chore(kl_sim *sim, const kl__sim_chore *chore,
@@ -45,4 +47,33 @@ kl_code kl__sim_settle(kl_sim *sim, kl_error *err)
         }
     }
     return code == KL_OK ? kl__sim_crd_settle(sim, err) : code;
+}
+
+/* ---- the cluster's time for its users ---- */
+
+int64_t kl_sim_now(const kl_sim *sim)
+{
+    return kl__sim_clock_unix(&sim->clock);
+}
+
+kl_code kl_sim_advance(kl_sim *sim, int64_t ms, kl_error *err)
+{
+    const int64_t century_ms = INT64_C(100) * 366 * 24 * 3600 * 1000;
+
+    if (kl__check_process(sim->made_in, err) != KL_OK) {
+        return KL_EFORKED;
+    }
+    if (ms < 0 || ms > century_ms) {
+        return kl_error_set(err, KL_EINVAL,
+                            "simulator: time only goes forward, by a hundred "
+                            "years at most");
+    }
+    kl__mutex_lock(&sim->mutex);
+    atomic_fetch_add_explicit(&sim->clock.base, ms, memory_order_relaxed);
+    if (kl__sim_expire(sim)) {
+        kl__sim_settle(sim, NULL);
+    }
+    kl__sim_wake_all(sim);
+    kl__mutex_unlock(&sim->mutex);
+    return KL_OK;
 }

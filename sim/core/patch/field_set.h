@@ -1,18 +1,28 @@
 /*
- * field_set.h - sets of fields, as managedFields store them: a tree in the form
- * FieldsV1. Each member is one element of a path: f:name, k:{"name":"a"} (by
- * merge keys), v:"x" (by value), i:0 (by index); its own members are the
- * elements that follow in a path. A path is in the set if its last element has
- * a member "." or no members.
+ * field_set.h - the elements of a path in a set of fields (FieldsV1): how they
+ * are written, sorted, and shown in messages; and sets of fields, as
+ * managedFields store them.
  *
- * The empty set is an empty object. Elements are sorted ("." first), and their
- * names are canonical; kl__fields_adopt brings a client's set into this form.
+ * A set is a tree. Each member is one element of a path: f:name, k:{"name":"a"}
+ * (by merge keys), v:"x" (by value), i:0 (by index); its own members are the
+ * elements that follow in a path. A path is in the set if its last element has
+ * a member "." or no members. The empty set is an empty object. Elements are
+ * sorted ("." first), and their names are canonical; kl__fields_adopt brings a
+ * client's set into this form.
  */
 #ifndef KL_PATCH_FIELD_SET_H
 #define KL_PATCH_FIELD_SET_H
 
 #include "base/buf.h"
 #include "sim/core/json/edit.h"
+#include "sim/core/schema/schema.h"
+
+/* Appends the name (v:, k:) of an element of a list that is a set or a map.
+ * False: it has none; `why` (may be NULL) explains. */
+bool kl__field_of_element(kl__buf *out, const kl__schema *list,
+                          const kl__node *element, char *why, size_t size);
+
+/* ---- sets ---- */
 
 /* True if the path that ends at this element is in the set. */
 bool kl__fields_has(const kl__node *element);

@@ -16,6 +16,7 @@
 
 #include "sim/core/json/edit.h"
 #include "sim/core/schema/schema.h"
+#include "sim/core/schema/schema_check.h"
 
 enum {
     KL__PATCH_MOST_OPERATIONS = 10000,
@@ -40,5 +41,12 @@ kl_code kl__patch_strategic(kl__edit *edit, const kl__schema *schema,
  * fits: KL_EBAD_REQUEST for 400, and so on. */
 kl_code kl__patch_refuse(kl_error *err, int status, const char *format, ...)
     KL_PRINTF(3, 4);
+
+/* ---- a JSON patch itself ---- */
+
+/* Finds unknown members of operations. Results like those of
+ * kl__schema_check. */
+kl_code kl__patch_check(const kl__node *patch, kl__findings *out,
+                        kl_error *err);
 
 #endif

@@ -40,8 +40,6 @@ const kl__schema *kl__strategic_member(const kl__schema *schema,
                                        const kl__member_name *name);
 kl__strategic_list kl__strategic_list_of(const kl__schema *schema);
 
-kl_code kl__strategic_map(const kl__strategic *job, const kl__schema *schema,
-                          kl__node *original, kl__node *patch);
 /* Carries out all $setElementOrder directives of a patch: merges and sorts the
  * lists that they name. Removes these lists and the directives from the
  * patch. */
@@ -52,9 +50,6 @@ kl_code kl__strategic_orders(const kl__strategic *job, const kl__schema *schema,
 kl_code kl__strategic_slice(const kl__strategic *job,
                             const kl__strategic_list *list, kl__node *original,
                             kl__node *patch);
-/* Removes the values of a list of primitives from another. */
-kl_code kl__strategic_delete(const kl__strategic *job, kl__node *original,
-                             kl__node *values);
 
 /* The elements of a list, and the first index of each key. */
 typedef struct kl__keyed {

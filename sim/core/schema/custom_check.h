@@ -1,14 +1,31 @@
 /*
- * custom_check.h - the validation of a value by a structural schema.
- * custom_check.c has the path and the errors of the value; custom_validate.c
- * (types and members), custom_scalar.c, custom_elements.c and custom_logic.c
- * check it.
+ * custom_check.h - the validation of a value by a structural schema:
+ * custom_validate.c (types, members, lists, logic) and custom_scalar.c (texts
+ * and numbers); custom_lists.c has the tables that find members and elements.
  */
 #ifndef KL_SCHEMA_CUSTOM_CHECK_H
 #define KL_SCHEMA_CUSTOM_CHECK_H
 
+#include "base/map.h"
+#include "sim/core/json/edit.h"
 #include "sim/core/schema/custom.h"
-#include "sim/core/schema/custom_lookup.h"
+
+/* Finds members of large objects with a hash table for each object: a linear
+ * search for each of thousands of members would take quadratic time. A zeroed
+ * lookup is empty and valid. After the first call for an object, the object
+ * must not change until kl__lookup_deinit. If memory runs out, the search is
+ * linear. */
+typedef struct kl__lookup {
+    kl__map tables; /* tables by the object's address */
+} kl__lookup;
+
+void kl__lookup_deinit(kl__lookup *lookup);
+
+/* The results are those of kl_value_get_n and kl__node_get_n. */
+const kl_value *kl__lookup_value(kl__lookup *lookup, const kl_value *object,
+                                 const char *name, size_t length);
+const kl__node *kl__lookup_node(kl__lookup *lookup, const kl__node *object,
+                                const char *name, size_t length);
 
 /* The errors of a value, and how many checks it has passed. If a value fits no
  * schema of anyOf or oneOf, the errors of the schema with the most passed
@@ -35,17 +52,8 @@ void kl__check_refuse(kl__check *check, const kl__node *value,
 /* Adds an error that names no field. */
 void kl__check_complain(kl__check *check, const char *format, ...)
     KL_PRINTF(2, 3);
-/* Adds the error that a member of the current value is missing. */
-void kl__check_miss(kl__check *check, const char *member);
 /* The path of the current value. */
 const char *kl__check_name(const kl__check *check);
-
-/* Checks a member or element; the path leads to it. If it equals `old` (may be
- * NULL), its errors are dropped: an unchanged value may stay invalid. */
-void kl__check_child(kl__check *check, const kl_value *schema,
-                     const kl__node *value, const kl__node *old);
-/* Cuts the path to that length, after a child was checked. */
-void kl__check_leave(kl__check *check, size_t length);
 
 /* Check the current value by the keywords for its type, by enum, and by allOf,
  * anyOf, oneOf and not. `old`: the value before the write, or NULL. */
@@ -55,10 +63,6 @@ void kl__check_number(kl__check *check, const kl_value *schema,
                       const kl__node *value);
 void kl__check_enum(kl__check *check, const kl_value *schema,
                     const kl__node *value);
-void kl__check_logic(kl__check *check, const kl_value *schema,
-                     const kl__node *value, const kl__node *old);
-void kl__check_array(kl__check *check, const kl_value *schema,
-                     const kl__node *value, const kl__node *old);
 /* The keywords for the least and the most members of an object, or elements of
  * a list, and the word for these in messages. */
 typedef struct kl__count_words {
@@ -66,10 +70,5 @@ typedef struct kl__count_words {
     const char *most;
     const char *what;
 } kl__count_words;
-void kl__check_count(kl__check *check, const kl_value *schema, size_t count,
-                     const kl__count_words *words);
-/* Checks a value by all keywords of a schema. */
-void kl__check_value(kl__check *check, const kl_value *schema,
-                     const kl__node *value, const kl__node *old);
 
 #endif

@@ -79,10 +79,4 @@ void kl__definition_schema(kl__definition *self, const kl_value *schema);
 bool kl__definition_structural(kl__definition *self, const kl_value *schema);
 bool kl__definition_defaults(kl__definition *self, const kl_value *schema);
 
-/* definition_columns.c: check parts of a version. */
-void kl__definition_scale(kl__definition *self, const kl_value *subresources);
-void kl__definition_columns(kl__definition *self, const kl_value *columns);
-void kl__definition_selectable(kl__definition *self, const kl_value *fields,
-                               const kl_value *schema);
-
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "json/quote.h"
-#include "sim/core/schema/schema_enums.h"
+#include "sim/core/schema/schema_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,99 @@
  */
 #include "sim/core/schema/openapi_protobuf.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
-#include "sim/core/schema/protobuf_write.h"
+#include "sim/core/schema/protobuf_wire.h"
 
+#include <stdint.h>
 #include <string.h>
+
+enum { MAX_VARINT = 10 };
+
+static void wire_end(kl__buf *out, size_t begin);
+
+static size_t encode_varint(uint64_t value, char *bytes)
+{
+    size_t length = 0;
+
+    while (value >= 0x80) {
+        bytes[length++] = (char)(value | 0x80);
+        value >>= 7;
+    }
+    bytes[length++] = (char)value;
+    return length;
+}
+
+static void put_varint(kl__buf *out, uint64_t value)
+{
+    char bytes[MAX_VARINT];
+
+    kl__buf_append(out, bytes, encode_varint(value, bytes));
+}
+
+static void put_tag(kl__buf *out, int number, int type)
+{
+    put_varint(out, (uint64_t)number << 3 | (unsigned)type);
+}
+
+/* Append fields of the wire types varint, fixed64 and bytes. */
+static void wire_put_number(kl__buf *out, int number, uint64_t value)
+{
+    put_tag(out, number, KL__WIRE_VARINT);
+    put_varint(out, value);
+}
+
+static void wire_put_real(kl__buf *out, int number, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    put_tag(out, number, KL__WIRE_FIXED64);
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        kl__buf_putc(out, (char)(bits >> shift));
+    }
+}
+
+/* Appends the head of a field of `length` bytes, which the caller appends
+ * then. */
+static void put_head(kl__buf *out, int number, size_t length)
+{
+    put_tag(out, number, KL__WIRE_BYTES);
+    put_varint(out, length);
+}
+
+static void wire_put_bytes(kl__buf *out, int number, const void *bytes,
+                           size_t length)
+{
+    put_head(out, number, length);
+    kl__buf_append(out, bytes, length);
+}
+
+/* Begins a field that is a message. All that is appended before wire_end is
+ * the message; pass the result to wire_end. */
+static size_t wire_begin(kl__buf *out, int number)
+{
+    put_tag(out, number, KL__WIRE_BYTES);
+    return out->length;
+}
+
+/* Inserts the length before the message, now that it is known. */
+static void wire_end(kl__buf *out, size_t begin)
+{
+    char length[MAX_VARINT];
+    size_t inner = out->length - begin;
+    size_t size = encode_varint(inner, length);
+
+    if (kl__buf_reserve(out, size) == NULL) {
+        return;
+    }
+    memmove(out->bytes + begin + size, out->bytes + begin, inner);
+    memcpy(out->bytes + begin, length, size);
+    out->length += size;
+    out->bytes[out->length] = '\0';
+}
+
+/* ---- documents ---- */
 
 typedef enum member_form {
     FORM_TEXT, /* one, or an array of them */
@@ -135,7 +224,7 @@ static void put_string(kl__buf *out, int number, const kl_value *value)
     const char *text = kl_value_string(value, &length);
 
     if (text != NULL) {
-        kl__wire_put_bytes(out, number, text, length);
+        wire_put_bytes(out, number, text, length);
     }
 }
 
@@ -143,15 +232,15 @@ static void put_string(kl__buf *out, int number, const kl_value *value)
  * YAML, and JSON is YAML too. */
 static void put_raw(kl__buf *out, int number, const kl_value *value)
 {
-    size_t length, begin = kl__wire_begin(out, number);
+    size_t length, begin = wire_begin(out, number);
     char *json = kl_value_json(value, &length, NULL);
 
     if (json != NULL) {
-        kl__wire_put_bytes(out, 2, json, length);
+        wire_put_bytes(out, 2, json, length);
     } else {
         out->failed = true;
     }
-    kl__wire_end(out, begin);
+    wire_end(out, begin);
     kl__free(json);
 }
 
@@ -166,21 +255,21 @@ static void put_content(kl__buf *out, int number, const member_row *row,
         put_string(out, number, value);
         break;
     case FORM_FLAG:
-        kl__wire_put_number(out, number, kl_value_bool(value));
+        wire_put_number(out, number, kl_value_bool(value));
         break;
     case FORM_INTEGER:
-        kl__wire_put_number(out, number, (uint64_t)kl_value_integer(value));
+        wire_put_number(out, number, (uint64_t)kl_value_integer(value));
         break;
     case FORM_REAL:
-        kl__wire_put_real(out, number, kl_value_real(value));
+        wire_put_real(out, number, kl_value_real(value));
         break;
     case FORM_RAW:
         put_raw(out, number, value);
         break;
     default:
-        begin = kl__wire_begin(out, number);
+        begin = wire_begin(out, number);
         put_message(out, row->message, value);
-        kl__wire_end(out, begin);
+        wire_end(out, begin);
         break;
     }
 }
@@ -194,30 +283,30 @@ static void put_within(kl__buf *out, int number, const member_row *row,
     size_t begins[MAX_WITHIN], count = strlen(row->within);
 
     for (size_t i = 0; i < count; i++) {
-        begins[i] = kl__wire_begin(out, number);
+        begins[i] = wire_begin(out, number);
         number = row->within[i];
     }
     put_content(out, number, row, value);
     for (size_t i = count; i > 0; i--) {
-        kl__wire_end(out, begins[i - 1]);
+        wire_end(out, begins[i - 1]);
     }
 }
 
 static void put_named(kl__buf *out, const member_row *row,
                       const kl_value *object)
 {
-    size_t all = kl__wire_begin(out, row->number);
+    size_t all = wire_begin(out, row->number);
     kl_value_iter iter = {0};
     const kl_value *name, *value;
 
     while ((value = kl_value_next(object, &iter, &name)) != NULL) {
-        size_t pair = kl__wire_begin(out, row->entry);
+        size_t pair = wire_begin(out, row->entry);
 
         put_string(out, 1, name);
         put_within(out, 2, row, value);
-        kl__wire_end(out, pair);
+        wire_end(out, pair);
     }
-    kl__wire_end(out, all);
+    wire_end(out, all);
 }
 
 /* True if each element of an array is a field of its own. */
@@ -242,9 +331,9 @@ static void put_document_member(kl__buf *out, const member_row *row,
             put_within(out, row->number, row, element);
         }
     } else if (row->form == FORM_EITHER && kl_value_type(value) == KL_BOOL) {
-        begin = kl__wire_begin(out, row->number);
-        kl__wire_put_number(out, 2, kl_value_bool(value));
-        kl__wire_end(out, begin);
+        begin = wire_begin(out, row->number);
+        wire_put_number(out, 2, kl_value_bool(value));
+        wire_end(out, begin);
     } else {
         put_within(out, row->number, row, value);
     }
@@ -253,11 +342,11 @@ static void put_document_member(kl__buf *out, const member_row *row,
 static void put_extension(kl__buf *out, int number, const kl_value *name,
                           const kl_value *value)
 {
-    size_t begin = kl__wire_begin(out, number);
+    size_t begin = wire_begin(out, number);
 
     put_string(out, 1, name);
     put_raw(out, 2, value);
-    kl__wire_end(out, begin);
+    wire_end(out, begin);
 }
 
 static void put_message(kl__buf *out, const message_row *row,

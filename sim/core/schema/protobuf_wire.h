@@ -6,6 +6,8 @@
 #define KL_SCHEMA_PROTOBUF_WIRE_H
 
 #include "kubelua/error.h"
+#include "sim/core/json/edit.h"
+#include "sim/core/schema/schema.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +67,34 @@ static inline kl_code kl__wire_next(kl__wire *wire, const char *message,
 
     return code == KL_OK ? kl__wire_value(wire, field, err) : code;
 }
+
+/* Decodes a value that has no fields in its schema. In protobuf some of these
+ * are messages: times, durations, quantities, raw JSON. */
+
+/* The type of the schemas in a definition. A value whose type has one of the
+ * flags below is such a schema, or something else: a list of schemas, a
+ * boolean, or a list of names, by the flag. */
+#define KL__PROTOBUF_SCHEMAS \
+    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+enum {
+    KL__PROTOBUF_EITHER =
+        KL__SCHEMA_OR_ARRAY | KL__SCHEMA_OR_BOOL | KL__SCHEMA_OR_NAMES
+};
+
+/* Go's zero time, in seconds since 1970. */
+#define KL__PROTOBUF_FIRST_SECOND INT64_C(-62135596800)
+
+/* Decodes a field whose schema is not an object, map or array. The result is a
+ * node of type KL_NULL for a value that JSON would leave out. NULL: KL_EPARSE,
+ * KL_ENOMEM. */
+kl__node *kl__protobuf_scalar(kl__edit *edit, const kl__schema *schema,
+                              const kl__wire_field *field, kl_error *err);
+
+/* The wire type of values of such a schema. */
+int kl__protobuf_scalar_wire(const kl__schema *schema);
+
+/* Bytes as text: malformed UTF-8 becomes U+FFFD, as in Go's JSON. NULL: out of
+ * memory. */
+kl__node *kl__protobuf_text(kl__edit *edit, const kl__wire *bytes);
 
 #endif

@@ -8,12 +8,6 @@
 #include "sim/core/json/edit.h"
 #include "sim/core/schema/schema.h"
 
-/* kl__default_struct sets the defaults of a struct that depend on its other
- * fields; the constants of the struct are set already. kl__default_kind sets
- * the defaults that only an object of the kind gets, before all others. False:
- * out of memory. */
-bool kl__default_struct(kl__edit *edit, kl__node *node,
-                        const kl__schema *schema);
 bool kl__default_kind(kl__edit *edit, kl__node *object,
                       const kl__schema *schema);
 

@@ -2,7 +2,7 @@
  * schema_enums.c - the values that fields of the built-in kinds may have, read
  * off a real kube-apiserver 1.36 by sim/tools/enums; not edited by hand.
  */
-#include "sim/core/schema/schema_enums.h"
+#include "sim/core/schema/schema_table.h"
 
 const kl__schema_enum kl__schema_enums[] = {
     {"io.k8s.api.admissionregistration.v1.MutatingWebhook", "failurePolicy",

@@ -4,7 +4,6 @@
  */
 #include "sim/core/schema/schema_protobuf.h"
 
-#include "sim/core/schema/protobuf_scalar.h"
 #include "sim/core/schema/protobuf_wire.h"
 
 #include <stdio.h>

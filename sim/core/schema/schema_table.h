@@ -1,6 +1,6 @@
 /*
  * schema_table.h - the table of the types of built-in kinds. Each row is a line
- * of text; schema_read.c makes a kl__schema of it at its first use.
+ * of text; schema.c makes a kl__schema of it at its first use.
  *
  * A row's text has the fields of the type, sorted by name and separated by ";".
  * A "%" before them means that the type is atomic: a change replaces the whole
@@ -39,5 +39,16 @@ extern const kl__schema_row kl__schema_rows[]; /* sorted by name */
 extern const size_t kl__schema_row_count;
 extern const kl__schema_package kl__schema_packages[];
 extern const char kl__schema_initials[]; /* the defaults: an array of JSON */
+
+/* ---- values that fields may have: for OpenAPI documents alone ---- */
+
+typedef struct kl__schema_enum {
+    const char *type; /* "io.k8s.api.core.v1.PodSpec" */
+    const char *field;
+    const char *values; /* of the field, or of its elements: "Always,Never" */
+} kl__schema_enum;
+
+extern const kl__schema_enum kl__schema_enums[]; /* sorted by both names */
+extern const size_t kl__schema_enum_count;
 
 #endif

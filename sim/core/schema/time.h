@@ -24,4 +24,11 @@ bool kl__time_read(const char *text, bool micro, kl__time *out, char *why,
 
 void kl__time_write(const kl__time *time, bool micro, char out[KL__TIME_SIZE]);
 
+/* ---- durations as Go's time.ParseDuration reads them: "1h5m" ---- */
+
+/* Reads a duration, which may be negative. False: it is malformed, and `why`
+ * (`size` bytes) gets Go's message. */
+bool kl__duration_read(const char *text, double *seconds, char *why,
+                       size_t size);
+
 #endif

@@ -6,8 +6,8 @@
  * (kl__sim_wait), and the checks if a client is still connected. All that the
  * cluster does by itself follows this clock.
  */
-#ifndef KL_SIM_CLOCK_H
-#define KL_SIM_CLOCK_H
+#ifndef KL_STORE_SIM_CLOCK_H
+#define KL_STORE_SIM_CLOCK_H
 
 #include "base/thread.h"
 

@@ -137,4 +137,12 @@ void kl__sim_unserve(kl_sim *sim, kl__sim_resource *resource);
 /* Wakes every waiting thread and stream. */
 void kl__sim_wake_all(kl_sim *sim);
 
+/* Old events of the history are forgotten regularly, as kube-apiserver
+ * compacts etcd (docs/KUBERNETES.md#compaction); a watch of a forgotten version
+ * gets 410. The cluster's mutex is held. */
+void kl__sim_compact_init(kl_sim *sim, int64_t every_ms);
+/* Compacts if the time has come. Called before each request: only a request can
+ * see the difference, so that is early enough. */
+void kl__sim_compact_in_time(kl_sim *sim);
+
 #endif

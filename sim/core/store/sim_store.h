@@ -1,17 +1,103 @@
 /*
- * sim_store.h - one resource (such as pods): its current objects and its last
- * events. Both together give the objects at an earlier version. A request for a
- * version that is older than these events gets 410: docs/KUBERNETES.md#gone.
- * The cluster's mutex guards all fields.
+ * sim_store.h - a bell tells waiting readers that something in a cluster has
+ * changed. A thread that may block waits for the bell's condition. For a stream
+ * whose reader must not block, the bell holds an ear, which is a callback. The
+ * cluster's mutex guards both.
  */
-#ifndef KL_SIM_STORE_H
-#define KL_SIM_STORE_H
+#ifndef KL_STORE_SIM_STORE_H
+#define KL_STORE_SIM_STORE_H
 
 #include "base/list.h"
 #include "base/thread.h"
 #include "sim/core/kinds/sim_kinds.h"
-#include "sim/core/store/sim_bell.h"
-#include "sim/core/store/sim_tree.h"
+#include "sim/core/store/sim_state.h"
+
+typedef struct kl__sim_bell {
+    kl__cond cond;
+    kl__list ears;
+} kl__sim_bell;
+
+/* A callback, registered at one bell at most. The bell removes the ear, then
+ * calls `wake` once, with the cluster's mutex held: `wake` may only set a flag
+ * and wake the reader's thread. NULL: the ear is never registered. */
+typedef struct kl__sim_ear {
+    kl__list node;
+    void (*wake)(void *arg);
+    void *arg;
+} kl__sim_ear;
+
+static inline void kl__sim_bell_init(kl__sim_bell *bell)
+{
+    kl__cond_init(&bell->cond);
+    kl__list_init(&bell->ears);
+}
+
+static inline void kl__sim_bell_deinit(kl__sim_bell *bell)
+{
+    kl__cond_deinit(&bell->cond);
+}
+
+static inline void kl__sim_bell_ring(kl__sim_bell *bell)
+{
+    kl__list *node;
+
+    kl__cond_broadcast(&bell->cond);
+    while ((node = kl__list_shift(&bell->ears)) != NULL) {
+        kl__sim_ear *ear = KL__CONTAINER(node, kl__sim_ear, node);
+
+        ear->wake(ear->arg);
+    }
+}
+
+/* Registers the ear at this bell, and removes it from any other. */
+static inline void kl__sim_bell_hear(kl__sim_bell *bell, kl__sim_ear *ear)
+{
+    if (ear->wake != NULL) {
+        kl__list_remove(&ear->node);
+        kl__list_append(&bell->ears, &ear->node);
+    }
+}
+
+/* ---- The current states of a resource, sorted by key: a skip list, so that
+ * lists, pages and inserts are cheap with 100,000 objects. */
+
+enum { KL__SIM_TREE_LEVELS = 20 };
+
+typedef struct kl__sim_node {
+    kl__sim_state *state;
+    int levels;
+    struct kl__sim_node *next[]; /* next[0]: the node of the next key */
+} kl__sim_node;
+
+typedef struct kl__sim_tree {
+    kl__sim_node *first[KL__SIM_TREE_LEVELS];
+    size_t count;
+    uint64_t dice; /* state of a xorshift random generator; never 0 */
+} kl__sim_tree;
+
+void kl__sim_tree_init(kl__sim_tree *tree);
+/* Frees all nodes, and unrefs their states. */
+void kl__sim_tree_deinit(kl__sim_tree *tree);
+
+/* The first node at or after `key`; NULL: none. */
+kl__sim_node *kl__sim_tree_seek(const kl__sim_tree *tree, const char *key);
+
+/* The node of a key, or NULL. */
+kl__sim_node *kl__sim_tree_find(const kl__sim_tree *tree, const char *key);
+
+/* Makes a node for kl__sim_tree_add, which then cannot fail. The caller owns
+ * the node until that call (kl__free). NULL: out of memory. */
+kl__sim_node *kl__sim_node_new(kl__sim_tree *tree);
+
+/* Inserts a state whose key is not in the tree yet; takes the state and the
+ * node. */
+void kl__sim_tree_add(kl__sim_tree *tree, kl__sim_node *node,
+                      kl__sim_state *state);
+
+/* ---- One resource (such as pods): its current objects and its last events.
+ * Both together give the objects at an earlier version. A request for a
+ * version that is older than these events gets 410: docs/KUBERNETES.md#gone.
+ * The cluster's mutex guards all fields. */
 
 /* One change of an object. Added: `previous` is NULL; deleted: `object` is
  * NULL. */

@@ -6,7 +6,7 @@
 #include "sim/core/subresources/sim_below.h"
 
 #include "sim/core/answer/sim_status.h"
-#include "sim/core/custom/sim_scale_paths.h"
+#include "sim/core/custom/sim_custom.h"
 #include "sim/core/write/sim_pipeline.h"
 #include "sim/core/write/sim_patched.h"
 

@@ -90,14 +90,6 @@ void kl__vet_each(kl__vet *vet, const kl__node *object, const char *member,
 /* Checks the member `template` of the current value. */
 void kl__vet_template(kl__vet *vet, const kl__node *template,
                       const kl__node *claims);
-/* Checks the spec of a Job, the current value. */
-void kl__vet_job_spec(kl__vet *vet, const kl__node *spec);
-/* Checks one of the spec's lists of containers. `volumes`: by their names. */
-void kl__vet_containers(kl__vet *vet, const kl__node *spec, const char *list,
-                        const kl__map *volumes);
-/* Checks requests and limits: none is negative, and no request is above its
- * limit. */
-void kl__vet_resources(kl__vet *vet, const kl__node *resources);
 
 /* --- Whole objects. ------------------------------------------------------- */
 

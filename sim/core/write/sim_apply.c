@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "sim/core/patch/members.h"
 #include "sim/core/write/sim_found.h"
-#include "sim/core/write/sim_versions.h"
 #include "sim/core/write/sim_write.h"
 
 #include <stdio.h>

@@ -38,11 +38,6 @@ typedef struct kl__sim_fate {
     int64_t version;      /* the resourceVersion to show; 0: that of `shown` */
 } kl__sim_fate;
 
-/* Reads the options from body and query. False: the answer is a refusal, or an
- * error (*code). */
-bool kl__sim_deletion_read(kl__sim_deletion *deletion, kl__sim_answer *answer,
-                           kl_code *code, kl_error *err);
-
 /* Removes an object; or only marks it as being deleted, if a grace period or a
  * finalizer keeps it. The caller has checked the preconditions, and owns
  * `fate->shown` afterwards. KL_ENOMEM. */

@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "sim/core/patch/members.h"
 #include "sim/core/patch/patch.h"
-#include "sim/core/patch/strict.h"
 #include "sim/core/request/sim_said.h"
 #include "sim/core/write/sim_patched.h"
 #include "sim/core/write/sim_track.h"

@@ -147,8 +147,6 @@ kl_code kl__sim_conclude(kl__sim_write *write, kl_error *err);
 /* sim_validate_metadata.c: adds errors for changes of metadata that an update
  * cannot make. Called before these members get their old values back. */
 void kl__sim_check_kept(kl__sim_write *write);
-/* sim_validate_metadata.c: checks owners and finalizers. */
-void kl__sim_check_metadata(kl__sim_write *write);
 
 /* --- Helpers for stages. -------------------------------------------------- */
 

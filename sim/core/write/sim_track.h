@@ -1,8 +1,8 @@
 /*
  * sim_track.h - managedFields: which manager owns which fields of an object.
  */
-#ifndef KL_SIM_TRACK_H
-#define KL_SIM_TRACK_H
+#ifndef KL_WRITE_SIM_TRACK_H
+#define KL_WRITE_SIM_TRACK_H
 
 #include "sim/core/patch/managers.h"
 #include "sim/core/store/sim_random.h"
@@ -31,5 +31,19 @@ typedef struct kl__sim_author {
 kl_code kl__sim_author_init(kl__sim_author *self, kl__sim_write *write,
                             kl_error *err);
 void kl__sim_author_deinit(kl__sim_author *self);
+
+/* ---- kinds served in several versions or groups: to and from the stored one
+ * ---- */
+
+/* The object before a write, in the request's version. */
+typedef struct kl__sim_before {
+    const kl__node *root; /* NULL: the object is new */
+    kl__edit *copy;       /* owns `root`; NULL: the write owns it */
+} kl__sim_before;
+
+/* The caller calls kl__sim_before_close, also after KL_ENOMEM. */
+kl_code kl__sim_before_open(kl__sim_before *before, const kl__sim_write *write,
+                            kl_error *err);
+void kl__sim_before_close(kl__sim_before *before);
 
 #endif

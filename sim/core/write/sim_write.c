@@ -1,13 +1,42 @@
 /*
- * sim_write.c - see sim_pipeline.h: opens and closes a write, finds its object,
- * and runs its steps.
+ * sim_write.c - see sim_pipeline.h: all stages of a write, in their order;
+ * opens and closes a write, finds its object, and runs its steps; POST and PUT.
  */
 #include "sim/core/write/sim_write.h"
 
 #include "base/mem.h"
 #include "sim/core/write/sim_pipeline.h"
+#include "sim/core/write/sim_track.h"
 
 #include <string.h>
+
+/* --- Stages of higher folders. ------------------------------------------- */
+
+static kl_code shape_custom(kl__sim_write *write, kl_error *err)
+{
+    return write->answer->sim->hooks->custom_shape(write, err);
+}
+
+static kl_code convert_custom(kl__sim_write *write, kl_error *err)
+{
+    return write->answer->sim->hooks->custom_convert(write, err);
+}
+
+/* The stages between a verb and the store, in their order. */
+static const kl__sim_step stages[] = {
+    kl__sim_note_managers,  kl__sim_decode_fields,   shape_custom,
+    kl__sim_identify,       kl__sim_enter_namespace, kl__sim_track,
+    kl__sim_convert_fields, kl__sim_prepare,         kl__sim_validate,
+    kl__sim_encode_fields,  kl__sim_keep_track,      convert_custom,
+    kl__sim_conclude};
+
+kl_code kl__sim_write_run(kl__sim_write *write, kl_error *err)
+{
+    return kl__sim_write_steps(write, stages,
+                               sizeof(stages) / sizeof(stages[0]), err);
+}
+
+/* ---- a write ---- */
 
 void kl__sim_write_open(kl__sim_write *write, kl__sim_answer *answer,
                         kl__sim_resource *resource,
@@ -80,5 +109,41 @@ kl_code kl__sim_write_steps(kl__sim_write *write, const kl__sim_step *steps,
          i < count && code == KL_OK && kl__sim_write_goes_on(write); i++) {
         code = steps[i](write, err);
     }
+    return code;
+}
+
+/* ---- POST ---- */
+
+kl_code kl__sim_create(kl__sim_answer *answer, kl__sim_resource *resource,
+                       const kl__sim_version *served, kl_error *err)
+{
+    static const kl__sim_step steps[] = {kl__sim_check_manager, kl__sim_decode,
+                                         kl__sim_write_run};
+    kl__sim_write write;
+    kl_code code;
+
+    kl__sim_write_open(&write, answer, resource, served);
+    write.operation = KL__SIM_CREATE;
+    code = kl__sim_write_steps(&write, steps, sizeof(steps) / sizeof(steps[0]),
+                               err);
+    kl__sim_write_close(&write);
+    return code;
+}
+
+/* ---- PUT ---- */
+
+kl_code kl__sim_update(kl__sim_answer *answer, kl__sim_resource *resource,
+                       const kl__sim_version *served, kl_error *err)
+{
+    static const kl__sim_step steps[] = {kl__sim_check_manager, kl__sim_decode,
+                                         kl__sim_write_find, kl__sim_write_run};
+    kl__sim_write write;
+    kl_code code;
+
+    kl__sim_write_open(&write, answer, resource, served);
+    write.operation = KL__SIM_UPDATE;
+    code = kl__sim_write_steps(&write, steps, sizeof(steps) / sizeof(steps[0]),
+                               err);
+    kl__sim_write_close(&write);
     return code;
 }

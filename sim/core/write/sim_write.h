@@ -27,10 +27,6 @@ kl_code kl__sim_delete_all(kl__sim_answer *answer, kl__sim_resource *resource,
  * bytes) gets the message for the first that has not. */
 bool kl__sim_metadata_fits(const kl__sim_kind *kind, const kl__node *root,
                            char *why, size_t size);
-/* Adds a cause to `status` if the kind does not allow the name, or if the name
- * is missing (NULL or ""). */
-void kl__sim_check_name(const kl__sim_kind *kind, const char *name,
-                        kl__sim_status *status);
 /* The current state of the object that the path names; borrowed. NULL: the
  * answer is a 404, or an error (*code). */
 kl__sim_state *kl__sim_current(kl__sim_answer *answer,
