@@ -1,8 +1,11 @@
 /*
- * sim_discovery_spec.c - discovery, and CustomResourceDefinitions, which are
- * served at once and deleted with their objects.
+ * sim_discovery_spec.c - discovery and OpenAPI, also of
+ * CustomResourceDefinitions, which are served at once and deleted with their
+ * objects.
  */
 #include "spec_case.h"
+
+#include "failing_alloc.h"
 
 /* Anything goes, but the field to select by is known. */
 #define SCHEMA                                                            \
@@ -233,4 +236,171 @@ SIM_CASE(a_definition_that_cannot_be_served_is_invalid)
         "{metadata: {name: x.y.z}, spec: {group: y.z, scope: Cluster, names: "
         "{plural: x, kind: X}, versions: [{name: v1, served: true, storage: "
         "true, selectableFields: [{jsonPath: '.['}]}]}} -> 422\n");
+}
+
+/* ---- OpenAPI: the index, the documents, and that every reference in them
+ * has a target. */
+
+static sim_reply get(kl_sim *sim, const char *target)
+{
+    sim_reply reply = sim_ask(sim, "GET", target, NULL);
+
+    assert_int_equal(reply.status, 200);
+    assert_non_null(reply.doc);
+    return reply;
+}
+
+/* Asserts the JSON at a path whose names have dots: two of them, then one. */
+static void expect_at(const sim_reply *reply, const char *type,
+                      const char *path, const char *wanted)
+{
+    char whole[512];
+
+    snprintf(whole, sizeof(whole), "components.schemas[\"%s\"]%s%s", type,
+             *path != '\0' ? "." : "", path);
+    assert_string_equal(sim_text(reply->doc, whole), wanted);
+}
+
+SIM_CASE(the_index_leads_to_every_group_and_version)
+{
+    sim_reply reply = get(sim, "/openapi/v3");
+    const kl_value *paths = kl_value_get(kl_doc_root(reply.doc), "paths");
+    kl_value_iter iter = {0};
+    const kl_value *path, *name;
+    size_t count = 0;
+
+    while ((path = kl_value_next(paths, &iter, &name)) != NULL) {
+        const char *url =
+            kl_value_string(kl_value_get(path, "serverRelativeURL"), NULL);
+        sim_reply one;
+
+        assert_non_null(strstr(url, kl_value_string(name, NULL)));
+        assert_non_null(strstr(url, "?hash="));
+        one = get(sim, url);
+        assert_string_equal(sim_text(one.doc, "openapi"), "3.0.0");
+        sim_reply_clear(&one);
+        count++;
+    }
+    assert_true(count > 15);
+    sim_reply_clear(&reply);
+    sim_expect(sim, "GET", "/openapi/v3/apis/nope/v1", NULL, 404);
+    sim_expect(sim, "GET", "/openapi/v4", NULL, 404);
+}
+
+/* Goes through a document and asserts that what is referred to is in it. */
+static void check_references(const kl_value *schemas, const kl_value *value)
+{
+    static const char prefix[] = "#/components/schemas/";
+    const char *ref = kl_value_string(kl_value_get(value, "$ref"), NULL);
+    kl_value_iter iter = {0};
+    const kl_value *inner;
+
+    if (ref != NULL) {
+        assert_memory_equal(ref, prefix, sizeof(prefix) - 1);
+        assert_non_null(kl_value_get(schemas, ref + sizeof(prefix) - 1));
+    }
+    while ((inner = kl_value_next(value, &iter, NULL)) != NULL) {
+        check_references(schemas, inner);
+    }
+}
+
+SIM_CASE(every_reference_of_openapi_has_a_target)
+{
+    static const char *const targets[] = {
+        "/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1",
+        "/openapi/v3/apis/apiextensions.k8s.io/v1"};
+
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        sim_reply reply = get(sim, targets[i]);
+        const kl_value *root = kl_doc_root(reply.doc);
+
+        check_references(
+            kl_value_get(kl_value_get(root, "components"), "schemas"), root);
+        sim_reply_clear(&reply);
+    }
+}
+
+SIM_CASE(a_type_has_fields_keys_and_its_kind)
+{
+    sim_reply reply = get(sim, "/openapi/v3/apis/apps/v1");
+
+    expect_at(&reply, "io.k8s.api.apps.v1.Deployment",
+              "x-kubernetes-group-version-kind[1].kind", "Deployment");
+    expect_at(&reply, "io.k8s.api.apps.v1.DeploymentSpec", "required[2]",
+              "template");
+    expect_at(&reply, "io.k8s.api.apps.v1.DeploymentSpec",
+              "properties.strategy.x-kubernetes-patch-strategy", "retainKeys");
+    expect_at(&reply, "io.k8s.api.core.v1.PodSpec",
+              "properties.containers.x-kubernetes-patch-merge-key", "name");
+    expect_at(&reply, "io.k8s.api.core.v1.Container",
+              "properties.ports.x-kubernetes-list-map-keys",
+              "[\"containerPort\",\"protocol\"]");
+    expect_at(&reply, "io.k8s.api.core.v1.PodSpec",
+              "properties.restartPolicy.enum",
+              "[\"Always\",\"Never\",\"OnFailure\"]");
+    expect_at(&reply, "io.k8s.api.core.v1.PersistentVolumeClaimSpec",
+              "properties.accessModes.items.enum[2]", "ReadWriteMany");
+    expect_at(&reply, "io.k8s.apimachinery.pkg.apis.meta.v1.Time", "",
+              "{\"type\":\"string\",\"format\":\"date-time\"}");
+    expect_at(&reply, "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",
+              "x-kubernetes-map-type", "atomic");
+    sim_reply_clear(&reply);
+}
+
+SIM_CASE(paths_tell_actions_and_parameters)
+{
+    sim_play(sim, "GET /openapi/v3/api/v1 -> 200 "
+                  "paths[\"/api/v1/namespaces/{namespace}/pods/{name}\"].patch."
+                  "parameters[3].name=fieldValidation | "
+                  "paths[\"/api/v1/pods\"].get.x-kubernetes-action=list | "
+                  "paths[\"/api/v1/pods\"].post=\n");
+}
+
+SIM_CASE(a_new_definition_is_in_openapi_at_once)
+{
+    sim_reply reply;
+
+    sim_play(sim,
+             "GET /openapi/v3/apis/example.com/v1 -> 404\n"
+             "POST crds {metadata: {name: foos.example.com}, spec: {group: "
+             "example.com, names: {plural: foos, kind: Foo}, scope: "
+             "Namespaced, versions: [{name: v1, served: true, storage: true, "
+             "schema: {openAPIV3Schema: {type: object, properties: {spec: "
+             "{type: object, description: it}}}}}]}} -> 201\n"
+             "GET /openapi/v3/apis/example.com/v1 -> 200 "
+             "components.schemas[\"com.example.v1.Foo\"].properties.spec."
+             "description=it | components.schemas[\"com.example.v1.Foo\"]."
+             "x-kubernetes-group-version-kind[1].group=example.com | "
+             "components.schemas[\"com.example.v1.FooList\"].required[1]="
+             "items\n");
+    reply = get(sim, "/openapi/v3/apis/example.com/v1");
+    check_references(
+        kl_value_get(kl_value_get(kl_doc_root(reply.doc), "components"),
+                     "schemas"),
+        kl_doc_root(reply.doc));
+    sim_reply_clear(&reply);
+}
+
+SIM_CASE(openapi_v2_has_all_groups_in_one_document)
+{
+    sim_play(sim, "GET /openapi/v2 -> 200 swagger=2.0 | "
+                  "definitions[\"io.k8s.api.core.v1.Pod\"].properties.spec["
+                  "\"$ref\"]=#/definitions/io.k8s.api.core.v1.PodSpec\n");
+}
+
+static kl_code ask(void *context)
+{
+    const kl_call call = {.method = "GET",
+                          .target = "/openapi/v3/apis/coordination.k8s.io/v1"};
+    kl_error err = {0};
+    kl_reply reply;
+    kl_code code = kl_sim_call(context, &call, &reply, &err);
+
+    kl_reply_clear(&reply);
+    return code;
+}
+
+SIM_CASE(a_document_can_run_out_of_memory)
+{
+    failing_alloc_each(ask, sim);
 }

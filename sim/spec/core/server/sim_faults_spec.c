@@ -1,9 +1,12 @@
 /*
- * sim_faults_spec.c - faults through the in-process transport; deadlines,
- * cancelling and closing; the record of requests.
+ * sim_faults_spec.c - rules of faults through the in-process transport:
+ * deadlines, cancelling and closing, the record of requests; the paths below
+ * /kubelua.
  */
 #include "spec_case.h"
+
 #include "fault_rig.h"
+#include "sim_socket.h"
 
 #define CONFIGMAPS "/api/v1/namespaces/default/configmaps"
 
@@ -279,4 +282,309 @@ RIG_CASE(watchers_on_threads_see_every_change_in_order)
     for (int i = 0; i < WATCHERS; i++) {
         kl__thread_join(&threads[i]);
     }
+}
+
+/* ---- Rules of faults through the in-process transport: which requests they
+ * apply to, and what is answered instead. */
+
+static void expect_misuse(sim_rig *f, const char *rule, const char *message)
+{
+    kl_error err;
+
+    rule = sim_json(rule);
+    assert_int_equal(kl_sim_fault(f->sim, rule, strlen(rule), NULL, &err),
+                     KL_EINVAL);
+    assert_string_equal(err.message, message);
+}
+
+RIG_CASE(a_rule_is_for_a_verb_a_resource_and_a_count)
+{
+    rig_play(f, "FAULT {action: fail, status: 500, verb: list, resource: "
+                "configmaps, namespace: default, count: 2}\n"
+                "SEND /api/v1/configmaps -> 200\n"
+                "SEND pods -> 200\n"
+                "SEND configmaps/a -> 404\n"
+                "SEND configmaps -> 500\n"
+                "SEND configmaps -> 500\n"
+                "SEND configmaps -> 200\n");
+}
+
+RIG_CASE(a_resource_may_say_its_group_and_subresource)
+{
+    rig_play(
+        f,
+        "FAULT {action: fail, status: 500, count: 0, resource: "
+        "deployments.apps}\n"
+        "FAULT {action: fail, status: 502, count: 0, resource: pods/status}\n"
+        "SEND /apis/apps/v1/deployments -> 500\n"
+        "SEND /apis/apps/v1/replicasets -> 200\n"
+        "SEND pods/a -> 404\n"
+        "SEND pods/a/status -> 502\n");
+}
+
+RIG_CASE(a_rule_may_skip_requests_and_choose_the_client)
+{
+    rig_play(f, "FAULT {action: fail, status: 503, skip: 1, client: kubectl, "
+                "path: /api/v1/namespaces/}\n"
+                "SEND configmaps kubectl/1.36 -> 200\n"
+                "SEND configmaps curl -> 200\n"
+                "SEND /api/v1/pods kubectl/1.36 -> 200\n"
+                "SEND configmaps kubectl/1.36 -> 503\n"
+                "SEND configmaps kubectl/1.36 -> 200\n");
+}
+
+RIG_CASE(several_failures_are_used_in_order)
+{
+    rig_play(f, "FAULT {action: fail, status: 500}\n"
+                "FAULT {action: fail, status: 503}\n"
+                "SEND configmaps -> 500\n"
+                "SEND configmaps -> 503\n"
+                "SEND configmaps -> 200\n");
+}
+
+RIG_CASE(a_page_of_a_list_can_fail_as_often_as_it_is_asked_for)
+{
+    rig_play(f, "ADD a b c\n"
+                "FAULT {action: fail, status: 504, page: 2, count: 2}\n"
+                "SEND configmaps?limit=1 -> 200\n"
+                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
+                "SEND configmaps?limit=1&continue=$next -> 504\n"
+                "SEND configmaps?limit=1&continue=$next -> 504\n"
+                "SEND configmaps?limit=1&continue=$next -> 200\n");
+}
+
+RIG_CASE(a_token_can_expire_with_and_without_a_way_on)
+{
+    rig_play(f, "ADD a b\n"
+                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
+                "FAULT {action: expire}\n"
+                "FAULT {action: expire, how: no_token, skip: 1}\n"
+                "SEND configmaps?limit=1 -> 200\n"
+                "GET configmaps?limit=1&continue=$next @ over -> 410 "
+                "reason=Expired | metadata.continue!=\n"
+                "GET configmaps?limit=1&continue=$next @ over -> 410 "
+                "reason=Expired | metadata.continue=\n"
+                "SEND configmaps?limit=1&continue=$next -> 200\n");
+}
+
+RIG_CASE(a_watch_can_expire_as_a_status_or_an_event)
+{
+    rig_play(f, "FAULT {action: expire, verb: watch, how: status}\n"
+                "SEND configmaps?watch=true&resourceVersion=3 -> 410\n"
+                "FAULT {action: expire, verb: watch}\n"
+                "WATCH configmaps?resourceVersion=3\n"
+                "ERROR | code=410\n"
+                "END\n"
+                "WATCH configmaps?resourceVersion=3\n"
+                "SILENCE\n"
+                "FAULT {action: expire, verb: watch}\n" /* while it is open */
+                "ERROR, END\n");
+}
+
+RIG_CASE(a_fault_that_needs_a_socket_is_an_error_in_process)
+{
+    kl__stream *stream;
+    kl__response response;
+    kl_error err;
+
+    fault_order(f, "{action: wire, how: gzip}");
+    stream = fault_send(f, FAULT_OBJECTS, NULL);
+    assert_int_equal(
+        kl__stream_response(stream, &response, fault_in(1000), NULL, &err),
+        KL_ECONFIG);
+    assert_non_null(strstr(err.message, "needs a socket"));
+    kl__stream_close(stream);
+}
+
+RIG_CASE(rules_are_listed_with_their_hits)
+{
+    char *told;
+
+    fault_order(f, "{action: fail, status: 500, count: 0}");
+    fault_order(f, "{action: cut, verb: watch}");
+    fault_outcome(f, FAULT_OBJECTS, NULL);
+    told = kl_sim_faults(f->sim, NULL);
+    assert_string_equal(
+        told, "[{\"id\":1,\"hits\":1,\"action\":\"fail\",\"status\":500,"
+              "\"count\":0},{\"id\":2,\"hits\":0,\"action\":\"cut\",\"verb\":"
+              "\"watch\"}]");
+    kl_free(told);
+    assert_true(kl_sim_heal(f->sim, 0));
+    told = kl_sim_faults(f->sim, NULL);
+    assert_string_equal(told, "[]");
+    kl_free(told);
+}
+
+RIG_CASE(an_invalid_rule_is_explained)
+{
+    kl_error err;
+
+    assert_int_equal(kl_sim_fault(f->sim, "{", 1, NULL, &err), KL_EPARSE);
+    expect_misuse(
+        f, "{action: explode}",
+        "fault: \"action\" is one of fail, expire, cut, freeze, delay, event, "
+        "bookmarks, wire, refuse, certificate, tls, not explode");
+    expect_misuse(
+        f, "{action: tls, how: stall}",
+        "simulator: it does not listen with TLS, so it has no handshakes");
+    expect_misuse(
+        f, "7",
+        "fault: \"action\" is one of fail, expire, cut, freeze, delay, event, "
+        "bookmarks, wire, refuse, certificate, tls, not something else");
+    expect_misuse(f, "{action: cut, how: gzip}",
+                  "fault: \"how\" is one of close, reset, end, not gzip");
+    expect_misuse(f, "{action: cut, verb: lisst}",
+                  "fault: \"verb\" is one of get, list, watch, create, update, "
+                  "patch, delete, deletecollection, not lisst");
+    expect_misuse(f, "{action: cut, after_bytes: -1}",
+                  "fault: \"after_bytes\" is an integer from 0");
+    expect_misuse(
+        f, "{action: refuse, verb: list}",
+        "fault: \"refuse\" has no field \"verb\"; there are: action, seconds");
+    expect_misuse(f, "{action: fail}",
+                  "fault: \"fail\" needs a \"status\" of 200 to 599");
+    expect_misuse(
+        f, "{action: delay}",
+        "fault: \"delay\" needs \"before\", \"byte\", \"event\" or \"bytes\"");
+    expect_misuse(f, "{action: event, at: 0}", "fault: \"at\" counts from 1");
+}
+
+/* ---- The simulator's own paths below /kubelua, which work over HTTP while
+ * faults are in force. */
+
+static void expect_said(sim_rig *f, const char *method, const char *target,
+                        const char *body, const char *said)
+{
+    sim_reply reply = sim_ask(f->sim, method, target, body);
+
+    assert_string_equal(reply.raw.body, said);
+    sim_reply_clear(&reply);
+}
+
+RIG_CASE(faults_are_ordered_listed_and_removed)
+{
+    expect_said(f, "POST", "/kubelua/faults",
+                "{\"action\":\"fail\",\"status\":503,\"count\":0}",
+                "{\"id\":1}\n");
+    assert_int_equal(fault_outcome(f, FAULT_OBJECTS, NULL), 503);
+    expect_said(f, "GET", "/kubelua/faults", NULL,
+                "[{\"id\":1,\"hits\":1,\"action\":\"fail\",\"status\":503,"
+                "\"count\":0}]\n");
+    rig_play(f, "DELETE /kubelua/faults/7 -> 404\n"
+                "DELETE /kubelua/faults/1 -> 200\n"
+                "SEND configmaps -> 200\n"
+                "POST /kubelua/faults {action: cut} -> 201\n"
+                "DELETE /kubelua/faults -> 200\n");
+    expect_said(f, "GET", "/kubelua/faults", NULL, "[]\n");
+}
+
+RIG_CASE(invalid_orders_are_refused_with_the_reason)
+{
+    rig_play(
+        f, "POST /kubelua/faults {action: cut, how: loudly} -> 400 BadRequest: "
+           "fault: \"how\" is one of close, reset, end, not loudly\n"
+           "GET /kubelua/nothing -> 404 NotFound: GET /kubelua/nothing: GET "
+           "/kubelua lists the paths\n"
+           "POST /kubelua/clock {} -> 400 BadRequest: clock: {\"advance\": "
+           "SECONDS} is needed\n"
+           "POST /kubelua/restore {version: 100} -> 400\n"
+           "POST /kubelua/restore -> 400\n");
+}
+
+RIG_CASE(faults_do_not_touch_the_control_paths)
+{
+    fault_order(f, "{action: fail, status: 500, count: 0}");
+    fault_order(f, "{action: cut, count: 0}");
+    kl_sim_freeze(f->sim, true);
+    assert_int_equal(fault_outcome(f, "/kubelua/faults", NULL), 200);
+    kl_sim_refuse(f->sim, true);
+    assert_int_equal(fault_outcome(f, "/kubelua/requests", NULL), 200);
+    kl_sim_refuse(f->sim, false);
+    kl_sim_freeze(f->sim, false);
+    expect_said(f, "GET", "/kubelua/requests", NULL, "[]\n");
+}
+
+RIG_CASE(snapshots_time_and_the_record_have_paths)
+{
+    char restore[64];
+    sim_reply reply;
+
+    reply = sim_ask(f->sim, "POST", "/kubelua/snapshot", NULL);
+    snprintf(restore, sizeof(restore), "%s", reply.raw.body);
+    sim_reply_clear(&reply);
+    sim_add(f->sim, "a");
+    sim_expect(f->sim, "POST", "/kubelua/restore", restore, 200);
+    rig_play(f, "GET configmaps/a -> 404\n"
+                "GET /kubelua/clock -> 200\n"
+                "POST /kubelua/clock {advance: 60} -> 200\n"
+                "POST /kubelua/compact -> 200\n"
+                "POST /kubelua/cut -> 200\n"
+                "SEND /healthz -> 200\n"
+                "DELETE /kubelua/requests -> 200\n");
+    expect_said(f, "GET", "/kubelua/requests", NULL, "[]\n");
+    sim_expect(f->sim, "GET", "/kubelua", NULL, 200);
+}
+
+/* Makes the cluster anew, with a token for all other requests. */
+static void ask_for_a_token(sim_rig *f)
+{
+    kl_transport_unref(f->transport);
+    kl_sim_unref(f->sim);
+    f->sim = kl_sim_new(&(kl_sim_options){.token = "secret"}, NULL);
+}
+
+/* The status of a control request with this Authorization. */
+static int control_status(sim_rig *f, const char *authorization)
+{
+    const kl__header header = {"Authorization", authorization};
+    const kl__request request = {.method = "GET",
+                                 .base_url = kl_sim_url(f->sim),
+                                 .target = "/kubelua/faults",
+                                 .headers = &header,
+                                 .header_count = 1};
+    kl__stream *stream = kl__transport_open(f->transport, &request, NULL);
+    kl__response response;
+
+    assert_int_equal(kl__stream_response(stream, &response,
+                                         fault_in(SIM_CLIENT_PATIENCE_MS), NULL,
+                                         NULL),
+                     KL_OK);
+    kl__stream_close(stream);
+    return response.status;
+}
+
+RIG_CASE(control_paths_over_a_port_need_the_control_token)
+{
+    char control[64];
+
+    ask_for_a_token(f);
+    assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
+    f->transport = kl__curl_transport_new(NULL);
+    snprintf(control, sizeof(control), "Bearer %s",
+             kl_sim_control_token(f->sim));
+    assert_int_equal(control_status(f, "Bearer "), 401);
+    assert_int_equal(control_status(f, "Bearer secret"), 401);
+    assert_int_equal(control_status(f, control), 200);
+}
+
+/* A port of "::" takes IPv4 too: the peer is ::ffff:127.0.0.1 then. */
+RIG_CASE(an_ipv4_mapped_loopback_address_is_local)
+{
+    const kl_sim_listen_options both = {.address = "::"};
+    kl_error err;
+    char bytes[200];
+    char *answer;
+
+    ask_for_a_token(f);
+    f->transport = NULL;
+    if (kl_sim_listen(f->sim, &both, &err) != KL_OK) {
+        assert_int_equal(err.code, KL_EIO);
+        skip(); /* a machine without IPv6 */
+    }
+    snprintf(bytes, sizeof(bytes),
+             "GET /kubelua/faults HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n",
+             kl_sim_control_token(f->sim));
+    answer = sim_talk(f->sim, bytes);
+    assert_memory_equal(answer, "HTTP/1.1 200 ", 13);
+    kl_free(answer);
 }

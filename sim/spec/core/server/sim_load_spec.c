@@ -1,9 +1,10 @@
 /*
- * sim_load_spec.c - loading of manifests: order, lists, namespaces, status,
- * identity, and errors.
+ * sim_load_spec.c - a cluster is filled: manifests (order, lists, namespaces,
+ * status, identity, errors), recorded objects of another server, snapshots.
  */
-
 #include "spec_case.h"
+
+#include "fault_rig.h"
 #include "kubelua/log.h"
 
 static void load(kl_sim *sim, const char *text)
@@ -201,4 +202,207 @@ SIM_CASE(unknown_fields_are_logged_as_warnings)
                    "Service web: unknown field \"spec.typ\"\n");
     }
     kl_set_log(NULL, NULL, KL_LOG_OFF);
+}
+
+/* ---- Recorded objects of another server: their versions, and the events
+ * that watches get. */
+
+static kl_code replay(kl_sim *sim, kl_sim_change change, const char *version,
+                      const char *value, kl_error *err)
+{
+    char yaml[512];
+    const char *json;
+
+    snprintf(yaml, sizeof(yaml),
+             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: "
+             "default, uid: u-1, resourceVersion: '%s', creationTimestamp: "
+             "'2020-01-01T00:00:00Z'}, data: {v: '%s'}}",
+             version, value);
+    json = sim_json(yaml);
+    return kl_sim_replay(sim, change, json, strlen(json), err);
+}
+
+SIM_CASE(a_replayed_object_keeps_uid_version_and_time)
+{
+    assert_int_equal(replay(sim, KL_SIM_PUT, "5000", "1", NULL), KL_OK);
+    sim_play(sim, "GET configmaps/a -> 200 metadata.uid=u-1 | "
+                  "metadata.resourceVersion=5000 | "
+                  "metadata.creationTimestamp=2020-01-01T00:00:00Z\n"
+                  "GET configmaps -> 200 metadata.resourceVersion=5000\n");
+}
+
+RIG_CASE(a_watch_sees_the_changes_with_their_versions)
+{
+    rig_play(f, "WATCH configmaps?fieldSelector=metadata.name%3Da\n");
+    replay(f->sim, KL_SIM_PUT, "5000", "1", NULL);
+    replay(f->sim, KL_SIM_PUT, "6000", "2", NULL);
+    replay(f->sim, KL_SIM_DELETED, "7000", "2", NULL);
+    rig_play(f, "ADDED a, MODIFIED a | metadata.resourceVersion=6000\n"
+                "DELETED a | metadata.resourceVersion=7000\n");
+}
+
+SIM_CASE(a_version_of_the_past_becomes_the_next_one)
+{
+    replay(sim, KL_SIM_PUT, "5000", "1", NULL);
+    replay(sim, KL_SIM_PUT, "4000", "2", NULL);
+    sim_play(sim, "GET configmaps/a -> 200 metadata.resourceVersion=5001\n");
+}
+
+RIG_CASE(objects_of_the_first_state_may_have_any_version)
+{
+    replay(f->sim, KL_SIM_INITIAL, "5000", "1", NULL);
+    replay(f->sim, KL_SIM_INITIAL, "4000", "2", NULL);
+    rig_play(f, "COMPACT\n"
+                "GET configmaps -> 200 metadata.resourceVersion=5000\n"
+                "WATCH configmaps?resourceVersion=5000\n");
+    replay(f->sim, KL_SIM_PUT, "5001", "3", NULL);
+    rig_play(f, "MODIFIED a\n");
+}
+
+SIM_CASE(an_impossible_change_is_refused)
+{
+    static const char *const wrong[] = {
+        "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}",
+        "{\"apiVersion\":\"v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"a\"}"
+        "}",
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":"
+        "\"a\"}}",
+        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"a\","
+        "\"labels\":5}}",
+        "[1]",
+        "{"};
+    kl_error err;
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        kl_code code =
+            kl_sim_replay(sim, KL_SIM_PUT, wrong[i], strlen(wrong[i]), &err);
+
+        assert_true(code == KL_EINVAL || code == KL_EPARSE);
+        assert_true(err.message[0] != '\0');
+    }
+    assert_int_equal(replay(sim, KL_SIM_DELETED, "9", "1", NULL), KL_OK);
+}
+
+/* A gear that the object "a" of replay() owns. */
+static void replay_gear(kl_sim *sim, kl_sim_change change, const char *uid)
+{
+    char yaml[512];
+    const char *json;
+
+    snprintf(yaml, sizeof(yaml),
+             "{apiVersion: a.io/v1, kind: Gear, metadata: {name: g, namespace: "
+             "default, uid: %s, ownerReferences: [{apiVersion: v1, kind: "
+             "ConfigMap, name: a, uid: u-1}]}}",
+             uid);
+    json = sim_json(yaml);
+    assert_int_equal(kl_sim_replay(sim, change, json, strlen(json), NULL),
+                     KL_OK);
+}
+
+/* The garbage collector remembers nothing that is in no resource. */
+SIM_CASE(a_deleted_object_leaves_no_trace_among_owners)
+{
+    replay(sim, KL_SIM_PUT, "5000", "1", NULL);
+    sim_play(sim, "DEFINE gears.a.io Gear\n");
+    replay_gear(sim, KL_SIM_PUT, "g-1");
+    replay_gear(sim, KL_SIM_PUT, "g-2"); /* another one, as it seems */
+    replay_gear(sim, KL_SIM_DELETED, "g-2");
+    sim_play(sim, "DELETE crds/gears.a.io -> 200\n"
+                  "DELETE configmaps/a -> 200\n");
+}
+
+/* ---- Snapshots: a cluster goes back to an earlier state. ---- */
+
+static int64_t list_version(sim_rig *f)
+{
+    sim_reply list = sim_ask(f->sim, "GET", FAULT_OBJECTS, NULL);
+    int64_t version =
+        strtoll(sim_text(list.doc, "metadata.resourceVersion"), NULL, 10);
+
+    sim_reply_clear(&list);
+    return version;
+}
+
+RIG_CASE(a_snapshot_is_restored_with_its_version)
+{
+    int64_t version;
+
+    sim_add(f->sim, "a");
+    sim_touch(f->sim, "a", "1");
+    assert_int_equal(kl_sim_snapshot(f->sim, &version, NULL), KL_OK);
+    assert_int_equal(version, list_version(f));
+    sim_touch(f->sim, "a", "2");
+    sim_add(f->sim, "b");
+    kl_sim_compact(f->sim); /* a snapshot needs no history */
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
+        assert_int_equal(list_version(f), version);
+        rig_play(f, "GET configmaps/a -> 200 data.k=1\n"
+                    "GET configmaps/b -> 404\n"
+                    "ADD b\n");
+        assert_int_equal(list_version(f), version + 1);
+    }
+}
+
+RIG_CASE(any_version_of_the_history_can_be_restored)
+{
+    int64_t version;
+    kl_error err;
+
+    sim_add(f->sim, "a");
+    sim_touch(f->sim, "a", "1");
+    version = list_version(f);
+    sim_touch(f->sim, "a", "2");
+    sim_expect(f->sim, "DELETE", FAULT_OBJECTS "/a", NULL, 200);
+    assert_int_equal(kl_sim_restore(f->sim, version + 5, &err), KL_EINVAL);
+    assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
+    rig_play(f, "GET configmaps/a -> 200 data.k=1\n");
+    assert_int_equal(kl_sim_restore(f->sim, version - 1, &err), KL_EINVAL);
+    assert_non_null(strstr(err.message, "nor in the history"));
+}
+
+RIG_CASE(a_restore_breaks_watches_and_leaves_no_history)
+{
+    int64_t version;
+    kl_error err;
+
+    sim_add(f->sim, "a");
+    assert_int_equal(kl_sim_snapshot(f->sim, &version, NULL), KL_OK);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n");
+    sim_watch_expect(&f->watch, "ADDED", "a");
+    assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
+    assert_int_equal(sim_watch_failure(&f->watch, &err), KL_EUNAVAILABLE);
+    rig_play(f, "WATCH configmaps?resourceVersion=3\n"
+                "ERROR | code=410\n");
+}
+
+RIG_CASE(a_restore_serves_the_kinds_of_its_snapshot)
+{
+    int64_t without, with;
+
+    assert_int_equal(kl_sim_snapshot(f->sim, &without, NULL), KL_OK);
+    rig_play(f, "DEFINE gears.a.io Gear\n"
+                "POST a.io/v1/gears {apiVersion: a.io/v1, kind: Gear, "
+                "metadata: {name: g}} -> 201\n");
+    assert_int_equal(kl_sim_snapshot(f->sim, &with, NULL), KL_OK);
+    assert_int_equal(kl_sim_restore(f->sim, without, NULL), KL_OK);
+    sim_expect(f->sim, "GET", "/apis/a.io/v1/gears", NULL, 404);
+    assert_int_equal(kl_sim_restore(f->sim, with, NULL), KL_OK);
+    rig_play(f, "GET a.io/v1/gears/g -> 200\n");
+}
+
+RIG_CASE(a_definition_after_a_restore_is_new)
+{
+    int64_t version;
+
+    assert_int_equal(kl_sim_snapshot(f->sim, &version, NULL), KL_OK);
+    rig_play(f, "ADD a b\n"
+                "DEFINE gears.a.io Gear\n");
+    for (int i = 0; i < 8; i++) { /* the last look was at a later version */
+        sim_touch(f->sim, "a", i % 2 != 0 ? "1" : "2");
+    }
+    rig_play(f, "DELETE crds/gears.a.io -> 200\n");
+    assert_int_equal(kl_sim_restore(f->sim, version, NULL), KL_OK);
+    rig_play(f, "DEFINE gears.a.io Gear\n");
+    sim_expect(f->sim, "GET", "/apis/a.io/v1/gears", NULL, 200);
 }
