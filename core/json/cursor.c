@@ -218,21 +218,21 @@ static inline const char *leave_with(look_fn look, kl__between_fn between,
 
 /* `flatten` inlines everything above, as in skip.c. AVX-512 gains
  * nothing here; `cold` is for the size of the library. */
-static __attribute__((flatten)) KL__AVX2 const char *leave_avx2(const char *at,
-                                                                const char *end)
+static __attribute__((flatten)) KL__AVX2 const char *leave_32(const char *at,
+                                                              const char *end)
 {
-    return leave_with(kl__look_avx2, kl__between_clmul, at, end);
+    return leave_with(kl__look_32, kl__between_clmul, at, end);
 }
 
-static const char *leave_sse2(const char *at, const char *end)
+static const char *leave_16(const char *at, const char *end)
 {
-    return leave_with(kl__look, kl__between, at, end);
+    return leave_with(kl__look_16, kl__between, at, end);
 }
 
 const char *kl__cursor_leave_by(kl__skip_way way, const char *at,
                                 const char *end)
 {
-    return way >= KL__SKIP_AVX2 ? leave_avx2(at, end) : leave_sse2(at, end);
+    return way >= KL__SKIP_32 ? leave_32(at, end) : leave_16(at, end);
 }
 
 const char *kl__cursor_leave(const char *at, const char *end)
@@ -319,7 +319,7 @@ bool kl__cursor_may_have(const char *at, const char *end, const char *name,
         const char *stop = end;
 
 #ifdef __SSE2__
-        if (kl__skip_best() >= KL__SKIP_AVX2) {
+        if (kl__skip_best() >= KL__SKIP_32) {
             at = pass_by(at, end, length > 0 ? name[0] : '"', length);
             stop = (size_t)(end - at) >= length + 34 ? at + 32 : end;
         }

@@ -333,23 +333,23 @@ static inline kl__skip_result run_with(const instructions *by, kl__skip *skip,
 /* `flatten` inlines everything above into one loop without calls. SSE2, for
  * machines from before 2013, and `cold` are for the size of the library. */
 static __attribute__((flatten)) KL__AVX512 kl__skip_result
-run_avx512(kl__skip *skip, const char **at, const char *end)
+run_64(kl__skip *skip, const char **at, const char *end)
 {
-    return run_with(&(instructions){kl__look_avx512, kl__between_clmul}, skip,
-                    at, end);
-}
-
-static __attribute__((flatten)) KL__AVX2 kl__skip_result
-run_avx2(kl__skip *skip, const char **at, const char *end)
-{
-    return run_with(&(instructions){kl__look_avx2, kl__between_clmul}, skip, at,
+    return run_with(&(instructions){kl__look_64, kl__between_clmul}, skip, at,
                     end);
 }
 
-static kl__skip_result run_sse2(kl__skip *skip, const char **at,
-                                const char *end)
+static __attribute__((flatten)) KL__AVX2 kl__skip_result run_32(kl__skip *skip,
+                                                                const char **at,
+                                                                const char *end)
 {
-    return run_with(&(instructions){kl__look, kl__between}, skip, at, end);
+    return run_with(&(instructions){kl__look_32, kl__between_clmul}, skip, at,
+                    end);
+}
+
+static kl__skip_result run_16(kl__skip *skip, const char **at, const char *end)
+{
+    return run_with(&(instructions){kl__look_16, kl__between}, skip, at, end);
 }
 
 /* Reads an incomplete block, padded with blanks. Consumes it if the value ends
@@ -366,7 +366,7 @@ run_tail(kl__skip *skip, const char **at, const char *end)
 
     memset(padded, ' ', sizeof(padded));
     memcpy(padded, *at, (size_t)(end - *at));
-    kl__look(&all, padded);
+    kl__look_16(&all, padded);
     if (!kl__block_read(&block, &all, padded, &border, kl__between)) {
         skip->outline = NULL;
         return KL__SKIP_MORE;
@@ -385,24 +385,24 @@ run_tail(kl__skip *skip, const char **at, const char *end)
  * them lower their clock when they use it. */
 bool kl__skip_has(kl__skip_way way)
 {
-    bool has_avx2 =
+    bool has_32 =
         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
         __builtin_cpu_supports("pclmul");
 
-    if (way == KL__SKIP_AVX512) {
-        return has_avx2 && __builtin_cpu_supports("avx512bw") &&
+    if (way == KL__SKIP_64) {
+        return has_32 && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512vbmi2");
     }
-    return way == KL__SKIP_AVX2 ? has_avx2 : way == KL__SKIP_SSE2;
+    return way == KL__SKIP_32 ? has_32 : way == KL__SKIP_16;
 }
 
 kl__skip_way kl__skip_best(void)
 {
-    if (kl__skip_has(KL__SKIP_AVX512)) {
-        return KL__SKIP_AVX512;
+    if (kl__skip_has(KL__SKIP_64)) {
+        return KL__SKIP_64;
     }
-    return kl__skip_has(KL__SKIP_AVX2) ? KL__SKIP_AVX2 : KL__SKIP_SSE2;
+    return kl__skip_has(KL__SKIP_32) ? KL__SKIP_32 : KL__SKIP_16;
 }
 
 /* Call while a bracket is open. Consumes whole blocks; stops at a block with a
@@ -413,9 +413,9 @@ static kl__skip_result run_blocks(kl__skip *skip, const char **at,
                                   const char *end)
 {
     kl__skip_way way = skip->way != KL__SKIP_BEST ? skip->way : kl__skip_best();
-    kl__skip_result result = way == KL__SKIP_AVX512 ? run_avx512(skip, at, end)
-                             : way == KL__SKIP_AVX2 ? run_avx2(skip, at, end)
-                                                    : run_sse2(skip, at, end);
+    kl__skip_result result = way == KL__SKIP_64   ? run_64(skip, at, end)
+                             : way == KL__SKIP_32 ? run_32(skip, at, end)
+                                                  : run_16(skip, at, end);
 
     return result == KL__SKIP_MORE && skip->outline != NULL && *at < end
                ? run_tail(skip, at, end)

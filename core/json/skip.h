@@ -19,12 +19,12 @@ typedef enum kl__skip_result {
     KL__SKIP_MISMATCH /* *at closes a bracket of the other kind */
 } kl__skip_result;
 
-/* The instructions that read blocks of 64 bytes. All find the same. */
+/* How many bytes are read at once, of blocks of 64. All find the same. */
 typedef enum kl__skip_way {
-    KL__SKIP_BEST, /* the fastest that the machine has */
-    KL__SKIP_SSE2,
-    KL__SKIP_AVX2,
-    KL__SKIP_AVX512
+    KL__SKIP_BEST, /* as many as the machine can */
+    KL__SKIP_16,   /* SSE2, NEON */
+    KL__SKIP_32,   /* AVX2 */
+    KL__SKIP_64    /* AVX-512 */
 } kl__skip_way;
 
 /* The kinds of open brackets that are further out than the innermost 64. Apart
@@ -64,9 +64,9 @@ bool kl__skip_begin(kl__skip *skip, kl__skip_levels *below, char first);
  * until the value ends. */
 void kl__skip_outline(kl__skip *skip, kl__outline *outline);
 
-/* True if the machine has these instructions; false for KL__SKIP_BEST. */
+/* True if the machine has instructions for it; false for KL__SKIP_BEST. */
 bool kl__skip_has(kl__skip_way way);
-/* The fastest that the machine has; KL__SKIP_BEST: it has none of them. */
+/* The widest that the machine has; KL__SKIP_BEST: it has none of them. */
 kl__skip_way kl__skip_best(void);
 
 /* Consumes bytes from *at up to `end` at most, and moves *at. */

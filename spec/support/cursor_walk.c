@@ -82,7 +82,7 @@ static void check_scalar(walker *self, const kl_value *tree, const char *at)
 /* Any of the ways to find the end of a container, from behind its bracket. */
 static void check_ends(walker *self, const char *at, const char *behind)
 {
-    for (kl__skip_way way = KL__SKIP_SSE2; way <= KL__SKIP_AVX512; way++) {
+    for (kl__skip_way way = KL__SKIP_16; way <= KL__SKIP_64; way++) {
         if (kl__skip_has(way)) {
             CLAIM(self, kl__cursor_leave_by(way, at, self->end) == behind);
         }

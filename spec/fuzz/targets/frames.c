@@ -315,8 +315,7 @@ static void expect_list(const outcome *out, fuzz_text text)
     kl_doc_unref(doc);
 }
 
-/* The first object of a text, as the instructions of `way` read it in chunks.
- */
+/* The first object of a text, as `way` reads it in chunks. */
 static kl__skip_result skip_first(kl__skip_way way, fuzz_text text,
                                   fuzz_chunks chunks, kl__outline *outline,
                                   size_t *taken)
@@ -339,7 +338,7 @@ static kl__skip_result skip_first(kl__skip_way way, fuzz_text text,
     return result;
 }
 
-/* All instructions of the machine find the same. If an outline is sure may
+/* All ways of the machine find the same. If an outline is sure may
  * depend on the chunks: a backslash behind the object makes it unsure. */
 static void expect_ways(fuzz_text text, fuzz_chunks chunks)
 {
@@ -349,13 +348,13 @@ static void expect_ways(fuzz_text text, fuzz_chunks chunks)
     size_t first, other;
     kl__skip_result result;
 
-    if (brace == NULL || !kl__skip_has(KL__SKIP_SSE2)) {
+    if (brace == NULL || !kl__skip_has(KL__SKIP_16)) {
         return;
     }
     text.length -= (size_t)(brace - text.bytes);
     text.bytes = brace;
-    result = skip_first(KL__SKIP_SSE2, text, chunks, &narrow, &first);
-    for (kl__skip_way way = KL__SKIP_SSE2; way <= KL__SKIP_AVX512; way++) {
+    result = skip_first(KL__SKIP_16, text, chunks, &narrow, &first);
+    for (kl__skip_way way = KL__SKIP_16; way <= KL__SKIP_64; way++) {
         if (!kl__skip_has(way)) {
             continue;
         }
