@@ -38,25 +38,25 @@ typedef struct kl__border {
     uint64_t escape; /* 1: the next byte is escaped, else 0 */
 } kl__border;
 
-#ifdef __SSE2__
+#ifdef KL__HAS_16
+
+/* JSON's whitespace. */
+static inline kl__part kl__blank(kl__part bytes)
+{
+    return kl__equal(bytes, ' ') | kl__equal(bytes, '\n') |
+           kl__equal(bytes, '\t') | kl__equal(bytes, '\r');
+}
 
 /* Fills the masks of the rare bytes. */
 static inline void kl__tell_rare(kl__block *block, const char *bytes)
 {
-    block->spaces = 0;
-    block->controls = 0;
-    block->high = 0;
-    for (int at = 0; at < KL__BLOCK_SIZE; at += 16) {
-        __m128i part = kl__part(bytes, at);
-        __m128i blank =
-            _mm_or_si128(kl__equal(part, ' '), kl__equal(part, '\n'));
-        __m128i other =
-            _mm_or_si128(kl__equal(part, '\t'), kl__equal(part, '\r'));
+    const kl__parts in = kl__four_parts(bytes);
 
-        block->spaces |= kl__bits(_mm_or_si128(blank, other), at);
-        block->controls |= kl__bits(kl__up_to(part, 0x1f), at);
-        block->high |= kl__bits(part, at);
-    }
+    block->spaces = kl__bits(kl__blank(in.a), kl__blank(in.b), kl__blank(in.c),
+                             kl__blank(in.d));
+    block->controls = kl__bits(kl__up_to(in.a, 0x1f), kl__up_to(in.b, 0x1f),
+                               kl__up_to(in.c, 0x1f), kl__up_to(in.d, 0x1f));
+    block->high = kl__bits(in.a, in.b, in.c, in.d);
 }
 
 /* The bytes that are escaped, given all backslashes. A run of backslashes that
@@ -83,6 +83,7 @@ static inline uint64_t kl__between(uint64_t quotes)
     return quotes;
 }
 
+#ifdef KL__HAS_WIDE
 static inline __attribute__((target("pclmul"))) uint64_t
 kl__between_clmul(uint64_t quotes)
 {
@@ -91,6 +92,7 @@ kl__between_clmul(uint64_t quotes)
 
     return (uint64_t)_mm_cvtsi128_si64(sums);
 }
+#endif
 
 /* Makes a block end at `end`: the bytes behind it become part of a string,
  * which no rule refuses. */

@@ -1,8 +1,8 @@
 /*
  * cursor.c - see kubelua/cursor.h. What is passed by is skipped as bytes:
  * strings eight at a time (text.h), the rest of an array or object 64 at a time
- * (kl__cursor_leave), and bytes that have no member of a name 32 at a time
- * (kl__cursor_may_have).
+ * (kl__cursor_leave), and bytes that have no member of a name 16 or 32 at a
+ * time (kl__cursor_may_have).
  */
 #include "json/cursor.h"
 
@@ -153,7 +153,7 @@ bool kl__cursor_is(const char *string, const char *end, const char *bytes,
  * need no look; skip.c, which checks its bytes, takes longer.
  */
 
-#ifdef __SSE2__
+#ifdef KL__HAS_16
 
 /* What is known before a block. */
 typedef struct leaving {
@@ -216,17 +216,18 @@ static inline const char *leave_with(look_fn look, kl__between_fn between,
     return last < end - at ? at + last + 1 : end;
 }
 
-/* `flatten` inlines everything above, as in skip.c. AVX-512 gains
- * nothing here; `cold` is for the size of the library. */
+/* Inlines everything above, as in skip.c. 64 bytes at once gain nothing here.
+ */
+static KL__FLATTEN_16 const char *leave_16(const char *at, const char *end)
+{
+    return leave_with(kl__look_16, kl__between, at, end);
+}
+
+#ifdef KL__HAS_WIDE
 static __attribute__((flatten)) KL__AVX2 const char *leave_32(const char *at,
                                                               const char *end)
 {
     return leave_with(kl__look_32, kl__between_clmul, at, end);
-}
-
-static const char *leave_16(const char *at, const char *end)
-{
-    return leave_with(kl__look_16, kl__between, at, end);
 }
 
 const char *kl__cursor_leave_by(kl__skip_way way, const char *at,
@@ -234,6 +235,14 @@ const char *kl__cursor_leave_by(kl__skip_way way, const char *at,
 {
     return way >= KL__SKIP_32 ? leave_32(at, end) : leave_16(at, end);
 }
+#else
+const char *kl__cursor_leave_by(kl__skip_way way, const char *at,
+                                const char *end)
+{
+    (void)way;
+    return leave_16(at, end);
+}
+#endif
 
 const char *kl__cursor_leave(const char *at, const char *end)
 {
@@ -242,7 +251,7 @@ const char *kl__cursor_leave(const char *at, const char *end)
 
 #else
 
-/* Without SSE2 every byte outside of strings is read by itself. */
+/* Every byte outside of strings is read by itself. */
 const char *kl__cursor_leave_by(kl__skip_way way, const char *at,
                                 const char *end)
 {
@@ -284,11 +293,33 @@ static bool is_here(const char *at, const char *end, const char *name,
            at[length + 1] == '"' && memcmp(at + 1, name, length) == 0;
 }
 
-#ifdef __SSE2__
+#ifdef KL__HAS_16
 
 /* Goes on while a quote, `first` behind it, and a quote `length` + 1 bytes
- * further, or a backslash, are nowhere in 32 bytes. */
-static KL__AVX2 const char *pass_by(const char *at, const char *end, char first,
+ * further, or a backslash, are nowhere in 16 bytes. */
+static const char *pass_16(const char *at, const char *end, char first,
+                           size_t length)
+{
+    for (; (size_t)(end - at) >= length + 18; at += 16) {
+        kl__part part = kl__one_part(at);
+        kl__part second = kl__one_part(at + 1);
+        kl__part last = kl__one_part(at + length + 1);
+        kl__part name = kl__equal(part, '"') & kl__equal(second, first) &
+                        kl__equal(last, '"');
+
+        if (kl__is_any(name | kl__equal(part, '\\'))) {
+            break;
+        }
+    }
+    return at;
+}
+
+#endif
+
+#ifdef KL__HAS_WIDE
+
+/* The same with 32 bytes. */
+static KL__AVX2 const char *pass_32(const char *at, const char *end, char first,
                                     size_t length)
 {
     for (; (size_t)(end - at) >= length + 34; at += 32) {
@@ -318,11 +349,14 @@ bool kl__cursor_may_have(const char *at, const char *end, const char *name,
     while (at < end) {
         const char *stop = end;
 
-#ifdef __SSE2__
+#ifdef KL__HAS_WIDE
         if (kl__skip_best() >= KL__SKIP_32) {
-            at = pass_by(at, end, length > 0 ? name[0] : '"', length);
-            stop = (size_t)(end - at) >= length + 34 ? at + 32 : end;
+            at = pass_32(at, end, length > 0 ? name[0] : '"', length);
         }
+#endif
+#ifdef KL__HAS_16
+        at = pass_16(at, end, length > 0 ? name[0] : '"', length);
+        stop = (size_t)(end - at) >= length + 18 ? at + 16 : end;
 #endif
         for (; at < stop; at++) {
             if (is_here(at, end, name, length)) {

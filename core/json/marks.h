@@ -6,15 +6,31 @@
 #ifndef KL_JSON_MARKS_H
 #define KL_JSON_MARKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __SSE2__
+/* KL__HAS_16: this machine reads 16 bytes at once; every amd64 and arm64 can.
+ * KL__HAS_WIDE: kl__skip_has tells if it also reads 32 or 64 at once. */
+#if defined(__SSE2__)
 #include <immintrin.h>
+#define KL__HAS_16 1
+#define KL__HAS_WIDE 1
+#elif defined(__ARM_NEON) && defined(__AARCH64EL__)
+#include <arm_neon.h>
+#define KL__HAS_16 1
+#endif
+
+/* For the loop over blocks. On amd64 only machines from before 2013 read 16
+ * bytes at once. */
+#ifdef KL__HAS_WIDE
+#define KL__FLATTEN_16
+#else
+#define KL__FLATTEN_16 __attribute__((flatten))
 #endif
 
 enum { KL__BLOCK_SIZE = 64 };
 
-#ifdef __SSE2__
+#ifdef KL__HAS_16
 
 /* Where each kind of byte is, inside and outside of strings. */
 typedef struct kl__marks {
@@ -28,46 +44,170 @@ typedef struct kl__marks {
     uint64_t rare; /* bytes up to ' ', bytes above ASCII */
 } kl__marks;
 
-static inline __m128i kl__equal(__m128i bytes, char byte)
+/*
+ * The 16 bytes that are read at once, and what this needs of the machine. A
+ * test sets all bits of the bytes that pass. kl__four_parts reads a block, with
+ * its bytes in any order; kl__bits puts the top bits of all of them in order.
+ */
+typedef struct kl__parts kl__parts;
+
+#ifdef __SSE2__
+
+typedef __m128i kl__part;
+
+struct kl__parts {
+    kl__part a, b, c, d;
+};
+
+static inline kl__part kl__one_part(const char *bytes)
 {
-    return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte));
+    return _mm_loadu_si128((const __m128i *)(const void *)bytes);
 }
 
-static inline __m128i kl__up_to(__m128i bytes, char byte)
+static inline kl__parts kl__four_parts(const char *bytes)
 {
-    return _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(byte)), bytes);
+    return (kl__parts){kl__one_part(bytes), kl__one_part(bytes + 16),
+                       kl__one_part(bytes + 32), kl__one_part(bytes + 48)};
 }
 
-static inline uint64_t kl__bits(__m128i found, int at)
+static inline kl__part kl__all(char byte)
 {
-    return (uint64_t)(unsigned)_mm_movemask_epi8(found) << at;
+    return _mm_set1_epi8(byte);
 }
 
-static inline __m128i kl__part(const char *bytes, int at)
+static inline kl__part kl__equal(kl__part bytes, char byte)
 {
-    return _mm_loadu_si128((const __m128i *)(const void *)(bytes + at));
+    return _mm_cmpeq_epi8(bytes, kl__all(byte));
+}
+
+static inline bool kl__is_any(kl__part found)
+{
+    return _mm_movemask_epi8(found) != 0;
+}
+
+static inline kl__part kl__up_to(kl__part bytes, char byte)
+{
+    return _mm_cmpeq_epi8(_mm_min_epu8(bytes, kl__all(byte)), bytes);
+}
+
+/* As a signed number, a byte above ASCII is below 0. */
+static inline kl__part kl__rare(kl__part bytes)
+{
+    return _mm_cmpgt_epi8(kl__all(' ' + 1), bytes);
+}
+
+/* Moves bit 0x20 of each byte to the top. */
+static inline kl__part kl__brace(kl__part bytes)
+{
+    return _mm_slli_epi16(bytes, 2);
+}
+
+static inline uint64_t kl__bits(kl__part a, kl__part b, kl__part c, kl__part d)
+{
+    return (uint64_t)(unsigned)_mm_movemask_epi8(a) |
+           (uint64_t)(unsigned)_mm_movemask_epi8(b) << 16 |
+           (uint64_t)(unsigned)_mm_movemask_epi8(c) << 32 |
+           (uint64_t)(unsigned)_mm_movemask_epi8(d) << 48;
+}
+
+#else
+
+typedef uint8x16_t kl__part;
+
+struct kl__parts {
+    kl__part a, b, c, d;
+};
+
+static inline kl__part kl__one_part(const char *bytes)
+{
+    return vld1q_u8((const uint8_t *)bytes);
+}
+
+/* Part a has the bytes 0, 4, 8 ..., part b 1, 5, 9 ...: so the bits of four
+ * bytes in a row are in the same place of the four parts. */
+static inline kl__parts kl__four_parts(const char *bytes)
+{
+    uint8x16x4_t parts = vld4q_u8((const uint8_t *)bytes);
+
+    return (kl__parts){parts.val[0], parts.val[1], parts.val[2], parts.val[3]};
+}
+
+static inline kl__part kl__all(char byte)
+{
+    return vdupq_n_u8((uint8_t)byte);
+}
+
+static inline kl__part kl__equal(kl__part bytes, char byte)
+{
+    return vceqq_u8(bytes, kl__all(byte));
+}
+
+static inline bool kl__is_any(kl__part found)
+{
+    return vmaxvq_u8(found) != 0;
+}
+
+static inline kl__part kl__up_to(kl__part bytes, char byte)
+{
+    return vcleq_u8(bytes, kl__all(byte));
+}
+
+/* As a signed number, a byte above ASCII is below 0. */
+static inline kl__part kl__rare(kl__part bytes)
+{
+    return vcleq_s8(vreinterpretq_s8_u8(bytes), vdupq_n_s8(' '));
+}
+
+/* Moves bit 0x20 of each byte to the top. */
+static inline kl__part kl__brace(kl__part bytes)
+{
+    return vshlq_n_u8(bytes, 2);
+}
+
+/* Each step shifts the top bits of one part in below those of another: after
+ * the third, the upper half of byte i has the bits of bytes 4 * i to 4 * i + 3
+ * of the block. */
+static inline uint64_t kl__bits(kl__part a, kl__part b, kl__part c, kl__part d)
+{
+    kl__part two = vsriq_n_u8(b, a, 1);
+    kl__part four = vsriq_n_u8(vsriq_n_u8(d, c, 1), two, 2);
+    kl__part twice = vsriq_n_u8(four, four, 4);
+    uint8x8_t halves = vshrn_n_u16(vreinterpretq_u16_u8(twice), 4);
+
+    return vget_lane_u64(vreinterpret_u64_u8(halves), 0);
+}
+
+#endif
+
+static inline uint64_t kl__find(const kl__parts *in, char byte)
+{
+    return kl__bits(kl__equal(in->a, byte), kl__equal(in->b, byte),
+                    kl__equal(in->c, byte), kl__equal(in->d, byte));
 }
 
 static inline void kl__look_16(kl__marks *all, const char *bytes)
 {
-    *all = (kl__marks){0};
-    for (int at = 0; at < KL__BLOCK_SIZE; at += 16) {
-        __m128i part = kl__part(bytes, at);
-        /* [ and {, ] and } differ in bit 0x20 only. */
-        __m128i folded = _mm_or_si128(part, _mm_set1_epi8(0x20));
-        /* As a signed number, a byte above ASCII is below 0. */
-        __m128i rare = _mm_cmpgt_epi8(_mm_set1_epi8(' ' + 1), part);
+    const kl__parts in = kl__four_parts(bytes);
+    /* [ and {, ] and } differ in bit 0x20 only. */
+    const kl__part fold = kl__all(0x20);
+    const kl__parts folded = {in.a | fold, in.b | fold, in.c | fold,
+                              in.d | fold};
 
-        all->quotes |= kl__bits(kl__equal(part, '"'), at);
-        all->slashes |= kl__bits(kl__equal(part, '\\'), at);
-        all->opens |= kl__bits(kl__equal(folded, '{'), at);
-        all->closes |= kl__bits(kl__equal(folded, '}'), at);
-        all->braces |= kl__bits(_mm_slli_epi16(part, 2), at);
-        all->colons |= kl__bits(kl__equal(part, ':'), at);
-        all->commas |= kl__bits(kl__equal(part, ','), at);
-        all->rare |= kl__bits(rare, at);
-    }
+    all->quotes = kl__find(&in, '"');
+    all->slashes = kl__find(&in, '\\');
+    all->opens = kl__find(&folded, '{');
+    all->closes = kl__find(&folded, '}');
+    all->braces = kl__bits(kl__brace(in.a), kl__brace(in.b), kl__brace(in.c),
+                           kl__brace(in.d));
+    all->colons = kl__find(&in, ':');
+    all->commas = kl__find(&in, ',');
+    all->rare = kl__bits(kl__rare(in.a), kl__rare(in.b), kl__rare(in.c),
+                         kl__rare(in.d));
 }
+
+#endif
+
+#ifdef KL__HAS_WIDE
 
 /* The same, 32 bytes at once: it takes half of the time. */
 #define KL__AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,pclmul")))

@@ -1,9 +1,9 @@
 /*
- * skip.c - see skip.h. Reads 64 bytes at a time with SSE2, AVX2 or AVX-512,
- * else eight at a time in strings, where most bytes are, and one by one outside
- * of them. For each block: (1) block.h finds strings and brackets; (2) a walk
- * over the brackets finds the end of the value, and which bytes are in an
- * object; (3) with an outline, check_rules.h checks that the block is JSON.
+ * skip.c - see skip.h. Reads 64 bytes at a time where marks.h can find their
+ * marks, else eight at a time in strings, where most bytes are, and one by one
+ * outside of them. For each block: (1) block.h finds strings and brackets; (2)
+ * a walk over the brackets finds the end of the value, and which bytes are in
+ * an object; (3) with an outline, check_rules.h checks that the block is JSON.
  */
 #include "json/skip.h"
 
@@ -77,7 +77,7 @@ static inline kl__skip_result take_bracket(kl__skip *skip, bool is_open,
     return skip->depth == 0 ? KL__SKIP_DONE : KL__SKIP_MORE;
 }
 
-#ifdef __SSE2__
+#ifdef KL__HAS_16
 
 /* The number of set bits. Mostly 0, which is tested first: where the compiler
  * may not use the popcnt instruction, counting is a function call. */
@@ -330,15 +330,15 @@ static inline kl__skip_result run_with(const instructions *by, kl__skip *skip,
     return found.result;
 }
 
-/* `flatten` inlines everything above into one loop without calls. SSE2, for
- * machines from before 2013, and `cold` are for the size of the library. */
-static __attribute__((flatten)) KL__AVX512 kl__skip_result
-run_64(kl__skip *skip, const char **at, const char *end)
+/* `flatten` inlines everything above into one loop without calls. `cold`, and
+ * KL__FLATTEN_16, are for the size of the library. */
+static KL__FLATTEN_16 kl__skip_result run_16(kl__skip *skip, const char **at,
+                                             const char *end)
 {
-    return run_with(&(instructions){kl__look_64, kl__between_clmul}, skip, at,
-                    end);
+    return run_with(&(instructions){kl__look_16, kl__between}, skip, at, end);
 }
 
+#ifdef KL__HAS_WIDE
 static __attribute__((flatten)) KL__AVX2 kl__skip_result run_32(kl__skip *skip,
                                                                 const char **at,
                                                                 const char *end)
@@ -347,10 +347,13 @@ static __attribute__((flatten)) KL__AVX2 kl__skip_result run_32(kl__skip *skip,
                     end);
 }
 
-static kl__skip_result run_16(kl__skip *skip, const char **at, const char *end)
+static __attribute__((flatten)) KL__AVX512 kl__skip_result
+run_64(kl__skip *skip, const char **at, const char *end)
 {
-    return run_with(&(instructions){kl__look_16, kl__between}, skip, at, end);
+    return run_with(&(instructions){kl__look_64, kl__between_clmul}, skip, at,
+                    end);
 }
+#endif
 
 /* Reads an incomplete block, padded with blanks. Consumes it if the value ends
  * in it; else restores the state and leaves it. */
@@ -381,8 +384,9 @@ run_tail(kl__skip *skip, const char **at, const char *end)
     return found.result;
 }
 
-/* AVX-512 is used from Ice Lake and Zen 4 on, which have VBMI2: machines before
- * them lower their clock when they use it. */
+#ifdef KL__HAS_WIDE
+/* 64 bytes at once from Ice Lake and Zen 4 on, which have VBMI2: machines
+ * before them lower their clock when they use AVX-512. */
 bool kl__skip_has(kl__skip_way way)
 {
     bool has_32 =
@@ -405,6 +409,32 @@ kl__skip_way kl__skip_best(void)
     return kl__skip_has(KL__SKIP_32) ? KL__SKIP_32 : KL__SKIP_16;
 }
 
+static kl__skip_result run_by(kl__skip_way way, kl__skip *skip, const char **at,
+                              const char *end)
+{
+    return way == KL__SKIP_64   ? run_64(skip, at, end)
+           : way == KL__SKIP_32 ? run_32(skip, at, end)
+                                : run_16(skip, at, end);
+}
+#else
+bool kl__skip_has(kl__skip_way way)
+{
+    return way == KL__SKIP_16;
+}
+
+kl__skip_way kl__skip_best(void)
+{
+    return KL__SKIP_16;
+}
+
+static kl__skip_result run_by(kl__skip_way way, kl__skip *skip, const char **at,
+                              const char *end)
+{
+    (void)way;
+    return run_16(skip, at, end);
+}
+#endif
+
 /* Call while a bracket is open. Consumes whole blocks; stops at a block with a
  * backslash outside of strings. With an outline, it also consumes an incomplete
  * block at the end if the value ends in it; if not, it leaves that block
@@ -413,9 +443,7 @@ static kl__skip_result run_blocks(kl__skip *skip, const char **at,
                                   const char *end)
 {
     kl__skip_way way = skip->way != KL__SKIP_BEST ? skip->way : kl__skip_best();
-    kl__skip_result result = way == KL__SKIP_64   ? run_64(skip, at, end)
-                             : way == KL__SKIP_32 ? run_32(skip, at, end)
-                                                  : run_16(skip, at, end);
+    kl__skip_result result = run_by(way, skip, at, end);
 
     return result == KL__SKIP_MORE && skip->outline != NULL && *at < end
                ? run_tail(skip, at, end)
@@ -435,7 +463,7 @@ kl__skip_way kl__skip_best(void)
     return KL__SKIP_BEST;
 }
 
-/* Without SSE2, run_bytes reads every byte. */
+/* run_bytes reads every byte. */
 static kl__skip_result run_blocks(kl__skip *skip, const char **at,
                                   const char *end)
 {
