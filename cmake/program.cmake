@@ -21,15 +21,26 @@ find_program(KUBELUA_LUA54 NAMES lua5.4 lua REQUIRED)
 
 # The Lua files: MODULE=FILE.
 set(embedded kubelua.start=${PROJECT_SOURCE_DIR}/program/start.lua)
-foreach(folder lua lua/cli sim/lua)
-    file(GLOB_RECURSE files CONFIGURE_DEPENDS
-         RELATIVE ${PROJECT_SOURCE_DIR}/${folder} ${folder}/kubelua/*.lua)
+
+# Adds the files of FOLDER whose paths in it match the expressions.
+function(kubelua_embed folder)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${folder} ${ARGN})
     foreach(file ${files})
         string(REGEX REPLACE "(/init)?\\.lua$" "" module ${file})
         string(REPLACE "/" "." module ${module})
-        list(APPEND embedded ${module}=${PROJECT_SOURCE_DIR}/${folder}/${file})
+        list(APPEND embedded ${module}=${folder}/${file})
     endforeach()
+    set(embedded ${embedded} PARENT_SCOPE)
+endfunction()
+
+foreach(folder lua lua/cli sim/lua)
+    kubelua_embed(${PROJECT_SOURCE_DIR}/${folder} ${folder}/kubelua/*.lua)
 endforeach()
+# Of kubelua test: luassert with the texts of one language, and say.
+find_file(KUBELUA_LUASSERT luassert/init.lua PATHS /usr/share/lua/5.1 REQUIRED)
+string(REGEX REPLACE "/luassert/init.lua$" "" folder ${KUBELUA_LUASSERT})
+kubelua_embed(${folder} ${folder}/luassert/*.lua ${folder}/say/*.lua)
+list(FILTER embedded EXCLUDE REGEX "^luassert\\.languages\\.[^e]")
 find_file(KUBELUA_ARGPARSE argparse.lua PATHS /usr/share/lua/5.1 REQUIRED)
 find_file(KUBELUA_CJSON_UTIL cjson/util.lua PATHS /usr/share/lua/5.1
           REQUIRED)

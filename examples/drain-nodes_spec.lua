@@ -1,5 +1,5 @@
 -- Drains a node as far as the budgets allow, and makes it usable again.
--- Run it: busted examples/drain-nodes_spec.lua
+-- Run it: kubelua test examples/drain-nodes_spec.lua
 local Sim = require "kubelua.sim"
 
 describe("drain-nodes", function()

@@ -1,5 +1,5 @@
 -- A timer for each object, with a clock that the test moves.
--- Run it: busted examples/expire-configmaps_spec.lua
+-- Run it: kubelua test examples/expire-configmaps_spec.lua
 local Sim = require "kubelua.sim"
 
 describe("expire-configmaps", function()

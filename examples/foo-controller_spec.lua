@@ -1,5 +1,5 @@
 -- One Foo and its Deployment; sim/spec/clients/foo compares with sample-controller.
--- Run it: busted examples/foo-controller_spec.lua
+-- Run it: kubelua test examples/foo-controller_spec.lua
 local Sim = require "kubelua.sim"
 
 describe("foo-controller", function()

@@ -1,5 +1,5 @@
 -- How to test a script: a cluster in this process, the unchanged script, and what it did.
--- Run it: busted examples/label-pods_spec.lua
+-- Run it: kubelua test examples/label-pods_spec.lua
 local Sim = require "kubelua.sim"
 
 describe("label-pods", function()

@@ -1,5 +1,5 @@
 -- Copies follow their origin, and are deleted with it.
--- Run it: busted examples/mirror-configmaps_spec.lua
+-- Run it: kubelua test examples/mirror-configmaps_spec.lua
 local Sim = require "kubelua.sim"
 
 describe("mirror-configmaps", function()

@@ -1,5 +1,5 @@
 -- Pods are created one after the other, and deleted in the opposite order.
--- Run it: busted examples/ordered-set_spec.lua
+-- Run it: kubelua test examples/ordered-set_spec.lua
 local Sim = require "kubelua.sim"
 
 describe("ordered-set", function()

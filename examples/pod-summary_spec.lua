@@ -1,5 +1,5 @@
 -- Many events become one write.
--- Run it: busted examples/pod-summary_spec.lua
+-- Run it: kubelua test examples/pod-summary_spec.lua
 local Sim = require "kubelua.sim"
 
 describe("pod-summary", function()

@@ -1,5 +1,5 @@
 -- The test moves the clock by weeks.
--- Run it: busted examples/rotate-certificates_spec.lua
+-- Run it: kubelua test examples/rotate-certificates_spec.lua
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 

@@ -1,5 +1,5 @@
 -- Two simulated clusters: one has the Zones, the other the DNS server.
--- Run it: busted examples/zones_spec.lua
+-- Run it: kubelua test examples/zones_spec.lua
 local Sim = require "kubelua.sim"
 
 describe("zones", function()

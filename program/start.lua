@@ -1,11 +1,18 @@
 -- The first Lua file of the one-file command: where `require` finds modules. KubeLua's own,
--- argparse and cjson come out of the file only, whatever LUA_PATH has; a script's come from
--- LUA_PATH and its folder, as with bin/kubelua.
+-- argparse, cjson and luassert come out of the file only, whatever LUA_PATH has; a script's come
+-- from LUA_PATH and its folder, as with bin/kubelua.
 local load_embedded = ...
 
 local allow_all = load_embedded("kubelua.cli.own_folders")()("", "", load_embedded)
 
 package.loaded.argparse = load_embedded("argparse")()
+
+local function search_luassert(name)
+    if name == "say" or name:find("^luassert") then
+        return load_embedded(name)
+    end
+    return nil
+end
 
 local function search_embedded(name)
     local chunk, source = load_embedded(name)
@@ -21,5 +28,6 @@ end
 local searchers = package.searchers or package.loaders
 searchers[#searchers] = nil
 searchers[#searchers] = search_embedded
+table.insert(searchers, 2, search_luassert)
 
 return require("kubelua.cli.command").main(arg, allow_all)

@@ -10,7 +10,8 @@ description = {
     license = "MIT",
 }
 supported_platforms = { "linux" }
-dependencies = { "lua >= 5.1, < 5.5, ~= 5.2, ~= 5.3", "lua-cjson", "argparse" }
+dependencies = { "lua >= 5.1, < 5.5, ~= 5.2, ~= 5.3", "lua-cjson", "argparse",
+    "luassert" }
 -- The command names its interpreter itself: LuaRocks' wrapper would run LuaJIT's in plain Lua 5.1.
 deploy = { wrap_bin_scripts = false }
 build = {

@@ -1,9 +1,10 @@
 /*
  * file.c - makes files that only their owner can read, for recordings and
- * kubeconfigs: they contain secrets.
+ * kubeconfigs: they contain secrets. Lists folders.
  */
 #include "binding.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -69,10 +70,53 @@ static int close_file(lua_State *L)
     return 0;
 }
 
+/* push_names(folder, list): runs protected, since the folder is to be closed
+ * when memory is missing. */
+static int push_names(lua_State *L)
+{
+    DIR *folder = lua_touserdata(L, 1);
+    int count = 0;
+
+    for (const struct dirent *entry = readdir(folder); entry != NULL;
+         entry = readdir(folder)) {
+        if (strcmp(entry->d_name, ".") != 0 &&
+            strcmp(entry->d_name, "..") != 0) {
+            lua_pushstring(L, entry->d_name);
+            lua_rawseti(L, 2, ++count);
+        }
+    }
+    return 0;
+}
+
+/* core.list_folder(path): the names in a folder, in no order. nil, message,
+ * code, also if the path is none of a folder. */
+static int list_folder(lua_State *L)
+{
+    const char *path = check_text(L, 1);
+    DIR *folder;
+    int status;
+
+    lua_newtable(L);
+    lua_pushcfunction(L, push_names); /* path, list, push_names */
+    folder = opendir(path);
+    if (folder == NULL) {
+        return refuse_file(L, path, strerror(errno));
+    }
+    lua_pushlightuserdata(L, folder);
+    lua_pushvalue(L, -3);
+    status = lua_pcall(L, 2, 0, 0);
+    closedir(folder);
+    if (status != 0) {
+        return lua_error(L);
+    }
+    return 1; /* path, list */
+}
+
 void bind_file(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"private_file", make_private_file},
                                          {"close_file", close_file},
+                                         {"list_folder", list_folder},
                                          {NULL, NULL}};
 
     luaL_setfuncs(L, functions, 0);

@@ -507,6 +507,91 @@ expect "a script requires the files of its own folder" 0 '^sibling.*one.*false$'
     sh -c "cd '$work/elsewhere' && '$root/bin/kubelua' run ../several.lua"
 rm -r "$work/kubelua"
 
+mkdir -p "$work/specs/later" "$work/none"
+cat >"$work/specs/good_spec.lua" <<'END'
+local Sim = require "kubelua.sim"
+local order = {}
+rawset(_G, "stray", true)
+describe("a cluster", function()
+    local cluster
+    setup(function() order[#order + 1] = "setup" end)
+    before_each(function() cluster = assert(Sim.new()) order[#order + 1] = "before" end)
+    after_each(function() cluster:close() order[#order + 1] = "after" end)
+    teardown(function() print(table.concat(order, " ")) end)
+    it("has namespaces", function()
+        finally(function() order[#order + 1] = "finally" end)
+        assert.equal("default", cluster:get("namespaces", "default").name)
+    end)
+    it("is slow #slow", function() assert.has_error(function() error("oops") end, "oops") end)
+    pending("is not there yet")
+end)
+END
+cat >"$work/specs/later/bad_spec.lua" <<'END'
+describe("what fails", function()
+    it("is compared", function() assert.equal(1, 2) end)
+    it("is undefined", function() return nothing.here end)
+    it("has a wrong place", function() describe("inner", print) end)
+    it("leaves no global", function() assert.is_nil(rawget(_G, "stray")) end)
+    describe("before", function()
+        setup(function() error("cannot set up") end)
+        it("is not run", print)
+    end)
+end)
+END
+echo 'it(' >"$work/specs/broken_spec.lua"
+echo 'print "no spec"' >"$work/specs/other.lua"
+specs=$work/specs
+expect "test runs a spec without busted, and counts" 0 'good_spec.lua: 2 passed, 0 failed, 1 pending' \
+    bin/kubelua test "$specs/good_spec.lua"
+expect "hooks run from outside inwards, and back" 0 '^setup before finally after before after$' \
+    bin/kubelua test "$specs/good_spec.lua"
+for line in 'ok      a cluster has namespaces' 'pending a cluster is not there yet'; do
+    expect "test -v names the cases: $line" 0 "^$line" bin/kubelua test -v "$specs/good_spec.lua"
+done
+expect "a failed case has its line and both values" 1 'bad_spec.lua:2: Expected objects to be equal' \
+    bin/kubelua test "$specs"
+for line in 'FAILED  what fails is undefined .*bad_spec.lua:3' 'bad_spec.lua:4: describe: not inside' \
+    'FAILED  what fails before \(setup\)' 'cannot set up' 'broken_spec.lua:2: unexpected symbol' \
+    'all 3 files: 3 passed, 5 failed, 1 pending'; do
+    expect "of a folder it runs all specs: $line" 1 "$line" bin/kubelua test "$specs"
+done
+expect "test -o tap is TAP" 1 '^not ok 1 - what fails is compared' \
+    bin/kubelua test -o TAP "$specs/later/bad_spec.lua"
+expect "TAP ends with its plan" 1 '^1\.\.5$' bin/kubelua test -o tap "$specs/later"
+expect "--filter chooses cases" 0 '1 passed, 0 failed$' bin/kubelua test --filter 'no.global' "$specs/later"
+expect "--filter-out leaves cases out" 0 '1 passed, 0 failed$' \
+    bin/kubelua test --filter-out compared --filter-out undefined --filter-out wrong --filter-out before "$specs/later"
+expect "--tags chooses cases" 0 '1 passed, 0 failed$' bin/kubelua test -t slow "$specs/good_spec.lua"
+expect "--exclude-tags leaves cases out" 0 '1 passed, 0 failed, 1 pending$' \
+    bin/kubelua test --exclude-tags=other,slow "$specs/good_spec.lua"
+expect "--exclude-pattern leaves files out" 0 'good_spec.lua: 2 passed' \
+    bin/kubelua test --exclude-pattern bad --exclude-pattern broken "$specs"
+expect "a seed gives one order" 0 '^same$' sh -c "
+    bin/kubelua test --seed 3 -v --filter has '$specs' >'$work/one' 2>&1
+    bin/kubelua test --seed 3 -v --filter has '$specs' >'$work/two' 2>&1
+    grep -v seconds '$work/one' | sed 's/0x[0-9a-f]*//' >'$work/one.text'
+    grep -v seconds '$work/two' | sed 's/0x[0-9a-f]*//' | cmp - '$work/one.text' && echo same"
+expect "no case left is a failure" 1 'no case of these specs is selected' \
+    bin/kubelua test --filter nothing-of-this "$specs/good_spec.lua"
+expect "a folder without specs is a failure" 1 'no spec found in .*: name files, or folders' \
+    bin/kubelua test "$work/none"
+expect "a spec that is not there is named" 1 'nowhere_spec.lua: No such file' \
+    bin/kubelua test "$work/nowhere_spec.lua"
+expect "a pattern that does not parse is named" 1 "'%' is not a Lua pattern" \
+    bin/kubelua test --filter % "$specs"
+expect "test without a spec is a usage error" 2 "missing argument 'specs'" bin/kubelua test
+expect "a seed is a number" 2 "'x' is not a seed" bin/kubelua test --seed x "$specs"
+echo 'it("waits", function() print("ready") while true do end end) it("runs", function() print("on") end)' \
+    >"$work/busy_spec.lua"
+: >"$work/output"
+bin/kubelua test "$work/busy_spec.lua" >"$work/output" 2>&1 &
+pid=$!
+until_true grep -q ready "$work/output"
+kill -INT $pid
+wait $pid
+expect "SIGINT ends a test run as the shell expects" 0 '^130 0$' \
+    echo "$? $(grep -c '^on' "$work/output")"
+
 # Process 1 of a container: it reaps orphans, and hands on signals and the exit status.
 cat >"$work/orphans.lua" <<'END'
 for _ = 1, 5 do

@@ -157,6 +157,10 @@ cd "$work"
 "$prefix/bin/kubelua" run --for 0.5 --sim="$root/examples/cluster.yaml" \
     "$root/examples/watch.lua" | grep -q 'shop-1'
 echo "ok: the installed command"
+(cd "$root" && "$prefix/bin/kubelua" test examples/label-pods_spec.lua) 2>&1 |
+    grep -q '^examples/label-pods_spec.lua: [1-9][0-9]* passed, 0 failed$' ||
+    fail "the installed kubelua test"
+echo "ok: the installed kubelua test"
 mkdir -p "$work/planted/kubelua"
 for name in argparse kubelua/init kubelua/client kubelua/log kubelua/simcore; do
     echo 'print("planted") os.exit(9)' >"$work/planted/$name.lua"

@@ -15,10 +15,13 @@ unset LUA_PATH LUA_CPATH LUA_PATH_5_4 KUBELUA_TREE KUBELUA_CTREE KUBELUA_BUILD
 
 mkdir -p "$work/script/kubelua" "$work/modules"
 cp examples/cluster.yaml examples/index-query.lua "$work/script/"
+cp -R examples "$work/examples"
 cd "$work/script" || exit 1
 echo 'return { word = "mine" }' >mine.lua
 echo 'return { word = "of LUA_PATH" }' >"$work/modules/theirs.lua"
-echo 'error "the command takes argparse of LUA_PATH"' >"$work/modules/argparse.lua"
+for name in argparse luassert say; do
+    echo "error 'the command takes $name of LUA_PATH'" >"$work/modules/$name.lua"
+done
 echo 'error "a module of the current folder is KubeLua"' >kubelua/client.lua
 echo 'error "a module of the current folder is KubeLua"' >kubelua/init.lua
 cat >modules.lua <<'END'
@@ -60,6 +63,15 @@ for program; do
     expect "a module in C is refused with what to do" 1 'cannot load modules in C' "$program" run --sim missing.lua
     expect "a failing task names the script's line" 1 'fails.lua:2: on purpose' "$program" run --sim fails.lua
     expect "a script that is not there is named" 1 'nothing.lua' "$program" run --sim nothing.lua
+
+    limit=120
+    expect "it passes the specs of the examples, with no busted or luassert" 0 'all [0-9]+ files: [0-9]+ passed, 0 failed$' \
+        sh -c "cd '$work' && LUA_PATH='$work/modules/?.lua;;' '$program' test examples/"
+    for spec in cron duration quantity controller_results match handlers view_life; do
+        expect "it passes the Lua spec $spec" 0 '^ok 1 - ' sh -c "cd '$root' &&
+            LUA_PATH='spec/support/?.lua;;' '$program' test -o tap --exclude-tags=processes spec/lua/${spec}_spec.lua"
+    done
+    limit=60
 
     expect "it serves its metrics and health" 0 'serves /metrics, .* on 127.0.0.1' \
         "$program" run --sim=cluster.yaml --serve 127.0.0.1:0 --for 0.5 index-query.lua

@@ -180,6 +180,7 @@ world.calls = {
     ["core.escape"] = function() must(core.escape("a\27b")) end,
     ["core.script_line"] = function() must(core.script_line()) end,
     ["core.private_file"] = function() core.close_file(must(core.private_file("/dev/null"))) end,
+    ["core.list_folder"] = function() must(core.list_folder("/")) end,
     ["core.close_file"] = function() core.close_file(must(core.private_file("/dev/null"))) end,
     ["core.leave_first_process"] = function() core.leave_first_process() end,
     ["core.misuse"] = function() pcall(core.misuse, "nobody reads it") end,

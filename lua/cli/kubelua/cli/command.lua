@@ -1,4 +1,4 @@
--- The command line: kubelua run | sim | record | version. Each command loads only the modules that
+-- The command line: kubelua run, sim, test, ... Each command loads only the modules that
 -- it needs: starting takes milliseconds, and each module some tenths of one.
 local core = require "kubelua.core"
 core.open_streams() -- before the first descriptor is opened
@@ -10,7 +10,7 @@ local command = {}
 
 local STOPPED, FAILED, USAGE = 0, 1, 2
 local INTERRUPTED = 130 -- as in a shell: 128 + SIGINT
-local HELP = { run = true, sim = true, record = true } -- commands with their own help
+local HELP = { run = true, sim = true, record = true, test = true } -- commands with their own help
 
 local function print_version()
     print("kubelua " .. core.version .. " (" .. (jit and jit.version or _VERSION) .. ")")
@@ -24,6 +24,8 @@ local function run_command(options, allow_all)
         return require("kubelua.cli.serve")(options)
     elseif options.command == "record" then
         return require("kubelua.cli.record").run(options)
+    elseif options.command == "test" then
+        return require("kubelua.cli.test")(options, allow_all, core.now)
     end
     return require("kubelua.cli.run")(options, allow_all)
 end

@@ -1,7 +1,6 @@
 -- Reads the values of options: each function takes the text, and returns the value, or nil and what
 -- is wrong with it. For usage.lua, which has the options.
-local core = require "kubelua.core"
-
+-- Loads no module in C by itself: spec/run.lua and the build use the command line without one.
 local values = {}
 
 function values.to_seconds(text)
@@ -53,7 +52,7 @@ function values.to_served(text)
 end
 
 function values.to_namespace(text)
-    if pcall(core.check_namespace, "-n", text) then
+    if pcall(require("kubelua.core").check_namespace, "-n", text) then
         return text
     end
     return nil, "'" .. text .. "' cannot be a namespace: a namespace is one name of lower-case "
@@ -117,6 +116,29 @@ function values.to_users_of_file(path)
         end
     end
     return lines
+end
+
+-- A whole number above 0; argparse shows the message for others.
+function values.to_seed(text)
+    local seed = text:find("^%d+$") and tonumber(text)
+    if seed and seed > 0 and seed < 2147483647 then
+        return seed
+    end
+    return nil, "'" .. text .. "' is not a seed: write a whole number from 1 to 2147483646"
+end
+
+function values.to_output(text)
+    local name = text:lower()
+    return (name == "tap" or name == "plain") and name or nil,
+        "'" .. text .. "' is not an output: write plain or tap"
+end
+
+function values.to_tags(text)
+    local tags = {}
+    for tag in text:gmatch("[^,%s]+") do
+        tags[#tags + 1] = tag:gsub("^#", "")
+    end
+    return tags
 end
 
 return values

@@ -1,10 +1,13 @@
--- Parses the command line: the options of kubelua run | sim | record | version, and their help.
+-- Parses the command line: the options of kubelua run, sim, test, ..., and their help.
 local argparse = require "argparse"
 local values = require "kubelua.cli.option_values"
 
 local usage = {}
 
+local to_output = values.to_output
 local to_seconds = values.to_seconds
+local to_seed = values.to_seed
+local to_tags = values.to_tags
 local to_factor = values.to_factor
 local to_offset = values.to_offset
 local to_address = values.to_address
@@ -114,6 +117,40 @@ local function add_sim(parser)
         :argname("SECONDS"):target("duration"):convert(to_seconds)
 end
 
+local function add_tags(result, target, tags)
+    result[target] = result[target] or {}
+    for _, tag in ipairs(tags) do
+        table.insert(result[target], tag)
+    end
+end
+
+local function add_test(parser)
+    local test = parser:command("test", "Run Lua specs (describe, it, assert.equal, ... as for "
+        .. "busted), such as tests of a script against a simulated cluster.")
+    test:usage("Usage: kubelua test [OPTIONS] SPEC...")
+    test:epilog("For example: kubelua test watch_spec.lua\n"
+        .. "             kubelua test -o tap --filter 'deletes' specs/")
+    test:argument("specs", "Spec files; of a folder all files *_spec.lua, also in folders below.")
+        :args("+")
+    test:option("-o --output", "What to print: plain (what fails, and a line for each file) or "
+        .. "tap (Test Anything Protocol)."):argname("FORMAT"):default("plain"):convert(to_output)
+    test:flag("-v --verbose", "With plain output: print a line for each case.")
+    test:option("--filter", "Run only cases whose full name this Lua pattern finds; may be given "
+        .. "several times."):argname("PATTERN"):count("*")
+    test:option("--filter-out", "Leave out cases whose full name this Lua pattern finds.")
+        :argname("PATTERN"):count("*")
+    test:option("-t --tags", "Run only cases with one of these tags: #slow in the name of a case "
+        .. "or of a describe is the tag slow."):argname("TAGS"):count("*"):convert(to_tags)
+        :action(add_tags)
+    test:option("--exclude-tags", "Leave out cases with one of these tags."):argname("TAGS")
+        :count("*"):convert(to_tags):action(add_tags)
+    test:option("--exclude-pattern", "Leave out files whose name this Lua pattern finds.")
+        :argname("PATTERN"):count("*")
+    test:flag("--shuffle", "Run the cases of each describe in random order.")
+    test:option("--seed", "Shuffle as this seed does, which --shuffle has printed.")
+        :argname("NUMBER"):convert(to_seed)
+end
+
 local function make_parser()
     local parser = argparse("kubelua", "React to a Kubernetes cluster from a Lua script.")
     parser:epilog("Try it without a cluster: kubelua run --sim script.lua\n"
@@ -125,6 +162,7 @@ local function make_parser()
     add_run(parser)
     add_sim(parser)
     add_record(parser)
+    add_test(parser)
     parser:command("version", "Print the version and exit.")
     return parser
 end
