@@ -181,7 +181,7 @@ static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
     case CURLE_SSL_CACERT_BADFILE:
         kl_error_set(failure, KL_ETLS,
                      "the CA for %s is no PEM certificate: check "
-                     "certificate-authority [%s]",
+                     "certificate-authority, or SSL_CERT_FILE [%s]",
                      stream->origin, text);
         return true;
     case CURLE_SSL_CONNECT_ERROR:

@@ -13,9 +13,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum {
     CONNECT_TIMEOUT_MS = 10000, /* DNS, TCP, proxy and TLS together */
@@ -373,6 +375,35 @@ static void set_blob(CURL *easy, CURLcode *status, CURLoption option,
     }
 }
 
+/* The CAs of the system. The environment names others, as for Go's programs and
+ * OpenSSL's. libcurl knows one place from its build, which in the one file of
+ * the command is Debian's: other distributions have theirs elsewhere. */
+static void set_system_ca(CURL *easy, CURLcode *status)
+{
+    static const char *const places[] = {
+        "/etc/ssl/certs/ca-certificates.crt", /* Debian, Arch, Alpine */
+        "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora, Red Hat */
+        "/etc/ssl/ca-bundle.pem",             /* openSUSE */
+        "/etc/ssl/cert.pem",                  /* others */
+    };
+    const char *built_in = curl_version_info(CURLVERSION_NOW)->cainfo;
+    const char *file = secure_getenv("SSL_CERT_FILE");
+    const char *folder = secure_getenv("SSL_CERT_DIR");
+
+    if (file == NULL && built_in != NULL && access(built_in, R_OK) != 0) {
+        for (size_t i = 0;
+             i < sizeof(places) / sizeof(places[0]) && file == NULL; i++) {
+            file = access(places[i], R_OK) == 0 ? places[i] : NULL;
+        }
+    }
+    if (file != NULL) {
+        SET(easy, status, CURLOPT_CAINFO, file);
+    }
+    if (folder != NULL) {
+        SET(easy, status, CURLOPT_CAPATH, folder);
+    }
+}
+
 static void set_tls(kl__curl_stream *stream, CURLcode *status)
 {
     static const kl__tls_options defaults = {0};
@@ -390,6 +421,8 @@ static void set_tls(kl__curl_stream *stream, CURLcode *status)
          * block the loop for some 40 ms. */
         SET(easy, status, CURLOPT_CAINFO, (char *)NULL);
         SET(easy, status, CURLOPT_CAPATH, (char *)NULL);
+    } else {
+        set_system_ca(easy, status);
     }
     if (tls->ca != NULL) {
         set_blob(easy, status, CURLOPT_CAINFO_BLOB,

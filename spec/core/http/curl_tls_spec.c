@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -181,6 +182,34 @@ static void a_ca_that_is_not_a_certificate_is_an_error(void **state)
     serve(f, &by_address, false);
     assert_refused(f, &(kl__tls_options){.ca = "rubbish"},
                    "certificate-authority");
+}
+
+/* A file with the text; its path in `path`. */
+static void write_file(char path[], const char *text)
+{
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+}
+
+static void ssl_cert_file_names_the_cas_of_the_system(void **state)
+{
+    fixture *f = *state;
+    char path[] = "/tmp/kubelua-ca-XXXXXX";
+
+    serve(f, &by_address, false);
+    write_file(path, authority.cert);
+    setenv("SSL_CERT_FILE", path, 1);
+    assert_trusted(f, NULL);
+    assert_refused(f, &(kl__tls_options){.ca = stranger.cert},
+                   "certificate-authority");
+    unlink(path);
+    setenv("SSL_CERT_FILE", "/nowhere/ca", 1);
+    assert_refused(f, NULL, "SSL_CERT_FILE");
+    unsetenv("SSL_CERT_FILE");
+    assert_refused(f, NULL, "certificate-authority");
 }
 
 /* ---- under another name ---- */
@@ -434,6 +463,7 @@ int main(void)
         SPEC(a_certificate_for_another_name_is_named_in_the_error),
         SPEC(insecure_trusts_any_certificate),
         SPEC(a_ca_that_is_not_a_certificate_is_an_error),
+        SPEC(ssl_cert_file_names_the_cas_of_the_system),
         SPEC(tls_server_name_is_verified_instead_of_the_host),
         SPEC(a_wrong_tls_server_name_is_an_error),
         SPEC(with_tls_server_name_the_hosts_name_does_not_count),
