@@ -5,6 +5,7 @@
 local Candidate = require "kubelua.leader.candidate"
 local core = require "kubelua.core"
 local loop = require "kubelua.loop"
+local members = require "kubelua.leader.member"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
 local tasks = require "kubelua.tasks"
@@ -22,7 +23,11 @@ local waiting = require "kubelua.waiting"
 local TYPES = { name = "string", namespace = "string", identity = "string", lease = "number",
     renew = "number", retry = "number" }
 
-local leader = {}
+local leader = {
+    -- Set by kubelua run --dry-run: every process leads, and no Lease is taken. It is called with
+    -- the name of each Lease.
+    without_lease = nil, ---@type fun(lease: string)?
+}
 
 -- The candidates in clusters over the network, by the URL of the server. Those in a simulated
 -- cluster are in its state.
@@ -147,6 +152,10 @@ end
 function leader.join(client, given)
     local options = leader.options(given)
     options.namespace = options.namespace or client:namespace()
+    if leader.without_lease then
+        leader.without_lease(options.namespace .. "/" .. options.name)
+        return members.without_lease(options)
+    end
     return find_or_make_candidate(client, options):join(client)
 end
 

@@ -21,6 +21,7 @@ local loop = {
     LONGEST_END = 0.8,
     is_ending = false, -- no run of a controller may begin
     begins = nil, ---@type fun()? # called when a run begins
+    is_complete = nil, ---@type (fun(): boolean)? # of the command: a run also ends when it is true
 }
 
 -- Of the LONGEST_END seconds, cancelled tasks have this many to end.
@@ -227,6 +228,11 @@ local function end_run(signal, grace)
     finish_run()
 end
 
+-- True if the run must end, or has done all that the command line asks for.
+local function is_complete()
+    return waiting.must_end() or loop.is_complete ~= nil and loop.is_complete()
+end
+
 -- Runs rounds until `is_over()` is true, or the deadline. Returns the signal that ended it, if one
 -- did.
 local function run_rounds(deadline, is_over, grace)
@@ -300,7 +306,7 @@ function loop.run(given)
             log("warn", "kubelua.run: no handler, timer or spawned function is left; it waits "
                 .. "until it is stopped")
         end
-        return waiting.must_end()
+        return is_complete()
     end, grace)
     if problem then
         misuse("kubelua.run: nothing is left to run: %s", problem)
@@ -312,7 +318,7 @@ end
 ---@return integer? signal
 function loop.run_until_idle()
     return run_rounds(waiting.ends_at, function()
-        return waiting.must_end() or scheduler.is_idle()
+        return is_complete() or scheduler.is_idle()
     end, waiting.grace)
 end
 

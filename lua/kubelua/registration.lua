@@ -27,6 +27,13 @@ local BATCH = 256
 -- Seconds until an event is tried again that could not be delivered because memory was short.
 local RETRY = 0.1
 
+local registrations = {
+    failures = 0, -- errors of handlers
+    -- The backlog of handlers that set none. The module kubelua replaces this table with itself:
+    -- there scripts set kubelua.backlog.
+    defaults = { backlog = 10000 },
+}
+
 local next_event = core.registration_next
 
 local function describe(state, event, subject)
@@ -45,6 +52,7 @@ local function call_handler(state, event, a, b)
     local ok, problem = trace.call(callback, a, b)
     scheduler.count()
     if not ok and problem ~= trace.CANCELED then
+        registrations.failures = registrations.failures + 1
         local subject = event == "update" and b or a
         local what = describe(state, event, subject)
         lines.write("error", what .. " failed: " .. problem, { msg = what .. " failed",
@@ -254,12 +262,6 @@ local TYPES = {
     add = "function", update = "function", delete = "function", synced = "function",
     error = "function", resync = "number", coalesce = "boolean", backlog = "number",
     name = "string",
-}
-
-local registrations = {
-    -- The backlog of handlers that set none. The module kubelua replaces this table with itself:
-    -- there scripts set kubelua.backlog.
-    defaults = { backlog = 10000 },
 }
 
 local function check_callbacks(given)

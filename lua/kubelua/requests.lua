@@ -39,6 +39,10 @@ local requests = {
     -- answered. Then the Lease can be released after it. The end of a run takes 0.8 s at most, and
     -- the release needs some of it. Specs change it.
     FINISH = 0.5,
+    -- Set by kubelua run --dry-run: takes every request, and sends it by `exchange`, or another one
+    -- instead. nil: requests are sent as they are.
+    ---@type (fun(client, call, name, exchange): kubelua.Reply?, string?, string?)?
+    trial = nil,
 }
 
 ---Raises unless the options of a request are correct.
@@ -337,6 +341,18 @@ function Stream:close()
     end
 end
 
+-- Sends a request, and waits for the whole reply.
+local function exchange(client, call, name)
+    local flight, message, code = Flight.begin(client, call, name)
+    if not flight then
+        return nil, message, code
+    end
+    local reply
+    reply, message, code = flight:reply()
+    flight:close()
+    return reply, message, code
+end
+
 ---Sends a request, and waits for the whole reply. Any status is a reply. In a cancelled task it
 ---returns at once: "canceled" if the request was not sent, "unknown" for a write that was sent. The
 ---caller then calls tasks.end_if_cancelled(), which raises.
@@ -346,14 +362,12 @@ end
 ---@param name string? of the call that waits, for messages
 ---@return kubelua.Reply?, string?, string?
 function requests.send(client, call, name)
-    local flight, message, code = Flight.begin(client, build_call(call), name or "client:request")
-    if not flight then
-        return nil, message, code
+    local built = build_call(call)
+    name = name or "client:request"
+    if requests.trial then
+        return requests.trial(client, built, name, exchange)
     end
-    local reply
-    reply, message, code = flight:reply()
-    flight:close()
-    return reply, message, code
+    return exchange(client, built, name)
 end
 
 ---Sends a request, and waits for the status and the headers of its reply. If the status is 400 or

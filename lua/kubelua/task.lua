@@ -122,6 +122,7 @@ function script_tasks.spawn(f, ...)
     end
     local state = { is_over = false, results = nil, waiting = {} }
     state.task = tasks.task(running.name("kubelua.spawn", f), run_function, state, f, ...)
+    state.task.is_spawned = true
     state.task.on_over = function(ok, problem)
         finish_spawned(state, ok, problem)
     end

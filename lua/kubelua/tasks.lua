@@ -86,6 +86,7 @@ local tasks = {
 ---@field is_cancelled boolean every call that waits raises in it
 ---@field is_ended boolean the same, but only until the function that it calls has returned
 ---@field outlasts boolean? the end of a run does not cancel it: it runs no code of the script
+---@field is_spawned boolean? it runs a function of kubelua.spawn
 ---@field is_run boolean? a run of a controller: a signal gives it time to end
 ---@field ends_by number? it is cancelled, and its program has until then to end
 ---@field at_end boolean? it runs at the end of a run, after the others: see loop.lua

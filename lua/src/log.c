@@ -15,12 +15,14 @@
 static const char *const LEVELS[] = {"debug", "info", "warn",
                                      "error", "off",  NULL};
 
-/* True on a terminal, unless NO_COLOR is set (no-color.org). */
-static bool has_colours(void)
+/* True on a terminal with colours, unless NO_COLOR is set (no-color.org). */
+static bool has_colours(int fd)
 {
     const char *unwanted = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
 
-    return isatty(STDERR_FILENO) && (unwanted == NULL || unwanted[0] == '\0');
+    return isatty(fd) && (unwanted == NULL || unwanted[0] == '\0') &&
+           (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
 
 /* Runs on any thread; kl_set_log makes one call at a time. */
@@ -29,7 +31,7 @@ static void log_to_stderr(void *context, kl_log_level level,
 {
     static const char *const colours[] = {"\033[2m", "", "\033[33m",
                                           "\033[31m"};
-    const char *colour = has_colours() ? colours[level] : "";
+    const char *colour = has_colours(STDERR_FILENO) ? colours[level] : "";
     struct timespec now;
     struct tm utc;
     char stamp[32];
@@ -215,6 +217,14 @@ static int set_log_level(lua_State *L)
     return 0;
 }
 
+/* core.has_colours(): true if standard output is a terminal that is to show
+ * colours. */
+static int push_has_colours(lua_State *L)
+{
+    lua_pushboolean(L, has_colours(STDOUT_FILENO));
+    return 1;
+}
+
 /* core.live(): a table with the number of live things of each kind. */
 static int push_live_counts(lua_State *L)
 {
@@ -228,10 +238,13 @@ static int push_live_counts(lua_State *L)
 
 void bind_log(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"log", write_log},         {"log_record", write_record},
-        {"escape", escape_text},    {"set_log_level", set_log_level},
-        {"live", push_live_counts}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"log", write_log},
+                                         {"log_record", write_record},
+                                         {"escape", escape_text},
+                                         {"set_log_level", set_log_level},
+                                         {"live", push_live_counts},
+                                         {"has_colours", push_has_colours},
+                                         {NULL, NULL}};
 
     luaL_setfuncs(L, functions, 0);
 }

@@ -613,6 +613,136 @@ else
     echo "skipped: process 1 (unshare is not allowed here)"
 fi
 
+# One pass: --dry-run and --once.
+cat >"$work/shop.yaml" <<'END'
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {size: "1"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: default}, data: {size: "2"}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}, data: {k: c2VjcmV0}}
+END
+cat >"$work/shop.lua" <<'END'
+kubelua.controller { "configmaps", namespace = "default", name = "shop", leader = "shop",
+    reconcile = function(map, run)
+        if arg[1] == map.name then
+            assert(run:patch(map, { data = { size = "9" } }))
+        end
+        if arg[2] and run.attempt < tonumber(arg[2]) then
+            return nil, "not at attempt " .. run.attempt
+        end
+        print("saw", map.name, map.data.size)
+        return 3600
+    end }
+END
+cat >"$work/chain.lua" <<'END'
+kubelua.controller { "configmaps", namespace = "default", name = "chain",
+    reconcile = function(map, run)
+        local n = tonumber(map.name:match("^c(%d)$"))
+        print("at " .. map.name)
+        if n and n < 5 then
+            assert(run:create({ apiVersion = "v1", kind = "ConfigMap",
+                metadata = { name = "c" .. n + 1 } }, { owner = false }))
+        end
+    end }
+END
+echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: c0, namespace: default}}' \
+    >"$work/chain.yaml"
+cat >"$work/loose.lua" <<'END'
+local all = kubelua.connect():informer { "configmaps", namespace = "default" }
+local seen = 0
+all:on { add = function(map)
+    kubelua.sleep(0.1)
+    seen = seen + 1
+    if arg[1] == map.name then
+        error("cannot bear " .. map.name)
+    end
+end, synced = function() print("saw " .. seen) end }
+kubelua.every(3600, print)
+kubelua.spawn(function() kubelua.sleep(0.5) print("slept") end)
+if arg[1] == "run" then
+    kubelua.run()
+    print("after its own run")
+end
+END
+cat >"$work/outside.lua" <<'END'
+kubelua.http("http://127.0.0.1:1/hook", { method = "POST" })
+END
+cat >"$work/plain.lua" <<'END'
+assert(kubelua.connect():patch("secrets", "default/s", { stringData = { k = "new" } }))
+END
+cat >"$work/list.lua" <<'END'
+local cluster = kubelua.connect()
+for _, resource in ipairs { "configmaps", "secrets", "leases", "events", "namespaces" } do
+    for _, object in ipairs(assert(cluster:list(resource))) do
+        print(resource, object:json())
+    end
+end
+END
+# dry NAME STATUS PATTERN ARGUMENTS..., and once: a pass over shop.yaml.
+dry() {
+    of=$1 want=$2 shown=$3
+    shift 3
+    expect "--dry-run $of" "$want" "$shown" bin/kubelua run --sim="$work/shop.yaml" --dry-run "$@"
+}
+once() {
+    of=$1 want=$2 shown=$3
+    shift 3
+    expect "--once $of" "$want" "$shown" bin/kubelua run --sim="$work/shop.yaml" --once "$@"
+}
+dry "shows a change as a diff, and ends with 2" 2 '^\+  size: "9"' "$work/shop.lua" a
+dry "reconciles all that is there, once" 0 '^saw.b.2' "$work/shop.lua"
+dry "takes no Lease" 0 'the Lease default/shop is not taken' "$work/shop.lua"
+dry "ends with 1 when a key fails" 1 'what needs it may fail' "$work/shop.lua" a 2
+dry "does not try a key again" 1 'not at attempt 1$' "$work/shop.lua" none 2
+dry "refuses what cannot be tried" 1 'outside.lua:1: POST http://127.0.0.1:1/hook was not sent' \
+    "$work/outside.lua"
+dry "masks a Secret, without a controller too" 2 '^\+  k: "\*\*\* \(after\)"' "$work/plain.lua"
+dry "waits for handlers and functions, not for timers" 0 '^slept' "$work/loose.lua"
+command="bin/kubelua run --sim=$work/shop.yaml --dry-run $work/shop.lua a"
+expect "--dry-run has colours on a terminal" 2 '.\[32m\+  size: "9"' \
+    env TERM=xterm script -qec "$command" /dev/null
+expect "TERM=dumb has none" 2 '^\+  size: "9"' env TERM=dumb script -qec "$command" /dev/null
+expect "NO_COLOR has none" 2 '^\+  size: "9"' \
+    env TERM=xterm NO_COLOR=1 script -qec "$command" /dev/null
+once "reconciles what is there, not what comes later" 0 '^saw.b.2' "$work/shop.lua"
+once "tries a failed key again" 0 '^saw.a.1' "$work/shop.lua" none 3
+once "ends with 1 if a key fails until --for" 1 'within the 1 seconds of --for.*is tried again' \
+    --for 1 "$work/shop.lua" none 99
+once "waits for handlers" 0 '^saw [23]' "$work/loose.lua"
+once "waits for functions, not for timers" 0 '^slept' "$work/loose.lua"
+once "ends the script's own kubelua.run" 0 '^after its own run' "$work/loose.lua" run
+once "ends with 1 if a handler fails" 1 'once: a handler has failed' "$work/loose.lua" a
+expect "--once reconciles what its writes bring back" 0 '^at c5' \
+    bin/kubelua run --sim="$work/chain.yaml" --once "$work/chain.lua"
+expect "--once gives a server that is away the time of --for" 1 'not done within the 1 seconds' \
+    bin/kubelua run --server http://127.0.0.1:1 --once --for 1 "$work/shop.lua"
+
+# A server of its own: nothing is written, and a Lease is waited for.
+bin/kubelua sim --load "$work/shop.yaml" --write-kubeconfig "$work/shop.kubeconfig" --for 60 \
+    >/dev/null 2>&1 &
+server=$!
+until_true test -s "$work/shop.kubeconfig"
+at_shop() { bin/kubelua run --kubeconfig "$work/shop.kubeconfig" "$@" 2>&1; }
+at_shop "$work/list.lua" >"$work/before"
+at_shop --dry-run "$work/shop.lua" a >/dev/null
+at_shop --dry-run "$work/plain.lua" >/dev/null
+at_shop "$work/list.lua" >"$work/after"
+expect "a dry run leaves all objects as they were" 0 same \
+    sh -c "cmp '$work/before' '$work/after' && echo same"
+expect "and they were there" 0 'secrets.*c2VjcmV0' cat "$work/after"
+cat >"$work/holder.lua" <<'END'
+kubelua.controller { "configmaps", namespace = "default", name = "holder", leader = "shop",
+    reconcile = function() print("ready") io.stdout:flush() end }
+END
+: >"$work/holder"
+at_shop --for 3 "$work/holder.lua" >"$work/holder" &
+until_true grep -q ready "$work/holder"
+expect "--once waits for the Lease" 0 'stands by' \
+    bin/kubelua run --kubeconfig "$work/shop.kubeconfig" --once "$work/shop.lua"
+expect "--once releases the Lease" 0 'leases.*"holderIdentity":""' \
+    bin/kubelua run --kubeconfig "$work/shop.kubeconfig" "$work/list.lua"
+kill $server
+
 # A build folder that was not built again after a change of the binding.
 mkdir -p "$work/old"
 cp -a "${KUBELUA_BUILD:-build}/lua" "${KUBELUA_BUILD:-build}"/libkubelua*.so* \

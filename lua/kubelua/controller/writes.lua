@@ -317,6 +317,19 @@ function Writes:wait(what, source, filter)
     return await_writes(self, what, list)
 end
 
+---True if the caches hold every write that is remembered.
+---@return boolean
+function Writes:are_held()
+    for _, of_source in pairs(self.of_source) do
+        for _, one in ipairs(list_writes(of_source)) do
+            if not check_write(self, one) then
+                return false
+            end
+        end
+    end
+    return true
+end
+
 ---The object in the reply to its last write, while that write is remembered.
 ---@param source kubelua.controller.Source
 ---@param key string

@@ -152,4 +152,22 @@ function members.new(candidate, member)
     }
 end
 
+local function do_nothing() end
+
+local function allow()
+    return true
+end
+
+---A member without an election: it leads, and nothing is sent.
+---@param options kubelua.LeaderOptions with its namespace
+---@return kubelua.Leader
+function members.without_lease(options)
+    local status = { lease = options.namespace .. "/" .. options.name, leading = true,
+        identity = options.identity or "", holder = options.identity or "" }
+    return { is_leader = allow, on_gain = function(f) f() end, on_loss = do_nothing,
+        on_time = do_nothing, while_busy = do_nothing, before_write = allow,
+        guard = function() return allow end, release = do_nothing,
+        status = function() return status end }
+end
+
 return members

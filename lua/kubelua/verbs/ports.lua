@@ -228,7 +228,8 @@ function ports.write(port, write, call, target, read)
     if port.client then
         scope = tasks.end_if_cancelled() -- nothing is sent yet
     end
-    write.client, write.timeout, write.dry_run = port.client, call.timeout, write.dry_run or false
+    write.client, write.timeout = port.client, call.timeout
+    write.dry_run = write.dry_run or port.client ~= nil and requests.trial ~= nil
     write.kind, write.namespace = target.kind, target.namespace
     write.name, write.uid = write.name or target.name, write.uid or target.uid
     if scope and scope.before_write then

@@ -4,6 +4,7 @@ local conditions = require "kubelua.verbs.conditions"
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local ports = require "kubelua.verbs.ports"
+local requests = require "kubelua.requests"
 local targets = require "kubelua.verbs.targets"
 local waiting = require "kubelua.waiting"
 
@@ -61,6 +62,11 @@ local function watch_object(informer, target, holds, time)
         end
         if seen.is_forbidden then
             return nil, "wait: " .. seen.reason, "forbidden"
+        end
+        if requests.trial and informer:has_synced() then
+            message = "it is not so now, and a dry run does not wait for it: nothing that it "
+                .. "writes arrives"
+            return nil, conditions.tell(targets.tell(target), message, object, why), "timeout"
         end
         is_changed, is_ended = waiting.wait("client:wait", math.max(0, time.till - core.now()),
             function()

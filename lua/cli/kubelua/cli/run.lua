@@ -12,7 +12,7 @@ local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 local waiting = require "kubelua.waiting"
 
-local STOPPED, FAILED = 0, 1
+local STOPPED, FAILED, CHANGES = 0, 1, 2
 
 -- The program lua5.4 starts with the generational collector, which stops a script with a heap of a
 -- few MB for 2 ms at a time, and now and then for 20 (bench/RESULTS.md, Controllers). A script may
@@ -116,6 +116,37 @@ local function exit_status(signal, is_idle, duration)
     return STOPPED
 end
 
+-- Begins the one pass of --once or --dry-run; nil: the run has no end of its own.
+local function begin_pass(options)
+    if not options.once and not options.dry_run then
+        return nil
+    end
+    local pass
+    pass, loop.is_complete = outcome.begin_pass(not options.dry_run)
+    if options.dry_run then
+        local object_diff = require "kubelua.cli.object_diff"
+        local has_colours = core.has_colours()
+        pass.trial = require("kubelua.cli.dry_run").begin(function(text)
+            io.stdout:write(has_colours and object_diff.colour(text) or text)
+        end)
+    end
+    return pass
+end
+
+-- The exit status of a pass that ended without an error of the script.
+local function pass_status(pass, signal, duration)
+    local trial, problem = pass.trial, pass:failure(signal, duration)
+    if not problem and trial and trial.refusals > 0 then
+        return FAILED -- each was told
+    elseif problem then
+        complain((trial and "--dry-run: " or "--once: ") .. problem
+            .. (trial and trial.changes > 0 and "; nothing that the dry run has shown was written, "
+            .. "so what needs it may fail" or ""))
+        return FAILED
+    end
+    return trial and trial.changes > 0 and CHANGES or STOPPED
+end
+
 -- Runs the script, and then its events; returns the exit status.
 local function run_script(chunk, options, allow_all)
     _G.arg = { [0] = options.script, (table.unpack or unpack)(options.args) }
@@ -129,6 +160,7 @@ local function run_script(chunk, options, allow_all)
         script_folder.of_command(options.script)
     end
     set_collector()
+    local pass = begin_pass(options)
     local ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
     local signal = ok and dispatch_events()
     local is_idle = scheduler.is_idle()
@@ -140,6 +172,8 @@ local function run_script(chunk, options, allow_all)
         return fail_run(message, options.script)
     elseif loop.tell_hopeless() then
         return fail_run(loop.tell_hopeless(), options.script)
+    elseif pass then
+        return pass_status(pass, signal, options.duration)
     end
     return exit_status(signal, is_idle, options.duration)
 end

@@ -50,6 +50,11 @@ local function add_run(parser)
     run:option("--for", "Stop after this many seconds. The exit status is 1 if no informer had its "
         .. "first list by then, or if a controller lacks one.")
         :argname("SECONDS"):target("duration"):convert(to_seconds)
+    run:flag("--dry-run", "Write nothing: the server checks each write (dryRun=All), and what it "
+        .. "changes is shown as a diff. Ends after one pass: 0 without changes, 2 with changes, 1 "
+        .. "after a failure.")
+    run:flag("--once", "Handle and reconcile what is there, and what that causes, and end: 0, or 1 "
+        .. "if a key or a handler still fails.")
     run:option("--serve", "Serve /metrics (Prometheus), /healthz, /readyz and /status (JSON) on "
         .. "this address; :8080 is port 8080 of all addresses, port 0 a free one.")
         :argname("ADDRESS:PORT"):convert(to_served)

@@ -13,6 +13,7 @@ for word in ("true false yes no on off y n null nan inf"):gmatch("%a+") do
     RESERVED[word] = true
 end
 
+local ARRAY = getmetatable(core.array())
 local RAW = {} -- the metatable of what yaml.raw returns
 
 ---A value that is printed as it is: a call in a template.
@@ -103,7 +104,7 @@ function write_value(out, value, indent, place)
     if getmetatable(value) == RAW then
         out[#out + 1] = gap .. value.text .. "\n"
     elseif type(value) == "table" and next(value) == nil then
-        out[#out + 1] = gap .. "{}\n"
+        out[#out + 1] = gap .. (getmetatable(value) == ARRAY and "[]\n" or "{}\n")
     elseif type(value) == "table" and value[1] ~= nil then
         out[#out + 1] = place == "document" and "" or "\n"
         write_list(out, value, indent)

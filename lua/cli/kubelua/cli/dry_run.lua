@@ -1,0 +1,376 @@
+-- kubelua run --dry-run: every request that may write is sent with dryRun=All, so that the server
+-- checks it and stores nothing, and what it would change is shown as a diff. What cannot be tried
+-- so is refused. requests.lua hands every request over; the last check stands before
+-- core.request_send, which all requests of Lua go through.
+local api_path = require "kubelua.cli.api_path"
+local complain = require "kubelua.cli.complaint"
+local core = require "kubelua.core"
+local leader = require "kubelua.leader"
+local object_diff = require "kubelua.cli.object_diff"
+local requests = require "kubelua.requests"
+local scopes = require "kubelua.scope"
+local Unwritten = require "kubelua.cli.unwritten"
+
+local dry_run = {}
+
+local VERBS = { POST = "create", PUT = "update", PATCH = "patch", DELETE = "delete" }
+
+-- Groups whose objects are questions: the server stores none of them.
+local QUESTIONS = { ["authentication.k8s.io"] = true, ["authorization.k8s.io"] = true }
+
+-- Refusals that no script expects as an answer, so they count as failures of the dry run. A 404, a
+-- 409 or a 429 is for the script to judge.
+local COUNTED = { [400] = true, [401] = true, [403] = true, [405] = true, [413] = true,
+    [415] = true, [422] = true }
+
+local APPLY = "application/apply-patch"
+
+---What a dry run has found.
+---@class kubelua.DryRun
+---@field show fun(text: string) receives the diffs, and the lines about Events
+---@field warn fun(text: string) receives what cannot be tried, or is refused
+---@field changes integer how many different changes were shown
+---@field refusals integer requests that were not sent, or that the server would refuse
+---@field shown table<string, true>
+---@field unwritten kubelua.Unwritten
+---@field undo fun()
+
+---A request that may write.
+---@class kubelua.DryRun.Trial
+---@field client kubelua.Client
+---@field call table of core.request_send
+---@field name string of the call that waits, for messages
+---@field exchange fun(client, call, name): kubelua.Reply?, string?, string?
+---@field path kubelua.ApiPath
+---@field method string
+---@field verb string
+---@field line string
+
+local current ---@type kubelua.DryRun? # nil: this process is in no dry run
+
+-- The DeleteOptions of a delete, with dryRun. With a body, a server ignores the query.
+local function mark_body(body)
+    local options = core.decode(body)
+    if type(options) ~= "table" or getmetatable(options) == getmetatable(core.array()) then
+        return nil
+    end
+    options.dryRun = core.array { "All" }
+    return core.encode(options)
+end
+
+local function is_marked(call, method)
+    if not api_path.has_parameter(call.target, "dryRun", "All") then
+        return false
+    elseif method ~= "DELETE" or not call.body then
+        return true
+    end
+    local options = core.decode(call.body)
+    local marks = type(options) == "table" and options.dryRun
+    return type(marks) == "table" and marks[1] == "All"
+end
+
+local function refuse(what, why)
+    local message = what .. " was not sent, because of --dry-run: " .. why
+    current.refusals = current.refusals + 1
+    current.warn(scopes.script_line() .. message)
+    return nil, message, "dry_run"
+end
+
+local function copy_table(given)
+    local copy = {}
+    for name, value in pairs(given) do
+        copy[name] = value
+    end
+    return copy
+end
+
+-- Sends the request as a dry run.
+local function send_marked(trial)
+    local call = copy_table(trial.call)
+    call.target = api_path.with_parameter(call.target, "dryRun", "All")
+    if trial.method == "DELETE" and call.body then
+        call.body = mark_body(call.body)
+        if not call.body then
+            return refuse(trial.method .. " " .. trial.call.target, "its body is not JSON")
+        end
+    end
+    return trial.exchange(trial.client, call, trial.name)
+end
+
+local function decode_object(body)
+    local object = body and core.decode(body)
+    return type(object) == "table" and object or nil
+end
+
+local function read_target(trial, target)
+    return trial.exchange(trial.client, { method = "GET", target = target, headers = {},
+        accept = "application/json", timeout = trial.call.timeout }, trial.name)
+end
+
+-- The object before the write: true and the object, or true alone if there is none. A role
+-- with the verbs watch and list need not have get: then the object is read by a list of one. false:
+-- it cannot be read. nil, message, code: the request failed.
+local function read_before(trial)
+    local path = trial.path
+    local reply, message, code = read_target(trial, path.object
+        .. (path.subresource == "scale" and "/scale" or ""))
+    if not reply then
+        return nil, message, code
+    elseif reply.status == 403 and path.subresource ~= "scale" then
+        reply = read_target(trial, path.object:match("^(.*)/") .. "?fieldSelector=metadata.name%3D"
+            .. path.object:match("[^/]*$"))
+        local list = reply and reply.status == 200 and decode_object(reply.body)
+        local found = list and list.items and list.items[1]
+        if found then
+            found.apiVersion = found.apiVersion or list.apiVersion
+            found.kind = found.kind or list.kind:gsub("List$", "")
+        end
+        return list and true or false, found or nil
+    elseif reply.status < 300 then
+        return true, decode_object(reply.body)
+    end
+    return reply.status == 404
+end
+
+-- Shows a change once: a run that is repeated shows nothing new.
+local function show_change(before, after, verb, line, remark, is_unwritten)
+    local note = verb .. (line ~= "" and ", " .. line:gsub(": $", "") or "") .. (remark or "")
+    local text = object_diff.text(before, after, note, is_unwritten and "dry-run" or "live")
+    if text and not current.shown[text] then
+        current.shown[text] = true
+        current.changes = current.changes + 1
+        current.show(text)
+    end
+end
+
+-- An Event is for people, and no change: one line.
+local function show_event(event)
+    local about = event.regarding or event.involvedObject or {}
+    local text = ("# Event: %s %s: %s %s%s: %s"):format(tostring(event.type),
+        tostring(event.reason), tostring(about.kind),
+        about.namespace and about.namespace .. "/" or "", tostring(about.name),
+        tostring(event.note or event.message or ""))
+    text = core.escape(text) .. "\n"
+    if not current.shown[text] then
+        current.shown[text] = true
+        current.show(text)
+    end
+end
+
+local function is_event(path)
+    return path.plural == "events" and (path.group == "" or path.group == "events.k8s.io")
+end
+
+local function is_question(path)
+    return QUESTIONS[path.group] or path.subresource == "token"
+end
+
+-- The reply to a binding of a pod is a Status: what would change is the node.
+local function try_binding(trial)
+    local body = decode_object(trial.call.body) or {}
+    local name = trial.path.name or body.metadata and body.metadata.name
+    local read = name and read_target(trial, "/api/v1/namespaces/" .. trial.path.namespace
+        .. "/pods/" .. name)
+    local before = read and read.status == 200 and decode_object(read.body)
+    local reply, message, code = send_marked(trial)
+    if before and reply and reply.status < 300 then
+        local after = copy_table(before)
+        after.spec = copy_table(before.spec)
+        after.spec.nodeName = type(body.target) == "table" and body.target.name or nil
+        show_change(before, after, "bind", trial.line)
+    end
+    return reply, message, code
+end
+
+-- Shows what a deletion of a collection would delete: the reply names it.
+local function show_collection(trial, reply)
+    local list = decode_object(reply.body) or {}
+    for _, object in ipairs(type(list.items) == "table" and list.items or {}) do
+        object.apiVersion = object.apiVersion or list.apiVersion
+        object.kind = object.kind or tostring(list.kind):gsub("List$", "")
+        show_change(object, nil, trial.verb, trial.line)
+        current.unwritten:note_deleted(trial, object)
+    end
+end
+
+local UNREADABLE = " cannot be read: allow the verb get"
+
+local function name_only(path)
+    return { apiVersion = (path.group ~= "" and path.group .. "/" or "") .. path.version,
+        kind = path.plural, metadata = { name = path.name, namespace = path.namespace } }
+end
+
+-- Shows what a write that the server has accepted would change.
+local function show_success(trial, is_known, before, reply)
+    local path, after = trial.path, decode_object(reply.body)
+    local is_status = not after or after.kind == "Status" and after.apiVersion == "v1"
+    local remark = not is_known and "; the state before" .. UNREADABLE or nil
+    if trial.method == "DELETE" or path.subresource == "eviction" then
+        if before or not is_known then
+            show_change(before or name_only(path), nil, path.subresource and "evict" or "delete",
+                trial.line, not is_known and "; its state" .. UNREADABLE or nil)
+        end
+        if is_status and not path.subresource then
+            current.unwritten:note_deleted(trial, before)
+        end
+    elseif not is_status then
+        show_change(before, after, trial.verb, trial.line, remark)
+        if is_known and not before and not path.subresource then
+            current.unwritten:note_created(trial, after)
+        end
+    end
+end
+
+-- The remedy for a refusal that only a dry run can meet.
+local function add_remedy(reply)
+    local status = reply.status == 400 and decode_object(reply.body)
+    local message = status and type(status.message) == "string" and status.message or ""
+    if message:find("does not support dry run", 1, true) then
+        status.message = message .. "; if it has no side effects, or none in a dry run, its "
+            .. "webhook configuration may say sideEffects: None or NoneOnDryRun"
+        return { status = reply.status, headers = reply.headers, body = core.encode(status) }
+    end
+    return reply
+end
+
+local function tell_refusal(trial, reply)
+    current.refusals = current.refusals + 1
+    current.warn(("%s%s %s: refused: %s"):format(trial.line, trial.verb, trial.path.object,
+        (core.status_error(reply.status, reply.body))))
+end
+
+-- Sends a write that the server knows the object of.
+local function try_write(trial)
+    local is_known, before = true, nil
+    if trial.method ~= "POST" or trial.path.name then
+        local problem_code
+        is_known, before, problem_code = read_before(trial)
+        if is_known == nil then
+            return nil, before, problem_code
+        end
+    end
+    local reply, message, code = send_marked(trial)
+    if not reply then
+        return nil, message, code
+    elseif reply.status < 300 then
+        show_success(trial, is_known, before, reply)
+    elseif COUNTED[reply.status] then
+        reply = add_remedy(reply)
+        tell_refusal(trial, reply)
+    end
+    return reply
+end
+
+-- Answers a write to what exists, or does not exist any more, in this dry run only.
+local function answer_write(trial)
+    local reply, before, after = current.unwritten:answer(trial)
+    if before or after then
+        show_change(before, after, trial.path.subresource == "eviction" and "evict" or trial.verb,
+            trial.line, "; not checked by the server: it does not have the object", true)
+    end
+    return reply
+end
+
+-- The patch of an Event of this dry run says how often it happened: nothing is shown for it.
+local function try_event(trial)
+    local is_new = trial.method == "POST"
+    if not is_new and current.unwritten:concerns(trial) then
+        return (current.unwritten:answer(trial))
+    end
+    local reply, message, code = send_marked(trial)
+    local event = is_new and reply and reply.status < 300 and decode_object(reply.body)
+    if event then
+        show_event(event)
+        current.unwritten:note_created(trial, event)
+    end
+    return reply, message, code
+end
+
+local function try_request(trial)
+    local path = trial.path
+    if is_question(path) then
+        return send_marked(trial)
+    elseif is_event(path) and trial.method ~= "DELETE" then
+        return try_event(trial)
+    elseif path.subresource == "binding" or path.plural == "bindings" and path.group == "" then
+        return try_binding(trial)
+    elseif not path.name and trial.method == "DELETE" then
+        local reply, message, code = send_marked(trial)
+        if reply and reply.status < 300 then
+            show_collection(trial, reply)
+        end
+        return reply, message, code
+    elseif current.unwritten:concerns(trial) then
+        return answer_write(trial)
+    end
+    return try_write(trial)
+end
+
+-- Every request of the process comes here before it is sent.
+local function handle_request(client, call, name, exchange)
+    local method = call.method:upper()
+    local path = api_path.parse(call.target)
+    local is_elsewhere = name == "kubelua.http"
+    local problem = api_path.obstacle(method, not is_elsewhere and path or nil)
+    if problem then
+        return refuse(call.method .. " " .. (is_elsewhere and core.client_server(client) or "")
+            .. call.target, problem)
+    end
+    local trial = { client = client, call = call, name = name, exchange = exchange, path = path,
+        method = method, line = scopes.script_line(), verb = VERBS[method] }
+    if api_path.READS[method] then
+        return path and not is_elsewhere and current.unwritten:read(trial)
+            or exchange(client, call, name)
+    elseif (call.type or ""):find(APPLY, 1, true) then
+        trial.verb = "apply"
+    end
+    return try_request(trial)
+end
+
+-- The last check: whatever calls it, core.request_send sends no write that is not a dry run.
+local function guard(send)
+    return function(client, call, ...)
+        local method = tostring(call.method):upper()
+        local problem = api_path.obstacle(method, api_path.parse(call.target))
+        if not problem and not api_path.READS[method] and not is_marked(call, method) then
+            problem = "it lacks dryRun=All"
+        end
+        if problem then
+            return refuse(call.method .. " " .. call.target, problem)
+        end
+        return send(client, call, ...)
+    end
+end
+
+-- To take the Lease would write.
+local function tell_lease(lease)
+    if not current.shown[lease] then
+        current.shown[lease] = true
+        current.warn("the Lease " .. lease .. " is not taken, because of --dry-run: this run acts "
+            .. "as the leader")
+    end
+end
+
+---Begins the dry run of this process.
+---@param show fun(text: string) receives diffs
+---@param warn (fun(text: string))? receives lines about what is not sent; default: standard error
+---@return kubelua.DryRun
+function dry_run.begin(show, warn)
+    local send, start = core.request_send, core.process_start
+    current = { show = show, warn = warn or complain, changes = 0, refusals = 0, shown = {},
+        unwritten = Unwritten.new() }
+    requests.trial, leader.without_lease = handle_request, tell_lease
+    core.request_send = guard(send)
+    core.process_start = function(given)
+        return refuse("the program " .. tostring(given.args[1]),
+            "what a program does cannot be tried")
+    end
+    current.undo = function()
+        requests.trial, leader.without_lease = nil, nil
+        core.request_send, core.process_start = send, start
+        current = nil
+    end
+    return current
+end
+
+return dry_run
