@@ -1,7 +1,5 @@
 # libkubelua: every layer of core/, compiled once as objects; the shared and the
 # static library are made of them.
-configure_file(core/include/kubelua/version.h.in
-               ${PROJECT_BINARY_DIR}/include/kubelua/version.h @ONLY)
 configure_file(core/libkubelua.map.in
                ${PROJECT_BINARY_DIR}/libkubelua.map @ONLY)
 
@@ -13,8 +11,7 @@ set(KUBELUA_CORE_LIBRARIES PkgConfig::YYJSON PkgConfig::YAML PkgConfig::ZLIB
 
 add_library(kubelua_objects OBJECT ${KUBELUA_CORE_SOURCES})
 target_include_directories(kubelua_objects PUBLIC
-    ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include
-    ${PROJECT_BINARY_DIR}/include)
+    ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include)
 target_link_libraries(kubelua_objects PUBLIC ${KUBELUA_CORE_LIBRARIES})
 
 # Makes the shared library `target` and the static one `target`_static of the
@@ -46,7 +43,6 @@ function(kubelua_library target name)
     foreach(library ${target} ${target}_static)
         target_include_directories(${library} PUBLIC
             $<BUILD_INTERFACE:${ARGN}>
-            $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     endforeach()
 endfunction()

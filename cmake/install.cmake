@@ -32,8 +32,7 @@ function(kubelua_install_library target name)
 endfunction()
 
 if(KUBELUA_INSTALL_CORE)
-    kubelua_install_library(kubelua kubelua ${KUBELUA_PUBLIC_HEADERS}
-        ${PROJECT_BINARY_DIR}/include/kubelua/version.h)
+    kubelua_install_library(kubelua kubelua ${KUBELUA_PUBLIC_HEADERS})
     if(KUBELUA_SIM)
         kubelua_install_library(kubelua_sim kubelua-sim
             sim/core/include/kubelua/sim.h)

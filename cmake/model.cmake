@@ -12,7 +12,7 @@ list(FILTER model_core_sources EXCLUDE REGEX
 add_library(kubelua_model_core OBJECT EXCLUDE_FROM_ALL ${model_core_sources})
 target_include_directories(kubelua_model_core PUBLIC
     ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include
-    ${PROJECT_BINARY_DIR}/include ${PROJECT_SOURCE_DIR}/spec/model)
+    ${PROJECT_SOURCE_DIR}/spec/model)
 target_link_libraries(kubelua_model_core PUBLIC ${KUBELUA_CORE_LIBRARIES})
 target_compile_definitions(kubelua_model_core PRIVATE KL__ONE_STRIPE)
 target_compile_options(kubelua_model_core PUBLIC -O2 -g -UNDEBUG PRIVATE

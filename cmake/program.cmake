@@ -71,7 +71,7 @@ function(kubelua_program name lua cjson)
         $<TARGET_OBJECTS:kubelua_embedded> $<TARGET_OBJECTS:kubelua_objects>
         $<TARGET_OBJECTS:kubelua_sim_objects>)
     target_include_directories(${target} PRIVATE program lua/src core/include
-        sim/core/include ${PROJECT_BINARY_DIR}/include)
+        sim/core/include)
     target_include_directories(${target} SYSTEM PRIVATE
         ${PROGRAM_${id}_INCLUDE_DIRS})
     if(KUBELUA_PROGRAM_STATIC)

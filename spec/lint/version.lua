@@ -13,6 +13,9 @@ local SAID = {
     { "dist.ini", "\nversion = (%S+)", version },
     { "docs/C.md", "libkubelua%.so%.([%d.]+)", minor },
     { "cmake/core.cmake", "libkubelua%.so%.([%d.]+)", minor },
+    { "core/include/kubelua/version.h", 'KL_VERSION "(%S+)"', version },
+    { "core/include/kubelua/version.h", "KL_VERSION_NUMBER %((.-)%)",
+        version:gsub("^(%d+)%.(%d+)%.(%d+)$", "%1 * 10000 + %2 * 100 + %3") },
     { "rockspec/kubelua-" .. version .. "-1.rockspec", '\nversion = "(%S+)"', version .. "-1" },
     { "rockspec/kubelua-" .. version .. "-1.rockspec", 'tag = "(%S+)"', "v" .. version },
 }
