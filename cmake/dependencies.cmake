@@ -10,8 +10,8 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4.5)
 # The server of kubelua run --serve; without it that option is refused.
 pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd>=0.9.71)
 
-# The simulator's own. KUBELUA_SIM=AUTO, as the rock has it, leaves the simulator
-# out where they are missing.
+# The simulator's own. KUBELUA_SIM=AUTO leaves the simulator out where they are
+# missing.
 if(KUBELUA_SIM)
     set(required REQUIRED)
     if(KUBELUA_SIM STREQUAL AUTO)

@@ -2,7 +2,6 @@
 # files and CMake packages; the Lua modules and the command.
 include(CMakePackageConfigHelpers)
 
-option(KUBELUA_INSTALL_CORE "Install libkubelua and its headers" ON)
 option(KUBELUA_INSTALL_COMMAND "Install the kubelua command" ON)
 set(KUBELUA_INTERPRETER lua5.4 CACHE STRING "What the command runs in")
 
@@ -31,42 +30,19 @@ function(kubelua_install_library target name)
             DESTINATION ${package_dir})
 endfunction()
 
-if(KUBELUA_INSTALL_CORE)
-    kubelua_install_library(kubelua kubelua ${KUBELUA_PUBLIC_HEADERS})
-    if(KUBELUA_SIM)
-        kubelua_install_library(kubelua_sim kubelua-sim
-            sim/core/include/kubelua/sim.h)
-    endif()
+kubelua_install_library(kubelua kubelua ${KUBELUA_PUBLIC_HEADERS})
+if(KUBELUA_SIM)
+    kubelua_install_library(kubelua_sim kubelua-sim
+        sim/core/include/kubelua/sim.h)
 endif()
-
-# A rock is one folder of modules: the libraries go beside them, under the names
-# that the modules ask for.
-function(kubelua_install_beside folder)
-    foreach(library ${ARGN})
-        install(FILES $<TARGET_FILE:${library}> DESTINATION ${folder}
-                PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ
-                GROUP_EXECUTE WORLD_READ WORLD_EXECUTE
-                RENAME $<TARGET_SONAME_FILE_NAME:${library}>)
-    endforeach()
-endfunction()
 
 if(KUBELUA_LUA)
     get_property(abis GLOBAL PROPERTY KUBELUA_LUA_ABIS)
     foreach(abi ${abis})
         set(lua_libdir ${CMAKE_INSTALL_LIBDIR}/lua/${abi})
         set(lua_datadir ${CMAKE_INSTALL_DATADIR}/lua/${abi})
-        if(KUBELUA_LUA_LIBDIR)
-            set(lua_libdir ${KUBELUA_LUA_LIBDIR})
-            set(lua_datadir ${KUBELUA_LUA_DATADIR})
-        endif()
         get_property(modules GLOBAL PROPERTY KUBELUA_LUA_MODULES_${abi})
         install(TARGETS ${modules} DESTINATION ${lua_libdir}/kubelua)
-        if(NOT KUBELUA_INSTALL_CORE)
-            kubelua_install_beside(${lua_libdir}/kubelua kubelua)
-            if(KUBELUA_SIM)
-                kubelua_install_beside(${lua_libdir}/kubelua kubelua_sim)
-            endif()
-        endif()
         install(DIRECTORY lua/kubelua sim/lua/kubelua lua/cli/kubelua
                 DESTINATION ${lua_datadir} FILES_MATCHING PATTERN "*.lua")
         if(abi STREQUAL "5.1") # FFI, in nginx: LuaJIT only

@@ -73,38 +73,15 @@ function(kubelua_add_failing_module abi include_dirs)
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lua/${abi})
 endfunction()
 
-# Lua 5.1 of LuaRocks is LuaJIT here. Debian's LuaRocks names the headers and the
-# interpreter of plain Lua 5.1: uses LuaJIT's instead, which have the same ABI.
-macro(kubelua_find_luajit)
-    pkg_check_modules(LUAJIT QUIET luajit)
-    if(NOT LUAJIT_FOUND)
-        message(FATAL_ERROR "Lua 5.1 is LuaJIT for KubeLua, and its headers "
-            "are missing. Debian 12: libluajit2-5.1-dev, or libluajit-5.1-dev "
-            "without nginx; Debian 13: libluajit-5.1-dev; OpenResty: luarocks "
-            "--lua-dir=/usr/local/openresty/luajit --lua-version=5.1 make ...")
-    endif()
-    list(GET LUAJIT_INCLUDE_DIRS 0 KUBELUA_LUA_INCLUDE_DIR)
-    find_program(KUBELUA_LUAJIT NAMES luajit luajit-2.1)
-    if(NOT KUBELUA_LUAJIT)
-        message(STATUS "No luajit: the command needs it, nginx does not")
-        set(KUBELUA_LUAJIT luajit)
-    endif()
-    set(KUBELUA_INTERPRETER ${KUBELUA_LUAJIT} CACHE STRING "" FORCE)
-endmacro()
-
 if(KUBELUA_LUA_INCLUDE_DIR)
-    # LuaRocks names the one Lua that it builds for; its header tells the ABI:
-    # "#define LUA_VERSION_NUM 504".
+    # Its header tells the ABI: "#define LUA_VERSION_NUM 504".
     file(STRINGS ${KUBELUA_LUA_INCLUDE_DIR}/lua.h line
          REGEX "^#define[ \t]+LUA_VERSION_NUM[ \t]+[0-9]+")
     string(REGEX REPLACE ".*[ \t]([0-9])0([0-9]).*" "\\1.\\2" abi "${line}")
-    if(abi STREQUAL "5.1" AND NOT EXISTS ${KUBELUA_LUA_INCLUDE_DIR}/luajit.h)
-        kubelua_find_luajit()
-    elseif(NOT abi STREQUAL "5.4" AND
-           NOT EXISTS ${KUBELUA_LUA_INCLUDE_DIR}/luajit.h)
-        message(FATAL_ERROR "KubeLua runs in Lua 5.4 and LuaJIT 2.1, and this "
-            "is Lua ${abi}: write luarocks --lua-version=5.4 make ... "
-            "(Debian: liblua5.4-dev)")
+    if(NOT abi STREQUAL "5.4" AND
+       NOT EXISTS ${KUBELUA_LUA_INCLUDE_DIR}/luajit.h)
+        message(FATAL_ERROR "KubeLua runs in Lua 5.4 and LuaJIT 2.1, and "
+            "${KUBELUA_LUA_INCLUDE_DIR} has the headers of Lua ${abi}")
     endif()
     kubelua_add_lua_module(${abi} ${KUBELUA_LUA_INCLUDE_DIR})
 else()

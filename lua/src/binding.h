@@ -26,6 +26,8 @@
 
 #include <stdbool.h>
 
+#pragma GCC visibility push(hidden) /* a rock is built without that flag */
+
 /* Names of the metatables in the registry. */
 #define TYPE_OBJECT "kubelua.object"
 #define TYPE_VIEW "kubelua.view"
@@ -262,5 +264,7 @@ typedef struct informer_box {
 informer_box *check_informer_box(lua_State *L, int index);
 /* registration.c: takes every registration out of the list of its informer. */
 void detach_registrations(informer_box *box);
+
+#pragma GCC visibility pop
 
 #endif

@@ -18,6 +18,14 @@
 #define COMPAT_ABSINDEX(L, index) lua_absindex(L, index)
 #endif
 
+/* LuaRocks may know only the headers of plain Lua 5.1, which has the same ABI
+ * as LuaJIT, and lacks these. */
+#if LUA_VERSION_NUM < 502 && !defined(LUA_GCISRUNNING)
+#define LUA_GCISRUNNING 9
+void luaL_setfuncs(lua_State *L, const luaL_Reg *functions, int upvalues);
+int lua_isyieldable(lua_State *L);
+#endif
+
 /* A userdata with `values` user values (0 or 1). Lua keeps a user value alive
  * as long as its userdata. From Lua 5.3 on it is any value; before, a table. */
 #if LUA_VERSION_NUM >= 504

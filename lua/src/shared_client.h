@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#pragma GCC visibility push(hidden) /* a rock is built without that flag */
+
 /*
  * The client of that name, made by the first user; adds a user. NULL:
  * KL_EINVAL if another option than the first user's is given (the message names
@@ -21,5 +23,7 @@ kl_client *shared_client_open(const char *name,
 /* Removes a user, and drops its reference. The last user closes the client if
  * `ends` is true. Thread-safe. */
 void shared_client_close(kl_client *client, bool ends);
+
+#pragma GCC visibility pop
 
 #endif

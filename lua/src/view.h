@@ -16,6 +16,8 @@
 
 #include <stddef.h>
 
+#pragma GCC visibility push(hidden) /* a rock is built without that flag */
+
 /* Where a value stands: in the object's tree, or if `value` is NULL, in its
  * text. */
 typedef struct place {
@@ -190,5 +192,7 @@ int view_len(lua_State *L);
 /* Adds get to the module on top of the stack, and pushes the table
  * of methods: get. */
 void bind_view_path(lua_State *L);
+
+#pragma GCC visibility pop
 
 #endif

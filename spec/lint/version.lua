@@ -16,8 +16,6 @@ local SAID = {
     { "core/include/kubelua/version.h", 'KL_VERSION "(%S+)"', version },
     { "core/include/kubelua/version.h", "KL_VERSION_NUMBER %((.-)%)",
         version:gsub("^(%d+)%.(%d+)%.(%d+)$", "%1 * 10000 + %2 * 100 + %3") },
-    { "rockspec/kubelua-" .. version .. "-1.rockspec", '\nversion = "(%S+)"', version .. "-1" },
-    { "rockspec/kubelua-" .. version .. "-1.rockspec", 'tag = "(%S+)"', "v" .. version },
 }
 
 local differ = 0

@@ -123,7 +123,7 @@ describe("the module", function()
 
     it("names both ways to get a library that is missing", function()
         local said = run("require 'resty.kubelua'", "/nowhere/?.so")
-        assert.match("luarocks %-%-lua%-version=5%.1 make rockspec", said)
+        assert.match("luarocks %-%-lua%-version=5%.1 install kubelua", said)
         assert.match("cmake %-%-install build", said)
         assert.match("lua_package_cpath", said)
     end)

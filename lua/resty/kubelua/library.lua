@@ -124,7 +124,7 @@ int kl_shared_role(const kl_shared *map);
 -- KubeLua can be installed in two ways; the message names both.
 local REMEDY = "\nresty.kubelua needs libkubelua.so and its module kubelua/core.so for LuaJIT. "
     .. "Install them by either\n"
-    .. "  luarocks --lua-version=5.1 make rockspec/kubelua-0.2.0-1.rockspec   (a rock), or\n"
+    .. "  luarocks --lua-version=5.1 install kubelua-0.2.0-1.src.rock   (a rock), or\n"
     .. "  cmake --install build                  (or a package; docs/NGINX.md has both)\n"
     .. "and name the folder in nginx.conf: "
     .. "lua_package_cpath \"/usr/local/lib/lua/5.1/?.so;;\";"
@@ -134,6 +134,10 @@ local function load_library()
     local loaded, core = pcall(require, "kubelua.core")
     if not loaded then
         error(tostring(core) .. REMEDY, 0)
+    end
+    -- A rock has the library in kubelua/core.so, which makes its names known to the process.
+    if pcall(function() return ffi.C.kl_shared_tell_age end) then
+        return ffi.C
     end
     -- Its SONAME has the minor version, too, until 1.0 (cmake/core.cmake).
     local name = "libkubelua.so." .. (core.version:match("^0%.%d+") or core.version:match("^%d+"))

@@ -9,6 +9,8 @@
 
 #include "kubelua/sim.h"
 
+#pragma GCC visibility push(hidden) /* a rock is built without that flag */
+
 #define TYPE_SIM "kubelua.sim"
 
 /* sim.c: the simulator at `index`; raises if it is closed. */
@@ -20,5 +22,7 @@ int sim_faults(lua_State *L);
 int sim_heal(lua_State *L);
 int sim_snapshot(lua_State *L);
 int sim_restore(lua_State *L);
+
+#pragma GCC visibility pop
 
 #endif
