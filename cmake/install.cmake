@@ -57,6 +57,46 @@ if(KUBELUA_LUA)
     endif()
 endif()
 
+# Man pages and completion for shells, made from the parser of the command line.
+# A rock has no place for them.
+function(kubelua_install_manuals lua)
+    set(made ${PROJECT_BINARY_DIR}/share)
+    set(cli ${PROJECT_SOURCE_DIR}/lua/cli)
+    add_custom_command(OUTPUT ${made}/man1/kubelua.1
+        COMMAND ${CMAKE_COMMAND} -E rm -rf ${made}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${made}/man1 ${made}/bash
+            ${made}/zsh ${made}/fish
+        COMMAND ${lua} -e "package.path = '${cli}/?.lua;' .. package.path"
+            -e "require('kubelua.cli.manual').write_all(\
+require('kubelua.cli.usage').parser, '${made}', '${PROJECT_VERSION}')"
+        DEPENDS ${cli}/kubelua/cli/manual.lua ${cli}/kubelua/cli/usage.lua
+            ${cli}/kubelua/cli/option_values.lua VERBATIM)
+    add_custom_target(manuals ALL DEPENDS ${made}/man1/kubelua.1)
+    set(zsh site-functions)
+    if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+        set(zsh vendor-completions)
+    endif()
+    set(share ${CMAKE_INSTALL_DATADIR})
+    install(DIRECTORY ${made}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+    install(FILES ${made}/bash/kubelua
+            DESTINATION ${share}/bash-completion/completions)
+    install(FILES ${made}/zsh/_kubelua DESTINATION ${share}/zsh/${zsh})
+    install(FILES ${made}/fish/kubelua.fish
+            DESTINATION ${share}/fish/vendor_completions.d)
+endfunction()
+
+if(KUBELUA_LUA AND KUBELUA_INSTALL_COMMAND AND KUBELUA_INSTALL_CORE)
+    find_program(KUBELUA_MANUAL_LUA NAMES lua5.4 luajit lua)
+    mark_as_advanced(KUBELUA_MANUAL_LUA)
+    execute_process(COMMAND ${KUBELUA_MANUAL_LUA} -e "require 'argparse'"
+                    RESULT_VARIABLE missing OUTPUT_QUIET ERROR_QUIET)
+    if(missing)
+        message(STATUS "No lua-argparse: no man pages and no completion")
+    else()
+        kubelua_install_manuals(${KUBELUA_MANUAL_LUA})
+    endif()
+endif()
+
 # `ninja -C build uninstall`
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND}
     -D MANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt

@@ -69,6 +69,11 @@ if(KUBELUA_PROGRAM)
     kubelua_test(program LABELS command COMMAND sh spec/program/program.sh
         ${PROJECT_BINARY_DIR}/program/kubelua
         ${PROJECT_BINARY_DIR}/program/kubelua-lua5.4)
+    foreach(program kubelua kubelua-lua5.4)
+        kubelua_test(program.${program}_spec LABELS command COST 100
+            COMMAND sh spec/program/program.sh --specs
+            ${PROJECT_BINARY_DIR}/program/${program})
+    endforeach()
 endif()
 kubelua_test(install LABELS install COMMAND sh spec/install/install.sh)
 kubelua_test(hosts_spec LABELS hosts

@@ -592,6 +592,56 @@ wait $pid
 expect "SIGINT ends a test run as the shell expects" 0 '^130 0$' \
     echo "$? $(grep -c '^on' "$work/output")"
 
+# Completion and man pages know what the parser knows.
+# complete WORD...: what bash offers for the last word.
+complete() {
+    # shellcheck disable=SC2016 # for the inner shell
+    bash --norc -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _kubelua; printf "%s\n" "${COMPREPLY[@]}"' "$work/completion" "$@"
+}
+bin/kubelua completion bash >"$work/completion"
+complete kubelua '' | grep -vx help >"$work/commands"
+expect "bash completes commands" 0 '^run sim .*man' sh -c "tr '\n' ' ' <'$work/commands'"
+while read -r command; do
+    complete kubelua "$command" - | sort -u >"$work/offered"
+    # The names of options in its help: at the beginning of a line.
+    bin/kubelua "$command" --help | grep -oE '^ {1,12}(-[a-zA-Z][ ,][^-]*)?--[a-z-]+' |
+        grep -oE -- '--[a-z-]+' | sort -u >"$work/named"
+    expect "bash completes the options of $command" 0 '^none missing$' \
+        sh -c "[ -s '$work/named' ] && comm -13 '$work/offered' '$work/named' | grep . || echo none missing"
+    bin/kubelua man "$command" >"$work/page.1"
+    expect "$command has a man page with its name" 0 "^kubelua.*-$command .*- [a-z]" cat "$work/page.1"
+    expect "the man page of $command has its options" 0 '^none missing$' \
+        sh -c "while read -r option; do
+            sed 's/[\\\\]//g' '$work/page.1' | grep -qF -- \"fB\$option\" || exit 1
+        done <'$work/named' && echo none missing"
+    if command -v man >/dev/null; then
+        expect "man warns of nothing in the page of $command" 0 '^0$' \
+            sh -c "LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l -Tutf8 '$work/page.1' 2>&1 >/dev/null | wc -l"
+    fi
+done <"$work/commands"
+expect "the man page of the command names all others" 0 "kubelua.*-man" bin/kubelua man
+complete kubelua run --log '' >"$work/values"
+expect "bash completes the values of an option" 0 '^text json' sh -c "tr '\n' ' ' <'$work/values'"
+complete kubelua completion z >"$work/shells"
+expect "bash completes the words of completion" 0 '^zsh$' cat "$work/shells"
+complete kubelua run --kubeconfig exam >"$work/files"
+expect "bash completes files by itself, and sees folders" 0 '^complete .*-o default .*kubelua.*[.]' \
+    sh -c "grep -v . '$work/files' >/dev/null && bash --norc -c '. \"\$0\"; complete -p kubelua' '$work/completion' |
+        sed 's/\$/./'"
+for shell in zsh fish; do
+    bin/kubelua completion $shell >"$work/completion.$shell"
+    expect "$shell completion has each command" 0 '^none missing$' \
+        sh -c "while read -r command; do
+            grep -qw -- \"\$command\" '$work/completion.$shell' || exit 1
+        done <'$work/commands' && echo none missing"
+    command -v $shell >/dev/null || continue
+    expect "$shell reads its completion" 0 '^read$' \
+        sh -c "$shell -n '$work/completion.$shell' && echo read"
+done
+expect "an unknown shell is a usage error" 2 "must be one of 'bash', 'zsh', 'fish'" bin/kubelua completion csh
+expect "a page that is not there is a usage error" 2 "must be one of 'run'" bin/kubelua man dance
+
 # Process 1 of a container: it reaps orphans, and hands on signals and the exit status.
 cat >"$work/orphans.lua" <<'END'
 for _ = 1, 5 do

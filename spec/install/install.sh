@@ -161,6 +161,15 @@ echo "ok: the installed command"
     grep -q '^examples/label-pods_spec.lua: [1-9][0-9]* passed, 0 failed$' ||
     fail "the installed kubelua test"
 echo "ok: the installed kubelua test"
+for page in kubelua kubelua-run kubelua-test kubelua-sim; do
+    sed 's/\\//g' "$prefix/share/man/man1/$page.1" | grep -q "^$page - " ||
+        fail "the man page $page"
+done
+grep -q '^complete -F _kubelua' "$prefix/share/bash-completion/completions/kubelua" &&
+    grep -q '^#compdef kubelua' "$prefix/share/zsh/site-functions/_kubelua" &&
+    grep -q '^complete -c kubelua' "$prefix/share/fish/vendor_completions.d/kubelua.fish" ||
+    fail "completion for shells"
+echo "ok: man pages and completion"
 mkdir -p "$work/planted/kubelua"
 for name in argparse kubelua/init kubelua/client kubelua/log kubelua/simcore; do
     echo 'print("planted") os.exit(9)' >"$work/planted/$name.lua"

@@ -1,7 +1,14 @@
 #!/bin/sh
 # The command as one file, on its own: in a folder without KubeLua's tree, with
 # no LUA_PATH. Usage: sh spec/program/program.sh PROGRAM...
+# --specs PROGRAM: the Lua specs in it, but those that start an interpreter, which
+# would need KubeLua's modules in files.
 set -u
+if [ "$1" = --specs ]; then
+    LUA_PATH='spec/support/?.lua;;' exec "$2" test -o tap \
+        --exclude-tags=many,processes --exclude-pattern='^fork_spec' \
+        --exclude-pattern='^hosted_spec' spec/lua
+fi
 root=$PWD
 work=$(mktemp -d)
 trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
@@ -64,13 +71,12 @@ for program; do
     expect "a failing task names the script's line" 1 'fails.lua:2: on purpose' "$program" run --sim fails.lua
     expect "a script that is not there is named" 1 'nothing.lua' "$program" run --sim nothing.lua
 
+    expect "it prints completion" 0 '^complete -F _kubelua' "$program" completion bash
+    expect "it prints a man page" 0 '^.SH OPTIONS' "$program" man run
+
     limit=120
     expect "it passes the specs of the examples, with no busted or luassert" 0 'all [0-9]+ files: [0-9]+ passed, 0 failed$' \
         sh -c "cd '$work' && LUA_PATH='$work/modules/?.lua;;' '$program' test examples/"
-    for spec in cron duration quantity controller_results match handlers view_life; do
-        expect "it passes the Lua spec $spec" 0 '^ok 1 - ' sh -c "cd '$root' &&
-            LUA_PATH='spec/support/?.lua;;' '$program' test -o tap --exclude-tags=processes spec/lua/${spec}_spec.lua"
-    done
     limit=60
 
     expect "it serves its metrics and health" 0 'serves /metrics, .* on 127.0.0.1' \

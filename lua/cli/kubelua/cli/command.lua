@@ -10,16 +10,26 @@ local command = {}
 
 local STOPPED, FAILED, USAGE = 0, 1, 2
 local INTERRUPTED = 130 -- as in a shell: 128 + SIGINT
-local HELP = { run = true, sim = true, record = true, test = true } -- commands with their own help
+local HELP = { run = true, sim = true, record = true, test = true,
+    completion = true, man = true } -- commands with their own help
 
 local function print_version()
     print("kubelua " .. core.version .. " (" .. (jit and jit.version or _VERSION) .. ")")
+end
+
+local function print_manual(options)
+    local manual = require "kubelua.cli.manual"
+    io.stdout:write(options.shell and manual.completion(usage.parser(), options.shell)
+        or manual.page(usage.parser(), options.page, core.version))
+    return STOPPED
 end
 
 local function run_command(options, allow_all)
     if options.command == "version" then
         print_version()
         return STOPPED
+    elseif options.command == "man" or options.command == "completion" then
+        return print_manual(options)
     elseif options.command == "sim" then
         return require("kubelua.cli.serve")(options)
     elseif options.command == "record" then

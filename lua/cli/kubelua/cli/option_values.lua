@@ -127,12 +127,6 @@ function values.to_seed(text)
     return nil, "'" .. text .. "' is not a seed: write a whole number from 1 to 2147483646"
 end
 
-function values.to_output(text)
-    local name = text:lower()
-    return (name == "tap" or name == "plain") and name or nil,
-        "'" .. text .. "' is not an output: write plain or tap"
-end
-
 function values.to_tags(text)
     local tags = {}
     for tag in text:gmatch("[^,%s]+") do

@@ -4,7 +4,6 @@ local values = require "kubelua.cli.option_values"
 
 local usage = {}
 
-local to_output = values.to_output
 local to_seconds = values.to_seconds
 local to_seed = values.to_seed
 local to_tags = values.to_tags
@@ -130,15 +129,16 @@ local function add_tags(result, target, tags)
 end
 
 local function add_test(parser)
-    local test = parser:command("test", "Run Lua specs (describe, it, assert.equal, ... as for "
-        .. "busted), such as tests of a script against a simulated cluster.")
+    local test = parser:command("test", "Run Lua specs in the style of busted (describe, it, "
+        .. "assert), such as tests of a script against a simulated cluster.")
     test:usage("Usage: kubelua test [OPTIONS] SPEC...")
     test:epilog("For example: kubelua test watch_spec.lua\n"
         .. "             kubelua test -o tap --filter 'deletes' specs/")
     test:argument("specs", "Spec files; of a folder all files *_spec.lua, also in folders below.")
         :args("+")
     test:option("-o --output", "What to print: plain (what fails, and a line for each file) or "
-        .. "tap (Test Anything Protocol)."):argname("FORMAT"):default("plain"):convert(to_output)
+        .. "tap (Test Anything Protocol)."):argname("FORMAT"):default("plain")
+        :choices { "plain", "tap", "TAP" }:convert(string.lower)
     test:flag("-v --verbose", "With plain output: print a line for each case.")
     test:option("--filter", "Run only cases whose full name this Lua pattern finds; may be given "
         .. "several times."):argname("PATTERN"):count("*")
@@ -156,7 +156,31 @@ local function add_test(parser)
         :argname("NUMBER"):convert(to_seed)
 end
 
-local function make_parser()
+local function add_completion(parser)
+    local completion = parser:command("completion", "Print the completion of a shell: commands, "
+        .. "options and files after Tab.")
+    completion:epilog("For example: source <(kubelua completion bash)\n"
+        .. "             kubelua completion zsh > ~/.zfunc/_kubelua\n"
+        .. "             kubelua completion fish > ~/.config/fish/completions/kubelua.fish")
+    completion:argument("shell", "The shell."):choices { "bash", "zsh", "fish" }
+end
+
+-- The last one: its choices are the other commands.
+local function add_man(parser)
+    local names = {}
+    for _, command in ipairs(parser._commands) do
+        names[#names + 1] = not command._is_help_command and command._name or nil
+    end
+    names[#names + 1] = "man"
+    local man = parser:command("man", "Print a man page, as man reads it.")
+    man:epilog("For example: kubelua man run | man -l -")
+    man:argument("page", "The command that it is about. (default: kubelua itself)"):args("?")
+        :choices(names)
+end
+
+---Makes the parser of the command line.
+---@return table parser of argparse
+function usage.parser()
     local parser = argparse("kubelua", "React to a Kubernetes cluster from a Lua script.")
     parser:epilog("Try it without a cluster: kubelua run --sim script.lua\n"
         .. "Log: KUBELUA_LOG_LEVEL=debug|info|warn|error|off, KUBELUA_LOG_FORMAT=text|json")
@@ -168,7 +192,9 @@ local function make_parser()
     add_sim(parser)
     add_record(parser)
     add_test(parser)
+    add_completion(parser)
     parser:command("version", "Print the version and exit.")
+    add_man(parser)
     return parser
 end
 
@@ -234,7 +260,7 @@ function usage.parse(arguments)
     elseif arguments[1] == "help" then -- argparse would exit by itself
         arguments = { arguments[2] or "--help", arguments[2] and "--help" }
     end
-    local ok, options = make_parser():pparse(expand_arguments(arguments))
+    local ok, options = usage.parser():pparse(expand_arguments(arguments))
     local problem = not ok and options or find_contradiction(options)
     if problem then
         return nil, problem
