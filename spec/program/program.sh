@@ -11,8 +11,9 @@ if [ "$1" = --specs ]; then
 fi
 root=$PWD
 work=$(mktemp -d)
-trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $server $dns 2>/dev/null; rm -rf "$work"' EXIT
 server=
+dns=
 bad=0
 limit=60
 unset LUA_PATH LUA_CPATH LUA_PATH_5_4 KUBELUA_TREE KUBELUA_CTREE KUBELUA_BUILD
@@ -54,6 +55,62 @@ end
 kubelua.stop()
 END
 
+# wait_for FILE PATTERN: ten seconds.
+wait_for() {
+    tries=0
+    until grep -q "$2" "$1" 2>/dev/null || [ $tries = 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+}
+
+# A pod's resolv.conf, and a script that connects by a name that is made whole by
+# a search domain. Static: in an empty root, as in the image; else in a mount
+# namespace.
+mkdir -p "$work/root/etc"
+echo 'nameserver 127.0.53.53
+search shop.svc.cluster.local svc.cluster.local cluster.local corp.example
+options ndots:5 timeout:2 attempts:2' >"$work/root/etc/resolv.conf"
+cat >"$work/root/by-name.lua" <<'END'
+local kubelua = require "kubelua"
+local client = assert(kubelua.connect { server = "http://kubernetes.default.svc:" .. arg[1] })
+-- The simulator refuses this name in the header Host: it has been reached.
+print(select(2, client:list("pods", { namespace = "web" })))
+kubelua.stop()
+END
+# in_pod COMMAND...
+in_pod() {
+    if ldd "$program" 2>&1 | grep -qE 'statically linked|not a dynamic'; then
+        cp "$program" "$work/root/kubelua" && chroot "$work/root" /kubelua "$@"
+    else
+        # shellcheck disable=SC2016 # for the inner shell
+        unshare -m sh -c 'mount --bind "$0/etc/resolv.conf" /etc/resolv.conf &&
+            cd "$0" && exec "$@"' "$work/root" "$program" "$@"
+    fi
+}
+# resolves MODE PATTERN: the script connects, and the server has been asked so.
+resolves() {
+    : >"$work/asked"
+    python3 "$root/spec/program/dns.py" 127.0.53.53 "$1" "$work/asked" >"$work/dns" 2>&1 &
+    dns=$!
+    wait_for "$work/dns" ready
+    in_pod run by-name.lua "$port" >"$work/by-name" 2>&1
+    got=$?
+    kill $dns
+    wait $dns 2>/dev/null
+    expect "a name is found behind search domains: $1" 0 '^0 HTTP 403: .*Host is no name of this simulator' \
+        echo "$got $(cat "$work/by-name" "$work/dns")"
+    expect "the domains were asked in their order: $1" 0 "$2" sh -c "tr '\n' ' ' <'$work/asked'"
+}
+# No root, or no mounts in a container: nothing of this can be tried.
+can_resolve=
+if [ "$(id -u)" = 0 ] && command -v python3 >/dev/null &&
+    unshare -m mount --bind "$work/root/etc/resolv.conf" /etc/resolv.conf 2>/dev/null; then
+    can_resolve=yes
+else
+    echo "skipped: names in a pod (needs root, python3 and mounts)"
+fi
+
 for program; do
     case $program in
     /*) ;;
@@ -82,15 +139,25 @@ for program; do
     expect "it serves its metrics and health" 0 'serves /metrics, .* on 127.0.0.1' \
         "$program" run --sim=cluster.yaml --serve 127.0.0.1:0 --for 0.5 index-query.lua
 
+    if [ -n "$can_resolve" ]; then
+        "$program" sim --load cluster.yaml >"$work/server" 2>&1 &
+        server=$!
+        wait_for "$work/server" http:
+        port=$(sed -n 's/.*http:[^ ]*:\([0-9]*\) .*/\1/p' "$work/server")
+        whole=kubernetes.default.svc
+        for mode in nxdomain servfail empty; do
+            resolves $mode "udp $whole.shop.svc.cluster.local .*udp $whole.svc.cluster.local .*udp $whole.cluster.local "
+        done
+        resolves truncated "udp $whole.svc.cluster.local .*tcp $whole.cluster.local"
+        kill $server
+        wait $server 2>/dev/null
+    fi
+
     # Over TLS, by name and by a kubeconfig, as one process and another.
     "$program" sim --tls --write-kubeconfig "$work/kubeconfig" \
         --load cluster.yaml >"$work/server" 2>&1 &
     server=$!
-    tries=0
-    until [ -s "$work/kubeconfig" ] || [ $tries = 100 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
+    wait_for "$work/kubeconfig" server:
     expect "a script lists over TLS" 0 'shop-1' "$program" run --kubeconfig "$work/kubeconfig" pods.lua
     kill $server
     wait $server 2>/dev/null
