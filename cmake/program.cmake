@@ -76,7 +76,9 @@ function(kubelua_program name lua cjson)
         ${PROGRAM_${id}_INCLUDE_DIRS})
     if(KUBELUA_PROGRAM_STATIC)
         set(libraries ${PROGRAM_LIBRARIES_${id}_STATIC_LDFLAGS})
-        target_link_options(${target} PRIVATE -static-pie -s -Wl,--gc-sections)
+        # The map is read by scripts/contents.lua.
+        target_link_options(${target} PRIVATE -static-pie -s -Wl,--gc-sections
+            -Wl,-Map=${PROJECT_BINARY_DIR}/program/${name}.map)
     else()
         set(libraries ${PROGRAM_LIBRARIES_${id}_LDFLAGS})
     endif()
