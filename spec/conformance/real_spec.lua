@@ -70,7 +70,117 @@ local function until_it_knows_the_truth(scene, watched)
     assert.same({}, watched.history.breaches)
 end
 
+-- Every object of the server, of all kinds: lines with its version, sorted. The server itself
+-- renews its Leases, and makes up componentstatuses at each request.
+local function list_everything(client)
+    local function read(path)
+        return kubelua.decode(assert(client:request { path = path }).body)
+    end
+    local roots, lines = { "/api/v1" }, {}
+    for _, group in ipairs(read("/apis").groups) do
+        roots[#roots + 1] = "/apis/" .. group.preferredVersion.groupVersion
+    end
+    for _, root in ipairs(roots) do
+        for _, resource in ipairs(read(root).resources) do
+            local verbs = table.concat(resource.verbs, " ")
+            if verbs:find("list", 1, true) and resource.name ~= "componentstatuses" then
+                for _, object in ipairs(read(root .. "/" .. resource.name).items) do
+                    local metadata = object.metadata
+                    lines[#lines + 1] = metadata.namespace ~= "kube-system" and table.concat({
+                        root, resource.name, metadata.namespace or "", metadata.name,
+                        metadata.uid, metadata.resourceVersion }, " ") or nil
+                end
+            end
+        end
+    end
+    table.sort(lines)
+    return lines
+end
+
+-- Writes of every kind, for the namespace arg[1]. Each must succeed but for the last ones.
+local WRITES = [[
+local ns, c = arg[1], kubelua.connect()
+local function metadata(name) return { name = name, namespace = ns } end
+local pod = { apiVersion = "v1", kind = "Pod", metadata = metadata("p2"),
+    spec = { containers = { { name = "c", image = "i" } } } }
+assert(c:create(pod))
+assert(c:patch(pod, { metadata = { labels = { a = "b" } } }))
+assert(c:create { apiVersion = "v1", kind = "Secret", metadata = { generateName = "x-",
+    namespace = ns }, stringData = { k = "v" } })
+assert(c:apply { apiVersion = "v1", kind = "ConfigMap", metadata = metadata("a"),
+    data = { more = "1" } })
+local map = kubelua.table(assert(c:get("configmaps", ns .. "/a")))
+map.data.v = "9"
+assert(c:update(map))
+for kind, patch in pairs { merge = { data = { m = "1" } }, strategic = { data = { s = "1" } },
+    json = { { op = "add", path = "/data/j", value = "1" } } } do
+    assert(c:patch("configmaps", ns .. "/a", patch, { type = kind }))
+end
+assert(c:scale("deployments", ns .. "/d", 7))
+assert(c:patch("deployments", ns .. "/d", { status = { replicas = 3 } },
+    { subresource = "status" }))
+assert(c:create { apiVersion = "v1", kind = "Binding", metadata = metadata("p"),
+    target = { apiVersion = "v1", kind = "Node", name = "n1" } })
+assert(c:evict(ns .. "/p"))
+assert(c:delete("pods", ns .. "/p", { grace = 0 }))
+assert(c:delete_all("secrets", { namespace = ns }))
+assert(c:delete_all("configmaps", { namespace = "*" }))
+assert(c:request { method = "DELETE", path = "/api/v1/namespaces/" .. ns .. "/pods" })
+assert(c:delete("namespaces", ns))
+assert(c:create { apiVersion = "v1", kind = "Namespace", metadata = { name = "fresh" } })
+assert(c:create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "y",
+    namespace = "fresh" } })
+assert(c:request { method = "POST", path = "/api/v1/namespaces/" .. ns
+    .. "/serviceaccounts/default/token", body = { spec = { expirationSeconds = 600 } } })
+c:event(assert(c:get("namespaces", ns)), "Normal", "Seen", "hello")
+kubelua.controller { "deployments", namespace = ns, name = "real", leader = "real",
+    owns = { "services" }, finalizer = "example.com/real", finalize = function() end,
+    reconcile = function(deployment, run)
+        assert(run:apply { apiVersion = "v1", kind = "Service",
+            metadata = { name = deployment.name }, spec = { ports = { { port = 80 } } } })
+        run:event("Normal", "Reconciled", "once")
+        print("reconciled", deployment.name)
+    end }
+]]
+
 conformance.describe("A real API server", function(it, cluster)
+    it("has the same objects after a dry run of every write, as typed", function(scene)
+        local client = assert(kubelua.connect { kubeconfig = cluster.folder .. "/kubeconfig" })
+        local ns, path = scene.namespace, os.tmpname()
+        local file = assert(io.open(path, "w"))
+        file:write(WRITES)
+        file:close()
+        scene:create("a", "1")
+        local pod = { containers = { { name = "c", image = "i" } } }
+        assert(client:create { apiVersion = "v1", kind = "Pod", spec = pod,
+            metadata = { name = "p", namespace = ns } })
+        assert(client:create { apiVersion = "v1", kind = "ServiceAccount",
+            metadata = { name = "default", namespace = ns } })
+        assert(client:create { apiVersion = "v1", kind = "Secret",
+            metadata = { name = "s", namespace = ns } })
+        assert(client:create { apiVersion = "apps/v1", kind = "Deployment",
+            metadata = { name = "d", namespace = ns }, spec = { selector = {
+                matchLabels = { a = "b" } }, template = { spec = pod,
+                metadata = { labels = { a = "b" } } } } })
+        local before = list_everything(client)
+        local pipe = assert(io.popen(string.format("KUBELUA_INTERPRETER=%s bin/kubelua run "
+            .. "--dry-run --for 60 --kubeconfig '%s' '%s' '%s' 2>&1; echo status=$?",
+            jit and "luajit" or "lua5.4", cluster.folder .. "/kubeconfig", path, ns)))
+        local said = pipe:read("*a")
+        pipe:close()
+        os.remove(path)
+        assert.same(before, list_everything(client))
+        assert.equal("2", said:match("status=(%d+)\n$"), said)
+        for _, text in ipairs { "+++ dry-run/v1.Pod." .. ns .. ".p2\tcreate", "\n+  v: \"9\"\n",
+            "+  replicas: 7\n", "+  nodeName: n1\n",
+            "--- live/v1.Namespace." .. ns .. "\n+++ /dev/null",
+            "+++ dry-run/v1.ConfigMap.fresh.y\tcreate", "\n+  - example.com/real\n",
+            "# Event: Normal Seen: Namespace " .. ns, "reconciled\td\n" } do
+            assert.truthy(said:find(text, 1, true), text .. " is not in\n" .. said)
+        end
+        client:close()
+    end)
+
     it("that is killed twice while objects are recreated never gets UIDs mixed up",
         function(scene)
             local watched = scene:record()
