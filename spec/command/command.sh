@@ -766,6 +766,18 @@ expect "--once reconciles what its writes bring back" 0 '^at c5' \
     bin/kubelua run --sim="$work/chain.yaml" --once "$work/chain.lua"
 expect "--once gives a server that is away the time of --for" 1 'not done within the 1 seconds' \
     bin/kubelua run --server http://127.0.0.1:1 --once --for 1 "$work/shop.lua"
+cat >"$work/forbidden.lua" <<'END'
+local cluster = assert(require("kubelua.sim").new())
+for _, verb in ipairs { "list", "watch" } do
+    cluster:fail { verb = verb, resource = "pods", status = 403, count = 0 }
+end
+kubelua.controller { "pods", name = "forbidden", client = kubelua.connect { sim = cluster },
+    reconcile = print }
+END
+expect "--once does not wait for a right" 1 'once: pods: HTTP 403' \
+    bin/kubelua run --once "$work/forbidden.lua"
+expect "--once is interrupted by a signal" 1 'once: it was interrupted: kubelua.spawn' \
+    timeout --preserve-status -s TERM 1 bin/kubelua run --once "$work/spin.lua"
 
 # A server of its own: nothing is written, and a Lease is waited for.
 bin/kubelua sim --load "$work/shop.yaml" --write-kubeconfig "$work/shop.kubeconfig" --for 60 \

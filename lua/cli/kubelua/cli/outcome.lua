@@ -178,7 +178,8 @@ function Pass:left()
     for state in pairs(controllers.started) do
         left = left or tell_controller(self, state)
     end
-    return left or tell_informers(self) or tell_tasks()
+    local of_informers = tell_informers(self) -- always: it also notes what can never end
+    return left or of_informers or tell_tasks()
         or scheduler.has_ready() and "a task is ready to run" or nil
 end
 
