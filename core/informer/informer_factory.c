@@ -200,14 +200,14 @@ static bool is_same_use(const kl__shared_use *a, const kl__shared_use *b)
            is_same_resource(a, b);
 }
 
-/* Finds the use with the same identity, or NULL. Discovery may know a name now
- * that it did not know when a use began, so the canonical names are looked up
- * again. */
+/* Finds the newest use with the same identity, or NULL. Discovery may know a
+ * name now that it did not know when a use began, so the canonical names are
+ * looked up again. */
 static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
                                    const kl__shared_use *wanted)
 {
-    for (kl__list *node = factory->uses.next; node != &factory->uses;
-         node = node->next) {
+    for (kl__list *node = factory->uses.prev; node != &factory->uses;
+         node = node->prev) {
         kl__shared_use *use = KL__CONTAINER(node, kl__shared_use, node);
 
         /* if it is out of memory, the names as written are compared */
@@ -311,7 +311,7 @@ kl__shared_use *kl__informer_factory_open(kl_client *client,
     }
     wanted->factory = factory;
     kl__mutex_lock(&factory->mutex);
-    use = find_locked(factory, client, wanted);
+    use = options->apart ? NULL : find_locked(factory, client, wanted);
     if (use == NULL) {
         wanted->informer = start_informer(client, wanted, options, err);
         if (wanted->informer != NULL) {

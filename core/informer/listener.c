@@ -385,6 +385,7 @@ bool kl__listener_next(kl__listener *listener, kl_event *event, bool *made_room)
     if (can_deliver_locked(listener)) {
         note = KL__CONTAINER(listener->notes.list.next, kl__note, node);
         kl__notes_remove(&listener->notes, note);
+        listener->marked -= listener->marked > 0 ? 1 : 0;
         *made_room = listener->notes.count + 1 == backlog;
     } else {
         listener->is_awake = false;
@@ -442,6 +443,36 @@ kl_code kl__listener_wait_synced(kl__listener *listener, kl__clock *clock,
     }
     kl__mutex_unlock(&listener->mutex);
     return code;
+}
+
+void kl__listener_mark(kl__listener *listener)
+{
+    kl__mutex_lock(&listener->mutex);
+    if (!listener->is_marked) {
+        listener->is_marked = true;
+        listener->marked = listener->notes.count;
+    }
+    kl__mutex_unlock(&listener->mutex);
+}
+
+void kl__listener_unmark(kl__listener *listener)
+{
+    kl__mutex_lock(&listener->mutex);
+    listener->is_marked = false;
+    listener->marked = 0;
+    kl__mutex_unlock(&listener->mutex);
+}
+
+bool kl__listener_marked(kl__listener *listener, size_t *count)
+{
+    bool is_marked;
+
+    kl__mutex_lock(&listener->mutex);
+    is_marked = listener->is_marked;
+    *count = listener->marked < listener->notes.count ? listener->marked
+                                                      : listener->notes.count;
+    kl__mutex_unlock(&listener->mutex);
+    return is_marked;
 }
 
 bool kl__listener_is_full(kl__listener *listener)

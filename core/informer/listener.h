@@ -43,6 +43,8 @@ typedef struct kl__listener {
                        returned false since */
     bool is_closed;
     bool has_merged; /* it has merged a change at least once */
+    bool is_marked;  /* see kl__listener_mark */
+    size_t marked;   /* notes that waited at the mark, and still wait */
 
     /* Empty notes, reserved for the next push; the processor's distribute lock
      * guards them. */
@@ -104,6 +106,13 @@ bool kl__listener_wait(kl__listener *listener, kl__cond *cond);
  * of `clock` (< 0: no limit); KL_ECLOSED: the listener was closed before. */
 kl_code kl__listener_wait_synced(kl__listener *listener, kl__clock *clock,
                                  int64_t timeout_ms);
+
+/* Remembers how many notes wait now, unless there is a mark already. Unmark
+ * forgets it. Marked: false if there is no mark; else sets how many of these
+ * notes still wait. Any thread. */
+void kl__listener_mark(kl__listener *listener);
+void kl__listener_unmark(kl__listener *listener);
+bool kl__listener_marked(kl__listener *listener, size_t *count);
 
 /* Any thread. Full: the number of notes that wait has reached the backlog. */
 bool kl__listener_is_full(kl__listener *listener);

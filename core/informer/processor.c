@@ -113,6 +113,21 @@ static kl_code choose_name(kl__processor *processor,
     return is_closed ? closed_error(processor, err) : KL_OK;
 }
 
+/* Called with both mutexes held: no change can come between the mark and the
+ * snapshot of the registration. */
+static void mark_others_locked(kl__processor *processor,
+                               const kl_registration *registration)
+{
+    for (kl__list *node = processor->registrations.next;
+         node != &processor->registrations; node = node->next) {
+        kl_registration *each = KL__CONTAINER(node, kl_registration, node);
+
+        if (each->queue != NULL && each->queue == registration->queue) {
+            kl__listener_mark(&each->listener);
+        }
+    }
+}
+
 /* Takes the snapshot of the cache and adds the registration as one step: no
  * change is missed or comes twice. */
 static kl_code add_locked(kl__processor *processor,
@@ -131,6 +146,9 @@ static kl_code add_locked(kl__processor *processor,
     registration->next_resync_ms =
         kl__clock_after(processor->clock, registration->resync_ms);
     kl__mutex_lock(&processor->listeners);
+    if (registration->marks_others) {
+        mark_others_locked(processor, registration);
+    }
     kl__registration_enter(registration);
     kl__list_append(&processor->registrations, &registration->node);
     kl__mutex_unlock(&processor->listeners);

@@ -185,6 +185,7 @@ static void init_registration(kl_registration *registration,
     registration->owner = subscriber->owner;
     registration->resync_ms = options->resync_ms > 0 ? options->resync_ms : 0;
     registration->wants_errors = !options->ignores_errors;
+    registration->marks_others = options->marks_others;
     if (has_handler) {
         registration->handler = *subscriber->handler;
         registration->wants_errors &= subscriber->handler->error != NULL;
@@ -362,6 +363,16 @@ kl_code kl_registration_wait_synced(kl_registration *registration,
     }
     kl__registration_unref(registration);
     return code;
+}
+
+bool kl_registration_marked(kl_registration *registration, size_t *count)
+{
+    return kl__listener_marked(&registration->listener, count);
+}
+
+void kl_registration_unmark(kl_registration *registration)
+{
+    kl__listener_unmark(&registration->listener);
 }
 
 size_t kl_registration_backlog(const kl_registration *registration)

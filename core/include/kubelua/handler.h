@@ -101,6 +101,9 @@ typedef struct kl_handler_options {
     size_t backlog;      /* 0: KL_BACKLOG */
     bool every_change;   /* merge nothing: the informer waits instead */
     bool ignores_errors; /* no KL_EVENT_ERROR: errors go to the log */
+    bool marks_others;   /* with a queue: marks the other registrations of the
+                            same queue on the same informer, in the step that
+                            takes the snapshot: see kl_registration_marked */
 } kl_handler_options;
 
 /*
@@ -153,6 +156,18 @@ KL_API bool kl_registration_has_synced(const kl_registration *registration);
  */
 KL_API kl_code kl_registration_wait_synced(kl_registration *registration,
                                            int64_t timeout_ms, kl_error *err);
+
+/*
+ * A mark says where another registration took over: it was made with
+ * `marks_others`, so its snapshot has what waits before the mark, and it is
+ * pushed what comes after the mark. False: there is no mark; else `count` gets
+ * how many events still wait before it. A second one leaves the first mark
+ * where it is, until unmark. Beyond the backlog, a change that comes after the
+ * mark may be merged into an event before it. Thread-safe.
+ */
+KL_API bool kl_registration_marked(kl_registration *registration,
+                                   size_t *count);
+KL_API void kl_registration_unmark(kl_registration *registration);
 
 /* The number of events that wait. Thread-safe. */
 KL_API size_t kl_registration_backlog(const kl_registration *registration);

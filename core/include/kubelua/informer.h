@@ -97,6 +97,8 @@ typedef struct kl_informer_options {
     bool namespace_if_any;    /* a kind without namespaces is watched in the
                                  whole cluster; else KL_EINVAL if `name_space`
                                  is given */
+    bool apart; /* shares no watch that is open, such as one whose indexes do
+                   not fit; those that come later share this one */
 } kl_informer_options;
 
 /*

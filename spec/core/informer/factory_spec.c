@@ -111,6 +111,29 @@ static void other_selectors_make_another_informer(void **state)
     }
 }
 
+static void apart_shares_no_open_informer_and_later_ones_join_it(void **state)
+{
+    const kl_informer_options plain = {.resource = "pods"};
+    const kl_informer_options apart = {.resource = "pods", .apart = true};
+    kl_informer *first = open_with(*state, &plain);
+    kl_informer *second = open_with(*state, &apart);
+    kl_informer *third;
+
+    assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 2);
+    assert_int_equal(
+        kl_informer_add_path_index(first, "by", "spec.nodeName", NULL), KL_OK);
+    assert_int_equal(
+        kl_informer_add_path_index(second, "by", "status.phase", NULL), KL_OK);
+    third = open_with(*state, &plain);
+    assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 2);
+    assert_int_equal(
+        kl_informer_add_path_index(third, "by", "status.phase", NULL), KL_OK);
+    kl_informer_close(first);
+    kl_informer_close(second);
+    assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 1);
+    kl_informer_close(third);
+}
+
 static void page_size_and_timeouts_share_one_informer(void **state)
 {
     assert_int_equal(
@@ -350,6 +373,7 @@ int main(void)
         CLIENT_TEST(same_options_share_one_informer),
         CLIENT_TEST(spellings_of_a_resource_share_one_informer),
         CLIENT_TEST(other_selectors_make_another_informer),
+        CLIENT_TEST(apart_shares_no_open_informer_and_later_ones_join_it),
         CLIENT_TEST(page_size_and_timeouts_share_one_informer),
         CLIENT_TEST(the_last_close_ends_the_informer),
         CLIENT_TEST(options_that_can_never_work_are_refused),

@@ -116,6 +116,55 @@ static void each_registration_has_its_own_events(void **state)
     rig_end(&rig);
 }
 
+static void
+a_mark_parts_what_a_later_snapshot_has_from_what_comes_after(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *first = rig_subscribe(&rig, &rig, NULL);
+    kl_handler_options options = {.marks_others = true};
+    kl_registration *taker;
+    kl_event event;
+    size_t count = 7;
+
+    (void)state;
+    rig_replace(&rig, pod_list(1, pod("a", "1", 1)), "5");
+    assert_string_equal(rig_pull(first), "i+a@1 synced");
+    assert_false(kl_registration_marked(first, &count));
+    rig_apply(&rig, KL__DELTA_DELETED, pod("a", "1", 6));
+    rig_apply(&rig, KL__DELTA_ADDED, pod("b", "2", 7));
+    taker = rig_subscribe(&rig, &rig, &options);
+    rig_apply(&rig, KL__DELTA_DELETED, pod("b", "2", 8));
+    (void)rig_subscribe(&rig, &rig, &options);
+    assert_true(kl_registration_marked(first, &count));
+    assert_int_equal(count, 2);
+    assert_true(kl_registration_next(first, &event));
+    assert_string_equal(rig_describe(&event), "-a@6");
+    kl_registration_done(first, &event);
+    assert_true(kl_registration_marked(first, &count));
+    assert_int_equal(count, 1);
+    assert_string_equal(rig_pull(first), "+b@7 -b@8");
+    assert_true(kl_registration_marked(first, &count));
+    assert_int_equal(count, 0);
+    assert_string_equal(rig_pull(taker), "i+b@7 synced -b@8");
+    kl_registration_unmark(first);
+    assert_false(kl_registration_marked(first, &count));
+    rig_end(&rig);
+}
+
+static void a_handler_with_a_thread_is_not_marked(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_handler nothing = {.context = &rig};
+    kl_registration *handler = rig_handle(&rig, &nothing, NULL);
+    kl_handler_options options = {.marks_others = true};
+    size_t count;
+
+    (void)state;
+    (void)rig_subscribe(&rig, &rig, &options);
+    assert_false(kl_registration_marked(handler, &count));
+    rig_end(&rig);
+}
+
 static void has_synced_waits_for_the_handler_not_for_the_queue(void **state)
 {
     processor_rig rig = rig_begin();
@@ -610,6 +659,9 @@ int main(void)
         cmocka_unit_test(a_relist_delivers_only_the_differences),
         cmocka_unit_test(a_handler_finds_the_cache_not_older_than_its_event),
         cmocka_unit_test(each_registration_has_its_own_events),
+        cmocka_unit_test(
+            a_mark_parts_what_a_later_snapshot_has_from_what_comes_after),
+        cmocka_unit_test(a_handler_with_a_thread_is_not_marked),
         cmocka_unit_test(has_synced_waits_for_the_handler_not_for_the_queue),
         cmocka_unit_test(an_initial_object_deleted_unseen_counts_as_handled),
         cmocka_unit_test(the_log_names_a_coalescing_handler_once),

@@ -370,6 +370,9 @@ static kl_code pull_events(void *world, kl_error *err)
     size_t count = 0;
     bool had_backlog = kl_registration_backlog(self->registration) > 1;
 
+    kl_registration_unmark(self->registration);
+    assert_false(kl_registration_marked(self->registration, &count));
+    count = 0;
     assert_int_equal(kl_registration_check(self->registration, err), KL_OK);
     assert_int_equal(kl_event_queue_check(self->queue, err), KL_OK);
     assert_true(kl_event_queue_is_fed(self->queue));
@@ -463,6 +466,8 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_registration_has_synced, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_wait_synced, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_backlog, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_registration_marked, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_registration_unmark, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_next, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_registration_done, pull_events, join_spare),
     REFUSES(kl_event_queue_new, make_queue),
