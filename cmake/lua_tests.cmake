@@ -161,6 +161,9 @@ function(kubelua_specs_of interpreter)
     endif()
     if(NOT KUBELUA_CHECKED_BY)
         kubelua_real_conformance(${interpreter})
+        kubelua_lua_test(reload_soak ${interpreter}
+            spec/lua/reload_load_spec.lua LABELS soak COST 60
+            ENV KUBELUA_RELOADS=1000 KUBELUA_LOG=error)
     endif()
 endfunction()
 

@@ -11,6 +11,7 @@ local options_of = require "kubelua.options"
 local requests = require "kubelua.requests"
 local tasks = require "kubelua.tasks"
 local scheduler = require "kubelua.scheduler"
+local scripts = require "kubelua.script"
 local verbs = require "kubelua.verbs"
 
 local TYPE = "kubelua.client"
@@ -117,6 +118,34 @@ local function open_client(merged)
     return core.connect(merged, transport)
 end
 
+-- True if two sets of options are equal, each a table of plain values.
+local function is_equal(a, b)
+    for name, value in pairs(a) do
+        if b[name] ~= value then
+            return false
+        end
+    end
+    for name in pairs(b) do
+        if a[name] == nil then
+            return false
+        end
+    end
+    return true
+end
+
+-- The client that the script before has opened with the same options: its connections and watches
+-- go on. nil: there is none.
+local function take_over(merged)
+    local before = scripts.before()
+    for client in pairs(before and open_clients or {}) do
+        local state = core.state(client, TYPE)
+        if state.script == before and not state.taker and is_equal(state.options, merged) then
+            state.taker = scripts.here()
+            return client
+        end
+    end
+end
+
 ---Makes a client. Does not wait for the network.
 ---@param given kubelua.ConnectOptions?
 ---@return kubelua.Client?, string?, string?
@@ -132,7 +161,12 @@ function clients.connect(given)
     -- the clock of a task knows the cluster.
     local cluster = tasks.clock_here().cluster
     local merged = merge_options(given, cluster)
-    local self, message, code = open_client(merged)
+    local self = take_over(merged)
+    if self then
+        return self
+    end
+    local message, code
+    self, message, code = open_client(merged)
     if not self then
         return nil, message, code
     end
@@ -143,7 +177,8 @@ function clients.connect(given)
     scheduler.keep_queue()
     local state = core.state(self, TYPE)
     state.informers = setmetatable({}, { __mode = "k" })
-    state.sim = merged.sim
+    state.sim, state.script = merged.sim, scripts.here()
+    state.options = state.script and merged
     if merged.sim then
         local of_sim = simulator().state(merged.sim)
         of_sim.connected = of_sim.connected or setmetatable({}, { __mode = "k" })
@@ -231,10 +266,30 @@ function Client:informer(given, ...)
     return clients.informer(self, given)
 end
 
+-- Ends what a script has on a client that it shares with the script before. The client itself is
+-- closed once nothing needs it: see settle.
+local function close_part(state, script)
+    state.is_unwanted = true
+    for controller in pairs(state.controllers or {}) do
+        if controller.script == script then
+            controller:stop()
+        end
+    end
+    for informer in pairs(state.informers) do
+        if core.state(informer, "kubelua.informer").script == script then
+            informer:stop()
+        end
+    end
+end
+
 ---Ends all its informers, controllers and requests: no handler runs any more. Caches can still be
 ---read, unless the client is shared: other states may still need them.
 function Client:close()
     local state = core.state(self, TYPE)
+    local here = scripts.here()
+    if state.taker and state.taker == here then
+        return close_part(state, here)
+    end
     for controller in pairs(state.controllers or {}) do
         controller:stop()
     end
@@ -253,6 +308,29 @@ function Client:close()
     open_clients[self], shared_clients[self] = nil, nil
     if next(open_clients) == nil then
         scheduler.release_queue()
+    end
+end
+
+---One of two scripts is over, because the other one has replaced it, or could not. Closes the
+---clients that only `over` has; those that both have go to `left`.
+---@param over kubelua.Script
+---@param left kubelua.Script?
+function clients.settle(over, left)
+    local all = {}
+    for client in pairs(open_clients) do
+        all[#all + 1] = client
+    end
+    for _, client in ipairs(all) do
+        local state = core.state(client, TYPE)
+        local is_taken, is_unwanted = state.taker ~= nil, state.is_unwanted
+        local was_replaced = is_taken and state.taker == left
+        state.taker, state.is_unwanted = nil, nil
+        if is_taken then
+            state.script = left
+        end
+        if state.script == over or (was_replaced and is_unwanted) then
+            client:close()
+        end
     end
 end
 

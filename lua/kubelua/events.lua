@@ -197,6 +197,7 @@ function start_senders(self)
     self.senders = self.senders + 1
     local task = tasks.task("events", send_all, self)
     tasks.leave_scope(task)
+    tasks.leave_script(task)
     task.clock, task.at_end = self.clock, true
     task.on_over = function() self.senders = self.senders - 1 end
 end

@@ -4,6 +4,7 @@
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
+local scripts = require "kubelua.script"
 local sources = require "kubelua.sources"
 local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
@@ -37,7 +38,11 @@ function FunctionIndex.new(informer, what, name, compute)
     end
     self.registration = registration
     local activity = core.activity(running.name(what .. ": index " .. name, compute))
+    local script = scripts.here()
     self.pull = function()
+        if script and script:miss(self.pull) then
+            return
+        end
         tasks.poller:enter(activity)
         self:update()
         tasks.poller:leave()

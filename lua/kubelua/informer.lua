@@ -6,6 +6,7 @@ local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
+local scripts = require "kubelua.script"
 local several = require "kubelua.informer.several_namespaces"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
@@ -157,15 +158,15 @@ local function add_scope(request, scope)
     request.namespace, request.namespace_if_any = scope, type(scope) == "string" or nil
 end
 
--- Opens an informer of the core: of one namespace, or of all.
-local function open_informer(client, request, indexes)
+-- Opens an informer of the core.
+local function open_one(client, request, indexes)
     local self, message, code = core.informer(client, request)
     if not self then
         return nil, message, code
     end
     local state = state_of(self)
     state.what, state.registrations, state.indexes = request.resource, {}, {}
-    state.request = request
+    state.request, state.script = request, scripts.here()
     state.client = client -- its requests are counted while the informer is open
     informers.open[self] = true
     for name, index in pairs(indexes or {}) do
@@ -177,6 +178,18 @@ local function open_informer(client, request, indexes)
         end
     end
     return self
+end
+
+-- Opens an informer of the core: of one namespace, or of all. If it has an index that the script
+-- before it had with another path, it gets a cache of its own.
+local function open_informer(client, request, indexes)
+    local self, message, code = open_one(client, request, indexes)
+    if not self and code == "conflict" and scripts.before() then
+        request.apart = true
+        self, message, code = open_one(client, request, indexes)
+        request.apart = nil
+    end
+    return self, message, code
 end
 
 ---@param client kubelua.Client

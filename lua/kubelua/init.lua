@@ -148,6 +148,12 @@ function kubelua.every(seconds, f)
             tasks.wake(task)
         end)
     end
+    function ticker.stop()
+        ticker.stopped = true
+        if ticker.timer then
+            ticker.timer.cancelled = true
+        end
+    end
     task = tasks.task(what, function()
         while not ticker.stopped do
             arm()
@@ -171,14 +177,8 @@ function kubelua.every(seconds, f)
             next_at = math.max(next_at + seconds, clock:now())
         end
     end)
-    task.serves = true
+    task.serves, task.on_over = true, ticker.stop
     task.doing = function() return calls and what or nil end
-    function ticker.stop()
-        ticker.stopped = true
-        if ticker.timer then
-            ticker.timer.cancelled = true
-        end
-    end
     return ticker
 end
 

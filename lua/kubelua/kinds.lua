@@ -54,6 +54,7 @@ local function start_task(port, on_over, f)
     end
     local task = tasks.task("discovery", f)
     tasks.leave_scope(task)
+    tasks.leave_script(task)
     task.doing = function() return nil end -- it is no work of the script that a signal ends
     task.on_over = function()
         on_over()

@@ -134,6 +134,12 @@ local function find_or_make_candidate(client, options)
     return found
 end
 
+---True while a Lease is being released: its client must stay open.
+---@return boolean
+function leader.is_leaving()
+    return next(leaving) ~= nil
+end
+
 ---Joins the election for a Lease; it starts at once, in the background. The result has functions,
 ---not methods:
 ---  is_leader(): true while this process leads, by its clock

@@ -182,6 +182,14 @@ function loop.add_hopeless(where, what, message)
     log("error", "%s", where .. text)
 end
 
+---Forgets them: another script runs now, or again. Returns what restores them.
+---@return fun()
+function loop.forget_hopeless()
+    local before = never_work
+    never_work = {}
+    return function() never_work = before end
+end
+
 ---Says which controllers can never work; nil: all can.
 ---@return string?
 function loop.tell_hopeless()
@@ -206,6 +214,7 @@ function loop.step(seconds)
         tasks.refuse_host("kubelua.step with a time")
         nginx.refuse_wait("kubelua.step with a time")
     end
+    waiting.end_if_given_up()
     return scheduler.round(waiting.deadline_of(seconds, "kubelua.step") or core.now())
 end
 
@@ -290,7 +299,7 @@ function loop.run(given)
     local seconds, grace = read_run_options(given)
     local leave = tasks.mains[coroutine.running()]
     if leave then -- a script under test: the test dispatches
-        return leave()
+        return leave(given)
     end
     tasks.refuse_host("kubelua.run")
     local till = waiting.deadline_of(seconds, "kubelua.run") or math.huge
@@ -320,6 +329,22 @@ function loop.run_until_idle()
     return run_rounds(waiting.ends_at, function()
         return is_complete() or scheduler.is_idle()
     end, waiting.grace)
+end
+
+---The same for a script that can be replaced: it goes on while there is nothing to do, and also
+---returns when `is_wanted()`. True: the run has ended, or its time is over.
+---@param given (number|kubelua.RunOptions)? what the script has given to kubelua.run
+---@param is_wanted fun(): boolean
+---@return boolean is_over, integer? signal
+function loop.run_until(given, is_wanted)
+    local seconds, grace = read_run_options(given)
+    local till = waiting.deadline_of(seconds, "kubelua.run") or math.huge
+    local deadline, is_over = math.min(till, waiting.ends_at), false
+    local signal = run_rounds(deadline, function()
+        is_over = waiting.must_end()
+        return is_over or is_wanted()
+    end, grace)
+    return is_over or signal ~= nil or core.now() >= deadline, signal
 end
 
 ---The same for a server, which works on other threads: it goes on while the loop has nothing to do.

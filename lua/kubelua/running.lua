@@ -80,6 +80,17 @@ local function log_names(signal, what, all)
         table.concat(all, "; ", 1, math.min(#all, NAMED)), more)
 end
 
+---The names of some tasks, for a message.
+---@param list kubelua.Task[]
+---@return string
+function running.list(list)
+    local set = {}
+    for _, task in ipairs(list) do
+        set[task] = true
+    end
+    return table.concat(list_names(set), "; ")
+end
+
 ---Logs what a signal interrupted.
 ---@param signal integer
 function running.tell(signal)

@@ -3,6 +3,7 @@
 -- The tasks themselves are in tasks.lua.
 local core = require "kubelua.core"
 local nginx = require "kubelua.nginx"
+local scripts = require "kubelua.script"
 local sources = require "kubelua.sources"
 local tasks = require "kubelua.tasks"
 local timers = require "kubelua.timers"
@@ -131,6 +132,12 @@ local function look_at_watches()
     watches = left
 end
 
+local function resume_unless_held(task)
+    if not scripts.hold(task) then
+        tasks.resume(task)
+    end
+end
+
 local function resume_or_hold(task)
     if task.at_end or task.is_cancelled or (task.outlasts and not runs_hooks) then
         tasks.resume(task)
@@ -164,7 +171,13 @@ local function handle_pending()
     fire_timers()
     sources.pull(poller)
     look_at_watches()
-    ready:take(is_ending and resume_or_hold or tasks.resume)
+    ready:take(is_ending and resume_or_hold or scripts.current and resume_unless_held
+        or tasks.resume)
+end
+
+---Forgets timers that were cancelled: what they refer to is garbage.
+function scheduler.drop_cancelled()
+    heap:drop_cancelled()
 end
 
 ---True if a task waits for its turn.

@@ -7,6 +7,7 @@ local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
 local running = require "kubelua.running"
 local scopes = require "kubelua.scope"
+local scripts = require "kubelua.script"
 local trace = require "kubelua.trace"
 
 -- A queue of tasks that wait for their turn: a linked list through the field next_turn. Adding a
@@ -96,6 +97,8 @@ local tasks = {
 ---@field no_wait string? the name of a function that it calls now, and that must not wait
 ---@field doing (fun(): string?)? names what it does now; absent: its `what`, all the time
 ---@field scope kubelua.Scope? the work that it is a part of
+---@field script kubelua.Script? whose it is; nil: KubeLua's own, or scripts are not replaced
+---@field tells boolean? see script.lua
 ---@field on_over fun(ok: boolean, problem: any)? called once it is over
 local Task = {}
 Task.__index = Task
@@ -117,6 +120,14 @@ function tasks.scope_here()
 end
 
 scopes.here = tasks.scope_here
+
+function scripts.here()
+    if current then
+        return current.script
+    end
+    return scripts.current
+end
+
 tasks.join_scope = scopes.join
 tasks.leave_scope = scopes.leave
 
@@ -176,7 +187,7 @@ function tasks.task(what, f, ...)
     local task = setmetatable({ what = what, co = false, is_ready = false, is_parked = false,
         is_resting = false, has_begun = false, has_yielded = false, is_over = false,
         is_cancelled = false, is_ended = false, refusals = 0, next_turn = false,
-        clock = tasks.clock_here(), activity = core.activity(what),
+        clock = tasks.clock_here(), activity = core.activity(what), script = scripts.here(),
         at_end = current and current.at_end }, Task)
     task.co = nginx.create(function()
         return f((table.unpack or unpack)(arguments, 1, arguments.n))
@@ -199,6 +210,27 @@ function tasks.wake(task)
     if not tasks.running then
         poller:wake()
     end
+end
+
+---Gives a task that was held its turn again.
+---@param task kubelua.Task
+function tasks.release(task)
+    task.is_ready = false
+    tasks.wake(task)
+end
+
+---Ends a task without resuming it: what it has on its stack is garbage.
+---@param task kubelua.Task
+function tasks.drop(task)
+    if not task.is_over then
+        finish_task(task, false, trace.CANCELED)
+    end
+end
+
+---Makes a task KubeLua's own: it goes on when the script is replaced.
+---@param task kubelua.Task
+function tasks.leave_script(task)
+    task.script = nil
 end
 
 ---Cancels the task: the call that it waits in raises trace.CANCELED, and so does every later one. A

@@ -24,9 +24,9 @@ function timers.new()
     return setmetatable({ sequence = 0, full = FEW }, timers)
 end
 
--- Removes cancelled timers, so that at most half of a large heap is cancelled. It allocates
--- nothing. A sorted array is a valid heap.
-local function remove_cancelled(self)
+---Removes cancelled timers, so that at most half of a large heap is cancelled. It allocates
+---nothing. A sorted array is a valid heap.
+function timers:drop_cancelled()
     local count, left = #self, 0
     for i = 1, count do
         if not self[i].cancelled then
@@ -47,7 +47,7 @@ end
 ---@return kubelua.Timer
 function timers:add(at, fire)
     if #self >= self.full then
-        remove_cancelled(self)
+        self:drop_cancelled()
     end
     self.sequence = self.sequence + 1
     local timer = { at = at, sequence = self.sequence, fire = fire }

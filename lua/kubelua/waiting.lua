@@ -16,6 +16,9 @@ local waiting = {
     -- The message of a call outside of tasks that the end of the run interrupted.
     CANCELED = "the run was stopped",
     stopping = false, -- kubelua.stop() was called
+    -- Set while a script starts that can be replaced: true if its start is given up, because there
+    -- is a newer one.
+    is_given_up = nil, ---@type (fun(): boolean)?
 }
 
 local poller = tasks.poller
@@ -45,13 +48,24 @@ function waiting.must_end()
     return waiting.stopping or poller:caught() ~= nil
 end
 
+local function is_given_up()
+    return waiting.is_given_up ~= nil and waiting.is_given_up()
+end
+
+---Raises outside of tasks if the start of the script is given up.
+function waiting.end_if_given_up()
+    if is_given_up() and not tasks.task_here() then
+        error(waiting.ENDED, 0)
+    end
+end
+
 -- Runs rounds until `condition()` is true, the deadline, or the end of the run.
 local function run_rounds_until(deadline, condition)
     local function is_over()
-        return condition() or waiting.must_end()
+        return condition() or waiting.must_end() or is_given_up()
     end
     while not condition() do
-        if core.now() >= deadline or waiting.must_end() then
+        if core.now() >= deadline or waiting.must_end() or is_given_up() then
             return false
         end
         scheduler.round(deadline, is_over)
@@ -73,7 +87,7 @@ local function run_rounds_outside(deadline, condition)
         -- A signal that came stays caught: the next one ends the process.
         poller:release()
     end
-    if signalled or waiting.stopping or core.now() >= waiting.ends_at then
+    if signalled or waiting.stopping or core.now() >= waiting.ends_at or is_given_up() then
         return false, true, waiting.ENDED
     elseif not ok then
         error(result, 0)

@@ -176,6 +176,9 @@ kl_doc **push_doc_guard(lua_State *L);
  * check_informer returns NULL and an error if the informer is stopped. */
 kl_client *check_client(lua_State *L, int index);
 kl_event_queue *check_queue(lua_State *L, int index);
+/* Makes the poller at `index` wake when the descriptor is readable. False:
+ * errno says why not. The descriptor's close ends it. */
+bool poller_adds(lua_State *L, int index, int fd);
 kl_informer *check_informer(lua_State *L, int index, kl_error *err);
 
 /* informer.c: pushes a label selector in a userdata whose __gc frees it. NULL:

@@ -1,6 +1,7 @@
 /*
  * file.c - makes files that only their owner can read, for recordings and
- * kubeconfigs: they contain secrets. Lists folders.
+ * kubeconfigs: they contain secrets. Lists folders. And tells, by inotify, that
+ * files may have changed, for kubelua run --reload.
  */
 #include "binding.h"
 
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,12 +114,97 @@ static int list_folder(lua_State *L)
     return 1; /* path, list */
 }
 
+#define TYPE_FILE_WATCH "kubelua.file_watch"
+
+/* What a save does: it writes in place, renames a new file over the old one, or
+ * swaps a symbolic link, as the kubelet does for a mounted ConfigMap. */
+enum {
+    CHANGES = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_CREATE | IN_DELETE |
+              IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF
+};
+
+typedef struct file_watch {
+    int fd; /* -1: closed */
+} file_watch;
+
+static file_watch *check_file_watch(lua_State *L)
+{
+    return luaL_checkudata(L, 1, TYPE_FILE_WATCH);
+}
+
+/* core.file_watch(poller): a watch that wakes the poller; or nil, message,
+ * code: the machine has no inotify, or this user has all instances in use. */
+static int file_watch_new(lua_State *L)
+{
+    file_watch *self = lua_newuserdata(L, sizeof(*self));
+    kl_error err;
+
+    self->fd = -1;
+    luaL_getmetatable(L, TYPE_FILE_WATCH);
+    lua_setmetatable(L, -2);
+    self->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (self->fd < 0 || !poller_adds(L, 1, self->fd)) {
+        kl_error_set(&err, KL_EIO, "inotify: %s", strerror(errno));
+        return push_error(L, &err);
+    }
+    return 1;
+}
+
+/* watch:add(path): watches a folder or a file; for a symbolic link, what it
+ * leads to. A second call for the same one is fine. True, or nil, message,
+ * code. */
+static int file_watch_add(lua_State *L)
+{
+    const file_watch *self = check_file_watch(L);
+    const char *path = check_text(L, 2);
+    kl_error err;
+
+    if (inotify_add_watch(self->fd, path, CHANGES) < 0) {
+        kl_error_set(&err, KL_EIO, "%s: %s", path, strerror(errno));
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* watch:has_changed(): true if something was reported since the last call. */
+static int file_watch_has_changed(lua_State *L)
+{
+    const file_watch *self = check_file_watch(L);
+    char buffer[4096];
+    bool has_changed = false;
+
+    while (read(self->fd, buffer, sizeof(buffer)) > 0) {
+        has_changed = true;
+    }
+    lua_pushboolean(L, has_changed);
+    return 1;
+}
+
+static int file_watch_close(lua_State *L)
+{
+    file_watch *self = check_file_watch(L);
+
+    if (self->fd >= 0) {
+        close(self->fd); /* which takes it out of the poller, too */
+    }
+    self->fd = -1;
+    return 0;
+}
+
 void bind_file(lua_State *L)
 {
+    static const luaL_Reg methods[] = {{"__gc", file_watch_close},
+                                       {"add", file_watch_add},
+                                       {"has_changed", file_watch_has_changed},
+                                       {"close", file_watch_close},
+                                       {NULL, NULL}};
     static const luaL_Reg functions[] = {{"private_file", make_private_file},
                                          {"close_file", close_file},
                                          {"list_folder", list_folder},
+                                         {"file_watch", file_watch_new},
                                          {NULL, NULL}};
 
+    push_type(L, TYPE_FILE_WATCH, methods);
     luaL_setfuncs(L, functions, 0);
 }

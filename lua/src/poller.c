@@ -80,6 +80,7 @@ static bool is_forked(const poller *self)
 }
 
 static void restore_signals(const poller *self);
+static void restore_hangup(const poller *self);
 static bool is_catching(const poller *self);
 
 /* Opens the descriptors when they are first needed: a program that loads the
@@ -92,6 +93,7 @@ static bool ensure_open(poller *self, kl_error *err)
     }
     if (self->queue != NULL) {
         restore_signals(self);
+        restore_hangup(self);
         close_poller(self);
         self->looks_again = true;
     }
@@ -136,6 +138,14 @@ kl_event_queue *check_queue(lua_State *L, int index)
     return check_open(L, index)->queue;
 }
 
+bool poller_adds(lua_State *L, int index, int fd)
+{
+    poller *self = check_open(L, index);
+
+    self->was_handed_out = true; /* its epoll must stay */
+    return add_to_epoll(self->epoll, fd);
+}
+
 /* core.poller(limit, own): an activity of the loop that takes more than `limit`
  * seconds is logged (0: never); for `own`, see watch_start. */
 static int poller_new(lua_State *L)
@@ -169,6 +179,7 @@ static int poller_gc(lua_State *L)
     poller *self = lua_touserdata(L, 1);
 
     restore_signals(self); /* of a run that never returned */
+    restore_hangup(self);
     close_poller(self);
     kl_report_unref(self->report);
     self->report = NULL;
@@ -519,6 +530,80 @@ static int poller_caught(lua_State *L)
     return 1;
 }
 
+/*
+ * SIGHUP, which reloads a script. It also comes when the terminal of the
+ * process is closed; then a process that had a terminal has none any more.
+ */
+static atomic_bool has_hung_up;
+static _Atomic(kl_event_queue *) hangup_queue;
+static bool had_terminal;
+static struct sigaction before_hangup;
+
+static bool has_terminal(void)
+{
+    return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) ||
+           isatty(STDERR_FILENO);
+}
+
+static void on_hangup(int number)
+{
+    kl_event_queue *queue = atomic_load(&hangup_queue);
+    int saved = errno;
+
+    (void)number;
+    atomic_store(&has_hung_up, true);
+    if (queue != NULL) {
+        kl_event_queue_wake(queue);
+    }
+    errno = saved;
+}
+
+static void restore_hangup(const poller *self)
+{
+    if (self->queue != NULL && atomic_load(&hangup_queue) == self->queue) {
+        sigaction(SIGHUP, &before_hangup, NULL);
+        atomic_store(&hangup_queue, NULL);
+    }
+}
+
+/* poller:catch_hangup(): SIGHUP wakes the poller from now on. False: another
+ * lua_State has it, or the process was told to ignore it (nohup). */
+static int poller_catch_hangup(lua_State *L)
+{
+    struct sigaction action = {.sa_handler = on_hangup, .sa_flags = SA_RESTART};
+    kl_event_queue *no_queue = NULL;
+    poller *self = check_open(L, 1);
+    bool is_first;
+
+    sigaction(SIGHUP, NULL, &before_hangup);
+    is_first =
+        before_hangup.sa_handler != SIG_IGN &&
+        atomic_compare_exchange_strong(&hangup_queue, &no_queue, self->queue);
+    if (is_first) {
+        self->was_handed_out = true; /* the handler has the queue */
+        had_terminal = has_terminal();
+        sigemptyset(&action.sa_mask);
+        sigaction(SIGHUP, &action, NULL);
+    }
+    lua_pushboolean(L, is_first);
+    return 1;
+}
+
+/* poller:has_hung_up(): true once after SIGHUP. If the terminal is gone, the
+ * process gets SIGTERM instead. */
+static int poller_has_hung_up(lua_State *L)
+{
+    bool has_come = atomic_exchange(&has_hung_up, false);
+
+    (void)check_poller(L, 1);
+    if (has_come && had_terminal && !has_terminal()) {
+        raise(SIGTERM);
+        has_come = false;
+    }
+    lua_pushboolean(L, has_come);
+    return 1;
+}
+
 void bind_poller(lua_State *L)
 {
     static const luaL_Reg methods[] = {{"__gc", poller_gc},
@@ -537,6 +622,8 @@ void bind_poller(lua_State *L)
                                        {"caught", poller_caught},
                                        {"catch_again", poller_catch_again},
                                        {"caught_second", poller_caught_second},
+                                       {"catch_hangup", poller_catch_hangup},
+                                       {"has_hung_up", poller_has_hung_up},
                                        {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"poller", poller_new},         {"now", push_now},

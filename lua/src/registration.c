@@ -67,6 +67,7 @@ static int subscribe(lua_State *L)
         .resync_ms = option_ms(L, 4, "resync", 0),
         .every_change = option_bool(L, 4, "every_change"),
         .ignores_errors = option_bool(L, 4, "quiet"),
+        .marks_others = option_bool(L, 4, "marks_others"),
         .backlog = (size_t)option_integer(L, 4, "backlog")};
     box = push_with_state(L, sizeof(*box), TYPE_REGISTRATION);
     box->watched.watch = watch_ref(check_watch(L, 2));
@@ -290,6 +291,32 @@ static int registration_backlog(lua_State *L)
     return 1;
 }
 
+/* core.registration_marked(registration): how many events wait before the mark
+ * of a registration that took over; nil: there is no mark. */
+static int registration_marked(lua_State *L)
+{
+    registration_box *box = check_box(L);
+    size_t count;
+
+    if (find_live(box) == NULL ||
+        !kl_registration_marked(box->registration, &count)) {
+        return 0;
+    }
+    lua_pushinteger(L, (lua_Integer)count);
+    return 1;
+}
+
+/* core.registration_unmark(registration): forgets that mark. */
+static int registration_unmark(lua_State *L)
+{
+    registration_box *box = check_box(L);
+
+    if (find_live(box) != NULL) {
+        kl_registration_unmark(box->registration);
+    }
+    return 0;
+}
+
 /* core.registration_name(registration, event, text): the name of that event's
  * handler, for the log. */
 static int registration_name(lua_State *L)
@@ -348,6 +375,8 @@ void bind_registration(lua_State *L)
         {"registration_remove", registration_remove},
         {"registration_name", registration_name},
         {"registration_doing", registration_doing},
+        {"registration_marked", registration_marked},
+        {"registration_unmark", registration_unmark},
         {NULL, NULL}};
 
     push_type(L, TYPE_REGISTRATION, methods);

@@ -642,6 +642,106 @@ done
 expect "an unknown shell is a usage error" 2 "must be one of 'bash', 'zsh', 'fish'" bin/kubelua completion csh
 expect "a page that is not there is a usage error" 2 "must be one of 'run'" bin/kubelua man dance
 
+# --reload: what a user sees. spec/lua/reload_spec.lua has what happens inside.
+mkdir "$work/reload"
+says() {
+    printf 'print("says", "%s")\nkubelua.connect():informer { "pods" }:on { add = print }\n' "$1"
+}
+# reloading ARGUMENTS...: starts the command, and waits until the script has run.
+reloading() {
+    bin/kubelua run "$@" >"$work/reload/output" 2>&1 &
+    pid=$!
+    until_true grep -q 'a change reloads it' "$work/reload/output"
+}
+reloaded() {
+    until_true grep -q "$1" "$work/reload/output"
+}
+says one >"$work/reload/shop.lua"
+reloading --reload --sim --log json --serve 127.0.0.1:0 "$work/reload/shop.lua"
+says two >"$work/reload/new"
+mv "$work/reload/new" "$work/reload/shop.lua"
+reloaded '"reloaded .*shop.lua (version'
+echo 'print = = 1' >"$work/reload/shop.lua"
+reloaded 'shop.lua was not reloaded'
+kill -HUP $pid
+until_true sh -c "[ \$(grep -c 'was not reloaded' '$work/reload/output') = 2 ]"
+says three >"$work/reload/shop.lua"
+reloaded '^says.*three'
+echo 'error "no start"' >"$work/reload/shop.lua"
+reloaded 'no start'
+rm "$work/reload/shop.lua"
+reloaded 'No such file'
+curl -s "http://127.0.0.1:$(sed -n 's/.* on 127\.0\.0\.1:\([0-9]*\)".*/\1/p' "$work/reload/output")/metrics" \
+    >>"$work/reload/output"
+kill -TERM $pid
+wait $pid
+expect "--reload ends with exit status 0" 0 '^0$' echo $?
+for line in '^says.*one' '^says.*two' '"level":"error".*unexpected symbol' \
+    '"error":"[^"]*no start' '^kubelua_script_reloads_total{result="success"} 2' \
+    '^kubelua_script_reloads_total{result="failure"} 4' \
+    '^kubelua_script_info{script="[^"]*shop.lua",version="[a-z0-9]*"} 1'; do
+    expect "--reload: $line" 0 "$line" cat "$work/reload/output"
+done
+expect "--reload shows one version only" 0 '^1$' grep -c '^kubelua_script_info{' "$work/reload/output"
+
+cat >"$work/busy.lua" <<'END'
+while true do end
+END
+KUBELUA_WATCHDOG=1 reloading --reload --sim --for 60 "$work/several.lua"
+cp "$work/busy.lua" "$work/several.lua"
+reloaded 'the start of .*several.lua.*has blocked'
+expect "--reload names a start that never returns" 0 'several.lua:1' cat "$work/reload/output"
+kill -9 $pid
+wait $pid 2>/dev/null
+
+bin/kubelua sim --write-kubeconfig "$work/reload/kubeconfig" >"$work/reload/sim" &
+sim=$!
+until_true test -s "$work/reload/kubeconfig"
+cat >"$work/reload/put.lua" <<'END'
+local client = kubelua.connect()
+if arg[1] == "delete" then
+    return assert(client:delete("configmaps", "default", "shop"))
+end
+assert(client:apply({ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "shop",
+    namespace = "default" }, data = { [arg[1]] = arg[2], ["part.lua"] = arg[3] } },
+    { manager = "spec" }))
+END
+put() {
+    bin/kubelua run --kubeconfig "$work/reload/kubeconfig" "$work/reload/put.lua" "$@"
+}
+main='print("part", require("part"), ...) kubelua.every(9, print)'
+put main.lua "$main" 'return 1'
+reloading --kubeconfig "$work/reload/kubeconfig" --reload configmap/shop main.lua argument
+reloaded '^part.*1.*argument'
+put main.lua "$main" 'return 2'
+reloaded '^part.*2.*argument'
+put other.lua "$main" 'return 3'
+reloaded "has no key 'main.lua'"
+put delete
+reloaded 'configmap/default/shop is not there'
+put main.lua "$main" 'return 4'
+reloaded '^part.*4.*argument'
+kill $pid
+wait $pid
+for line in '^part.*1' '^part.*2' "no key 'main.lua'; it has other.lua, part.lua" 'is not there' \
+    '^part.*4'; do
+    expect "--reload configmap/NAME: $line" 0 "$line" cat "$work/reload/output"
+done
+expect "a ConfigMap that is not there is an error at the start" 1 'configmap/default/no is not there' \
+    bin/kubelua run --kubeconfig "$work/reload/kubeconfig" --reload configmap/no
+kill $sim
+wait $sim
+expect "--reload wants a file" 2 'standard input cannot be read again' \
+    bin/kubelua run --sim --reload - </dev/null
+expect "--reload wants a ConfigMap's name" 2 'write configmap/NAME' \
+    bin/kubelua run --sim --reload=secret/a x.lua
+expect "a script is needed" 2 "missing argument 'script'" bin/kubelua run --reload --sim
+echo 'x = = 1' >"$work/reload/wrong.lua"
+expect "a first start that fails ends --reload" 1 'unexpected symbol' \
+    bin/kubelua run --sim --reload "$work/reload/wrong.lua"
+expect "a first script that is not there ends --reload" 1 'No such file' \
+    bin/kubelua run --sim --reload "$work/reload/none.lua"
+
 # Process 1 of a container: it reaps orphans, and hands on signals and the exit status.
 cat >"$work/orphans.lua" <<'END'
 for _ = 1, 5 do

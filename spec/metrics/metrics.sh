@@ -14,7 +14,7 @@ run=
     exit 77
 }
 
-bin/kubelua run --sim=examples/cluster.yaml --serve 127.0.0.1:0 --for 60 \
+bin/kubelua run --sim=examples/cluster.yaml --serve 127.0.0.1:0 --for 60 --reload \
     spec/metrics/all.lua >"$work/out" 2>&1 &
 run=$!
 port=
@@ -29,7 +29,8 @@ for name in shop_orders_total shop_open shop_seconds_bucket \
     controller_runtime_reconcile_total workqueue_queue_duration_seconds_bucket \
     leader_election_master_status rest_client_requests_total \
     informer_processing_latency_seconds_bucket process_open_fds \
-    kubelua_informer_reconnects_total kubelua_loop_blocked_seconds; do
+    kubelua_informer_reconnects_total kubelua_loop_blocked_seconds \
+    kubelua_script_info kubelua_script_reloads_total; do
     grep -q "^$name[{ ]" "$work/text" || { echo "no $name"; exit 1; }
 done
 "$work/promlint" <"$work/text" >"$work/found"

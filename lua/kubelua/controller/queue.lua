@@ -102,6 +102,18 @@ function Queue:due_in()
     return sync_clock(self):due_in()
 end
 
+---Takes out all keys that wait now. The queue is of no use then.
+---@return string[]
+function Queue:take_waiting()
+    local keys = {}
+    local key = self:next()
+    while key do
+        keys[#keys + 1] = key
+        key = self:next()
+    end
+    return keys
+end
+
 ---Shows the controller in the report of this Lua state.
 ---@param name string
 ---@param workers integer

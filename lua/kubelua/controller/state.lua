@@ -11,6 +11,7 @@ local leader = require "kubelua.leader"
 local lines = require "kubelua.log_lines"
 local Queue = require "kubelua.controller.queue"
 local Run = require "kubelua.controller.run"
+local scripts = require "kubelua.script"
 local source = require "kubelua.controller.source"
 local sources = require "kubelua.sources"
 local tasks = require "kubelua.tasks"
@@ -22,6 +23,7 @@ local writes = require "kubelua.controller.writes"
 ---@field name string
 ---@field what string "controller NAME", for messages
 ---@field where string the line of the script that made it: "foo.lua:5: ", or ""
+---@field script kubelua.Script? the script that made it
 ---@field options table checked
 ---@field client kubelua.Client
 ---@field clock kubelua.Clock
@@ -64,7 +66,7 @@ function State.new(client, options, list, where)
         of_kind = setmetatable({}, { __mode = "k" }),
         memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
         is_stopped = false, unhandled = {}, unhandled_count = 0, dropped = dropped.new(),
-        early = {}, fights = fights.new(), since = core.now(),
+        early = {}, fights = fights.new(), since = core.now(), script = scripts.here(),
     }, State)
     for _, one in ipairs(list) do
         self.sources[one.name] = one
@@ -182,7 +184,8 @@ end
 ---True if runs may begin.
 ---@return boolean
 function State:may_run()
-    if not self.is_listed or self.is_stopped or loop.is_ending then
+    if not self.is_listed or self.is_stopped or loop.is_ending
+        or (self.script and not self.script:may_begin()) then
         return false
     end
     return not self.options.leader or (self.leader ~= nil and self.leader.is_leader())

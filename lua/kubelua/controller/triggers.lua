@@ -86,9 +86,12 @@ local function tell_refusal(state, self, event, problem)
     self.failures = (self.failures or 0) + 1
 end
 
--- Handles an event. If that raises, the event is kept and tried again. Later events of its object
--- are coalesced into it: one event from the oldest state to the newest.
-local function deliver_event(state, self, event)
+---Handles an event. If that raises, the event is kept and tried again. Later events of its object
+---are coalesced into it: one event from the oldest state to the newest.
+---@param state kubelua.controller.State
+---@param self kubelua.controller.Source
+---@param event { old: kubelua.Object?, new: kubelua.Object?, is_initial: boolean? }
+function triggers.deliver(state, self, event)
     local key = (event.new or event.old).key
     local earlier = self.refused[key]
     if earlier then
@@ -144,13 +147,13 @@ function triggers.listen(state, self)
     local registration, message, code = self.informer:on {
         name = state.what .. ": " .. self.name,
         add = function(object, initial)
-            deliver_event(state, self, { new = object, is_initial = initial })
+            triggers.deliver(state, self, { new = object, is_initial = initial })
         end,
         update = function(old, new)
-            deliver_event(state, self, { old = old, new = new })
+            triggers.deliver(state, self, { old = old, new = new })
         end,
         delete = function(object)
-            deliver_event(state, self, { old = object })
+            triggers.deliver(state, self, { old = object })
         end,
         synced = function()
             self.is_mapped = true

@@ -367,6 +367,20 @@ function Writes:settle(key)
     return await_writes(self, "a controller", list)
 end
 
+---The same for every key: another script goes on with these caches.
+function Writes:settle_all()
+    local keys = {}
+    for key in pairs(self.of_key) do
+        keys[key] = true
+    end
+    for key in pairs(self.unknown) do
+        keys[key] = true
+    end
+    for key in pairs(keys) do
+        self:settle(key)
+    end
+end
+
 ---True if a run of the key has written this version of the key's own object.
 ---@param key string
 ---@param object kubelua.Object

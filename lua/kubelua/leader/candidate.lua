@@ -288,6 +288,7 @@ local function start_task(self, f)
         end
     end)
     tasks.leave_scope(task)
+    tasks.leave_script(task)
     task.clock = self.clock
     return task
 end

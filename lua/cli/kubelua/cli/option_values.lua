@@ -75,6 +75,18 @@ function values.to_user(text)
     return nil, "'" .. text .. "' is not a user: write NAME:TOKEN or NAME:TOKEN:GROUP,GROUP"
 end
 
+-- configmap/NAME, configmap/NAMESPACE/NAME, each perhaps with :KEY.
+function values.to_config_map(text)
+    local path, key = text:match("^configmap/([^:]+):?(.*)$")
+    local namespace, name = (path or ""):match("^([^/]+)/([^/]+)$")
+    name = name or (path or ""):match("^[^/]+$")
+    if not name then
+        return nil, "--reload " .. text .. ": write configmap/NAME, configmap/NAMESPACE/NAME or "
+            .. "configmap/NAME:KEY; a file is reloaded by --reload SCRIPT"
+    end
+    return { namespace = namespace, name = name, key = key ~= "" and key or nil }
+end
+
 -- The lines of a file that are not empty.
 local function read_lines(path)
     local file, message = io.open(path, "r")

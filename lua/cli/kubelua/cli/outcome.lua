@@ -1,6 +1,7 @@
 -- Judges a run by the informers and controllers that its script has left open. And the one pass of
 -- --once and --dry-run: when it is over, and how it has ended.
 local controllers = require "kubelua.controller"
+local deliveries = require "kubelua.delivery"
 local core = require "kubelua.core"
 local idle = require "kubelua.controller.idle"
 local informer_parts = require "kubelua.informer.parts"
@@ -231,7 +232,7 @@ function Pass:failure(signal, duration)
         return "it was interrupted" .. (left and ": " .. left or "")
     elseif tasks.failures > 0 then
         return "a function of kubelua.spawn has failed"
-    elseif registrations.failures > 0 then
+    elseif deliveries.failures > 0 then
         return "a handler has failed"
     end
     return tell_failing()

@@ -156,13 +156,18 @@ local function run_script(chunk, options, allow_all)
     if allow_all then
         allow_all()
     end
-    if options.script ~= "-" then
+    if options.script ~= "-" and not options.reload then
         script_folder.of_command(options.script)
     end
     set_collector()
     local pass = begin_pass(options)
-    local ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
-    local signal = ok and dispatch_events()
+    local ok, message, signal
+    if options.reload then
+        ok, message, signal = require("kubelua.cli.reload")(options, describe_error)
+    else
+        ok, message = xpcall(chunk, describe_error, (table.unpack or unpack)(options.args))
+        signal = ok and dispatch_events()
+    end
     local is_idle = scheduler.is_idle()
     loop.finish()
     if clients.recorder then
@@ -184,8 +189,11 @@ end
 ---@return integer
 return function(options, allow_all)
     log_lines.set(options.log_level, options.log)
-    local chunk, message = load_script(options.script)
-    if not chunk then
+    local chunk, message
+    if not options.reload then
+        chunk, message = load_script(options.script)
+    end
+    if not chunk and not options.reload then
         complain(message)
         return FAILED
     end

@@ -16,6 +16,7 @@ local to_token = values.to_token
 local to_user = values.to_user
 local to_token_of_file = values.to_token_of_file
 local to_users_of_file = values.to_users_of_file
+local to_config_map = values.to_config_map
 
 local function add_run(parser)
     local run = parser:command("run", "Run a Lua script and its handlers, until Ctrl-C or until "
@@ -23,7 +24,7 @@ local function add_run(parser)
     run:usage("Usage: kubelua run [OPTIONS] SCRIPT [ARGS]")
     run:epilog("For example: kubelua run --sim=cluster.yaml watch.lua\n"
         .. "             kubelua run --context staging watch.lua -- --its-own-flag")
-    run:argument("script", "A Lua script; \"-\" reads it from standard input.")
+    run:argument("script", "A Lua script; \"-\" reads it from standard input."):args("?")
     run:argument("args", "Arguments for the script: arg[1], arg[2], ... and `...`. "
         .. "Put -- before arguments that begin with a dash."):args("*")
     run:option("--kubeconfig", "The kubeconfig to use, instead of KUBECONFIG or ~/.kube/config.")
@@ -57,6 +58,11 @@ local function add_run(parser)
     run:option("--serve", "Serve /metrics (Prometheus), /healthz, /readyz and /status (JSON) on "
         .. "this address; :8080 is port 8080 of all addresses, port 0 a free one.")
         :argname("ADDRESS:PORT"):convert(to_served)
+    run:flag("--reload", "Replace the script when it or one of its modules is saved, or after "
+        .. "SIGHUP, over the same caches and connections. A new one that fails leaves the old one "
+        .. "running. --reload=configmap/NAME[:KEY] or configmap/NAMESPACE/NAME[:KEY]: the script "
+        .. "comes from that ConfigMap; without :KEY, SCRIPT names the key.")
+    run:option("--reload-from"):argname("CONFIGMAP"):convert(to_config_map):hidden(true)
     run:option("--grace", "How long runs of controllers may go on after SIGTERM or Ctrl-C, which a "
         .. "second signal ends. Kubernetes kills a pod after 30 seconds. (default: 25)")
         :argname("SECONDS"):convert(to_seconds)
@@ -214,10 +220,14 @@ local function expand_arguments(arguments)
             break
         end
         local manifest = argument:match("^%-%-sim=(.*)$")
+        local config_map = argument:match("^%-%-reload=(.*)$")
+            or (expanded[#expanded] == "--reload" and argument:match("^configmap/.*$"))
         if manifest then
             expanded[#expanded + 1] = "--sim"
             expanded[#expanded + 1] = "--sim-load"
             expanded[#expanded + 1] = manifest
+        elseif config_map then
+            expanded[#expanded + 1] = "--reload-from=" .. config_map
         elseif NUMBERS[expanded[#expanded]] and argument:find("^%-[%d%.]") then
             expanded[#expanded] = expanded[#expanded] .. "=" .. argument
         else
@@ -227,6 +237,32 @@ local function expand_arguments(arguments)
     return expanded
 end
 
+-- The script of --reload configmap/NAME comes from there. SCRIPT is its key, or, if the key was
+-- given already, the first argument.
+local function place_script(options)
+    local from = options.reload_from
+    if not from then
+        return
+    elseif from.key then
+        table.insert(options.args, 1, options.script)
+    end
+    from.key = from.key or options.script
+    options.reload, options.script = from, "configmap/" .. from.name
+end
+
+local function find_reload_problem(options)
+    if not options.script then
+        return "missing argument 'script'"
+    elseif options.reload and options.script == "-" then
+        return "--reload needs a file: standard input cannot be read again"
+    end
+    for _, other in ipairs { "record", "once", "dry_run" } do
+        if options.reload and options[other] then
+            return "--reload and --" .. other:gsub("_", "-") .. ": choose one of them"
+        end
+    end
+end
+
 -- A message if options exclude each other, or if an option lacks one that it needs; else nil.
 local function find_contradiction(options)
     if options.token and options.token_file then
@@ -234,8 +270,13 @@ local function find_contradiction(options)
     end
     if options.speed and not options.replay then
         return "--speed needs --replay FILE: without it there is no recording to play"
-    elseif options.command ~= "run" or not options.sim then
+    elseif options.command ~= "run" then
         return nil
+    end
+    place_script(options)
+    local problem = find_reload_problem(options)
+    if problem or not options.sim then
+        return problem
     end
     for _, name in ipairs { "server", "kubeconfig", "context" } do
         if options[name] then

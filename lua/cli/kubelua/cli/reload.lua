@@ -1,0 +1,330 @@
+-- kubelua run --reload: runs a script, and replaces it when its files change, or after SIGHUP.
+-- script_source.lua says what has changed; handover.lua stops the old script and goes back to it if
+-- the new one fails.
+local core = require "kubelua.core"
+local handover = require "kubelua.cli.handover"
+local lines = require "kubelua.log_lines"
+local log = require "kubelua.log"
+local loop = require "kubelua.loop"
+local running = require "kubelua.running"
+local scheduler = require "kubelua.scheduler"
+local script_folder = require "kubelua.script_folder"
+local scripts = require "kubelua.script"
+local Source = require "kubelua.cli.script_source"
+local tasks = require "kubelua.tasks"
+local waiting = require "kubelua.waiting"
+
+---@class kubelua.Reload
+---@field source kubelua.ScriptSource
+---@field arguments string[]
+---@field describe fun(problem: any): any # makes a text with a traceback of an error
+---@field current kubelua.RunningScript? nil: the first start has failed, or goes on
+---@field is_wanted boolean the script is to be replaced
+---@field is_forced boolean after SIGHUP, even if nothing has changed
+
+---@class kubelua.RunningScript
+---@field script kubelua.Script
+---@field version string
+---@field main thread the coroutine of its main part
+---@field given any if it is in kubelua.run: what it has given to that call
+---@field is_in_run boolean
+
+-- ---- globals and modules ----
+
+local base, base_meta = {}, nil -- what _G has before the first script
+
+local function remember_globals()
+    for name, value in pairs(_G) do
+        base[name] = value
+    end
+    base_meta = getmetatable(_G)
+end
+
+-- A module that is not the script's own stays loaded, and so does the global that it has set.
+local function is_kept(value)
+    for _, module in pairs(package.loaded) do
+        if module == value and type(value) == "table" then
+            return true
+        end
+    end
+    return false
+end
+
+-- Takes the script's modules and globals out. The result puts them back.
+local function take_out()
+    local modules, globals, meta = {}, {}, getmetatable(_G)
+    for name in pairs(script_folder.own_modules()) do
+        modules[name], package.loaded[name] = package.loaded[name], nil
+    end
+    local remember_places = script_folder.forget()
+    for name, value in next, _G do
+        globals[name] = value
+    end
+    setmetatable(_G, base_meta)
+    for name, value in pairs(globals) do
+        if base[name] == nil and not is_kept(value) then
+            rawset(_G, name, nil)
+        end
+    end
+    for name, value in pairs(base) do
+        rawset(_G, name, value)
+    end
+    return function()
+        take_out()
+        remember_places()
+        for name, module in pairs(modules) do
+            package.loaded[name] = module
+        end
+        for name, value in pairs(globals) do
+            rawset(_G, name, value)
+        end
+        setmetatable(_G, meta)
+    end
+end
+
+-- ---- metrics ----
+
+local info, successes, failures
+
+local function make_metrics()
+    info = assert(core.metric("gauge", "kubelua_script_info",
+        "The script that runs, and its version.", { "script", "version" }))
+    local total = assert(core.metric("counter", "kubelua_script_reloads_total",
+        "Reloads of the script.", { "result" }))
+    successes, failures = assert(total:with("success")), assert(total:with("failure"))
+end
+
+-- ---- the main part of a script ----
+
+local RUN = {} -- the main part yields this inside kubelua.run
+
+local function resume_main(self, running_script, ...)
+    local main = running_script.main
+    tasks.poller:enter(core.activity("the start of " .. self.source.what), main)
+    local resumed, ok, message = coroutine.resume(main, ...)
+    tasks.poller:leave()
+    running_script.is_in_run = resumed and ok == RUN and coroutine.status(main) == "suspended"
+    running_script.given = running_script.is_in_run and message or nil
+    if running_script.is_in_run then
+        return true
+    end
+    return resumed and ok, not resumed and ok or message
+end
+
+-- Says once that the main part has not returned, and where it waits.
+local function watch_start(self, main)
+    if running.limit == 0 then
+        return { cancelled = true }
+    end
+    return scheduler.at(core.now() + running.limit, function()
+        log("warn", "the start of %s has not returned after %g s; it waits here:%s",
+            self.source.what, running.limit,
+            (debug.traceback(main, "", 0):gsub("^\n?stack traceback:", "")))
+    end)
+end
+
+-- Runs the main part of a script until it has returned, or has called kubelua.run.
+local function start(self, script, chunk)
+    local one = { script = script }
+    one.main = coroutine.create(function(...)
+        return xpcall(chunk, self.describe, ...)
+    end)
+    tasks.mains[one.main] = function(given)
+        return coroutine.yield(RUN, given)
+    end
+    local restore, timer = loop.forget_hopeless(), watch_start(self, one.main)
+    waiting.is_given_up = function() return self.is_wanted end
+    local ok, message = resume_main(self, one, (table.unpack or unpack)(self.arguments))
+    waiting.is_given_up, timer.cancelled = nil, true
+    one.version = self.source:note_loaded()
+    if ok and loop.tell_hopeless() then
+        ok, message = false, loop.tell_hopeless()
+    end
+    if not ok then
+        restore()
+    end
+    return ok and one or nil, message
+end
+
+-- ---- one script after the other ----
+
+local function tell_failure(self, message)
+    failures:inc()
+    local one = self.current
+    local what = string.format("%s was not reloaded; %s", self.source.what,
+        one and "version " .. one.version .. " goes on" or "no script runs")
+    lines.write("error", what .. ": " .. tostring(message), { msg = what, error = message })
+end
+
+local function show_version(self, before)
+    if before then
+        info:remove(self.source.what, before.version)
+        successes:inc()
+        log("info", "reloaded %s (version %s)", self.source.what, self.current.version)
+    end
+    info:set(1, self.source.what, self.current.version)
+end
+
+-- Everything of the old script is garbage now. A trace of LuaJIT keeps its constants alive.
+local function collect_old()
+    if rawget(_G, "jit") then
+        require("jit").flush()
+    end
+    collectgarbage()
+    collectgarbage()
+end
+
+-- True: the new script has replaced the old one.
+local function begin_next(self, chunk)
+    local old = self.current
+    if not handover.pause(old.script, waiting.grace) then
+        return false -- the run ends
+    end
+    local put_back, seen = take_out(), self.source.seen
+    local new = scripts.new(self.source.what)
+    new.replaces, scripts.current = old.script, new
+    local one, message = start(self, new, chunk)
+    if one then
+        self.current = one
+        handover.complete(old.script, new, waiting.grace)
+        show_version(self, old)
+        return true
+    end
+    handover.take_back(new, old.script)
+    put_back()
+    scripts.current = old.script
+    handover.resume(old.script)
+    self.source:keep_seen(seen)
+    if message ~= waiting.ENDED then
+        tell_failure(self, message)
+    elseif self.is_wanted then
+        tell_failure(self, "its start was given up, as it has changed again")
+    end
+    return false
+end
+
+-- No script runs: the first start was given up.
+local function begin_first(self, chunk)
+    local script = scripts.new(self.source.what)
+    scripts.current = script
+    local one, message = start(self, script, chunk)
+    self.current = one
+    if one then
+        show_version(self)
+        return true
+    end
+    return false, message
+end
+
+local function replace(self)
+    self.is_wanted = false
+    local before = self.source.seen
+    local chunk, message = self.source:load()
+    if not chunk then
+        self.source:keep_seen(before)
+        return tell_failure(self, message)
+    end
+    if begin_next(self, chunk) then
+        collect_old()
+    end
+end
+
+-- The task that waits for changes. It belongs to no script.
+local function watch_changes(self)
+    local function has_hung_up()
+        self.is_forced = tasks.poller:has_hung_up() or self.is_forced
+        return self.is_forced
+    end
+    while true do
+        local problem = self.source:await_change(has_hung_up)
+        self.is_forced = false
+        if problem then
+            tell_failure(self, problem)
+        else
+            self.is_wanted = true
+            tasks.poller:wake()
+        end
+    end
+end
+
+local function start_watching(self)
+    if not self.watcher or self.watcher.is_over then
+        self.watcher = tasks.task("--reload", watch_changes, self)
+        self.watcher.doing = function() end
+        tasks.leave_script(self.watcher)
+    end
+end
+
+-- The first start. It is given up, and the next one begins, if the files change before it ends.
+local function start_first(self)
+    repeat
+        self.is_wanted = false
+        local chunk, message = self.source:load()
+        local ok
+        if chunk then
+            start_watching(self)
+            ok, message = begin_first(self, chunk)
+        end
+        if ok or not self.is_wanted then
+            return ok, message
+        end
+        log("info", "%s has changed: its start is given up, and begins again", self.source.what)
+        handover.drop(scripts.current)
+        take_out()
+    until false
+end
+
+-- Runs rounds until the run has ended.
+local function run_scripts(self)
+    while true do
+        start_watching(self)
+        local is_over, signal = loop.run_until(self.current.given, function()
+            return self.is_wanted
+        end)
+        local one = self.current
+        if not is_over then
+            replace(self)
+        elseif one.is_in_run then -- kubelua.run returns
+            local ok, message = resume_main(self, one, signal)
+            if not ok or not one.is_in_run then
+                return ok, message, signal
+            end
+        else
+            return true, nil, signal
+        end
+    end
+end
+
+---Runs the script of the command line until the run ends. Returns what the main part has returned:
+---true; or false and its error; and the signal that has ended the run.
+---@param options table of the command line
+---@param describe fun(problem: any): any
+---@return boolean, any, integer?
+return function(options, describe)
+    local self = { arguments = options.args, describe = describe, is_wanted = false,
+        is_forced = false }
+    local message
+    if type(options.reload) == "table" then
+        self.source, message = Source.of_config_map(options.reload)
+    else
+        self.source = Source.of_file(options.script)
+    end
+    if not self.source then
+        return false, message
+    end
+    script_folder.of_command(self.source.main)
+    remember_globals()
+    make_metrics()
+    tasks.poller:catch_hangup()
+    local ok
+    ok, message = start_first(self)
+    if not ok then
+        return false, message
+    end
+    log("info", "%s runs (version %s); a change reloads it", self.source.what,
+        self.current.version)
+    local signal
+    ok, message, signal = run_scripts(self)
+    self.watcher:cancel()
+    return ok, message, signal
+end
