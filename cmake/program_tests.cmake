@@ -69,6 +69,8 @@ if(KUBELUA_PROGRAM)
     kubelua_test(program LABELS command COMMAND sh spec/program/program.sh
         ${PROJECT_BINARY_DIR}/program/kubelua
         ${PROJECT_BINARY_DIR}/program/kubelua-lua5.4)
+    kubelua_test(page.deploy LABELS command COMMAND bash spec/command/page.sh
+        docs/DEPLOY.md ${PROJECT_BINARY_DIR}/program/kubelua)
     foreach(program kubelua kubelua-lua5.4)
         kubelua_test(program.${program}_spec LABELS command COST 100
             COMMAND sh spec/program/program.sh --specs
