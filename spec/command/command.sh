@@ -854,9 +854,11 @@ expect "--dry-run has colours on a terminal" 2 '.\[32m\+  size: "9"' \
 expect "TERM=dumb has none" 2 '^\+  size: "9"' env TERM=dumb script -qec "$command" /dev/null
 expect "NO_COLOR has none" 2 '^\+  size: "9"' \
     env TERM=xterm NO_COLOR=1 script -qec "$command" /dev/null
+expect "a diff that cannot be written is a failure" 1 'cannot write to standard output' \
+    sh -c "$command >/dev/full"
 once "reconciles what is there, not what comes later" 0 '^saw.b.2' "$work/shop.lua"
 once "tries a failed key again" 0 '^saw.a.1' "$work/shop.lua" none 3
-once "ends with 1 if a key fails until --for" 1 'within the 1 seconds of --for.*is tried again' \
+once "ends with 1 if a key fails until --for" 1 'within the 1 seconds of --for: controller shop: ' \
     --for 1 "$work/shop.lua" none 99
 once "waits for handlers" 0 '^saw [23]' "$work/loose.lua"
 once "waits for functions, not for timers" 0 '^slept' "$work/loose.lua"

@@ -71,7 +71,7 @@ function command.main(arguments, allow_all)
     local ok, message = core.flush_output()
     if not ok then
         complain(message)
-        return status == STOPPED and FAILED or status
+        return status == INTERRUPTED and status or FAILED
     end
     return status
 end

@@ -102,6 +102,11 @@ local function decode_object(body)
     return type(object) == "table" and object or nil
 end
 
+-- A part of what a script or a server has sent, if it is a table.
+local function part_of(value, name)
+    return type(value[name]) == "table" and value[name] or {}
+end
+
 local function read_target(trial, target)
     return trial.exchange(trial.client, { method = "GET", target = target, headers = {},
         accept = "application/json", timeout = trial.call.timeout }, trial.name)
@@ -145,10 +150,10 @@ end
 
 -- An Event is for people, and no change: one line.
 local function show_event(event)
-    local about = event.regarding or event.involvedObject or {}
+    local about = part_of(event, event.regarding and "regarding" or "involvedObject")
     local text = ("# Event: %s %s: %s %s%s: %s"):format(tostring(event.type),
         tostring(event.reason), tostring(about.kind),
-        about.namespace and about.namespace .. "/" or "", tostring(about.name),
+        about.namespace and tostring(about.namespace) .. "/" or "", tostring(about.name),
         tostring(event.note or event.message or ""))
     text = core.escape(text) .. "\n"
     if not current.shown[text] then
@@ -168,15 +173,15 @@ end
 -- The reply to a binding of a pod is a Status: what would change is the node.
 local function try_binding(trial)
     local body = decode_object(trial.call.body) or {}
-    local name = trial.path.name or body.metadata and body.metadata.name
-    local read = name and read_target(trial, "/api/v1/namespaces/" .. trial.path.namespace
-        .. "/pods/" .. name)
+    local name = trial.path.name or part_of(body, "metadata").name
+    local target = type(name) == "string" and trial.path.below(name):gsub("/bindings/", "/pods/")
+    local read = target and read_target(trial, target)
     local before = read and read.status == 200 and decode_object(read.body)
     local reply, message, code = send_marked(trial)
     if before and reply and reply.status < 300 then
         local after = copy_table(before)
         after.spec = copy_table(before.spec)
-        after.spec.nodeName = type(body.target) == "table" and body.target.name or nil
+        after.spec.nodeName = part_of(body, "target").name
         show_change(before, after, "bind", trial.line)
     end
     return reply, message, code
@@ -267,6 +272,8 @@ local function answer_write(trial)
     if before or after then
         show_change(before, after, trial.path.subresource == "eviction" and "evict" or trial.verb,
             trial.line, "; not checked by the server: it does not have the object", true)
+    elseif COUNTED[reply.status] then
+        tell_refusal(trial, reply)
     end
     return reply
 end

@@ -69,7 +69,8 @@ end
 ---@param object table?
 function Unwritten:note_deleted(trial, object)
     local metadata = object and object.metadata or {}
-    local waits = metadata.finalizers and #metadata.finalizers > 0
+    local finalizers = type(metadata) == "table" and metadata.finalizers
+    local waits = type(finalizers) == "table" and #finalizers > 0
         or trial.path.plural == "pods" or trial.path.plural == "namespaces"
     local name = name_in(object)
     if name and not waits then
@@ -168,7 +169,7 @@ local function create(self, trial)
 end
 
 local function make_scale(object)
-    local metadata, spec = object.metadata, object.spec or {}
+    local metadata, spec = object.metadata, type(object.spec) == "table" and object.spec or {}
     return { apiVersion = "autoscaling/v1", kind = "Scale", metadata = { name = metadata.name,
         namespace = metadata.namespace, uid = metadata.uid }, spec = { replicas = spec.replicas } }
 end
@@ -183,15 +184,18 @@ local function change(trial, object)
     if not can_merge then
         return nil, "a patch of the type " .. kind .. " can be carried out by the server only"
     elseif path.subresource == "scale" then
-        return merge(object, { spec = { replicas = (body.spec or {}).replicas } })
+        local spec = type(body.spec) == "table" and body.spec or {}
+        return merge(object, { spec = { replicas = spec.replicas } })
     elseif path.subresource == "status" then
         return merge(object, { status = body.status })
     elseif trial.method == "PUT" then
-        body.metadata = merge(body.metadata, { uid = object.metadata.uid })
         body.status = object.status
-        return body
+        return merge(body, { metadata = { uid = object.metadata.uid, name = path.name,
+            namespace = path.namespace } })
     end
-    return merge(object, body)
+    local after = merge(object, body)
+    return type(after) == "table" and name_in(after) == path.name and after or nil,
+        "this patch leaves no object of that name"
 end
 
 ---Answers a write that `concerns` is true for. The second and third results are the object before
