@@ -2,6 +2,8 @@ module kubelua.example/clients
 
 go 1.26.0
 
+tool k8s.io/sample-controller
+
 require (
 	github.com/go-logr/logr v1.4.3
 	k8s.io/api v0.37.0
@@ -64,6 +66,7 @@ require (
 	k8s.io/apiextensions-apiserver v0.37.0 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
+	k8s.io/sample-controller v0.37.0 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
