@@ -215,46 +215,14 @@ static kl_code dispatch_all(kl__sim_answer *answer, kl__sim_resource *resource,
     return kl__sim_refuse_method(answer, err);
 }
 
-/* A deprecated version of a kind adds a Warning header to every answer. */
-static kl_code warn_deprecated(kl__sim_answer *answer, const kl__sim_kind *kind,
-                               const kl__sim_version *served, kl_error *err)
-{
-    static const char *const rows[][2] = {
-        {"endpoints", "v1 Endpoints is deprecated in v1.33+; use "
-                      "discovery.k8s.io/v1 EndpointSlice"},
-        {"componentstatuses", "v1 ComponentStatus is deprecated in v1.19+"},
-    };
-
-    if (served->warning != NULL) {
-        return kl__sim_warn(answer, served->warning, err);
-    }
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (*kind->group == '\0' && strcmp(kind->plural, rows[i][0]) == 0) {
-            return kl__sim_warn(answer, rows[i][1], err);
-        }
-    }
-    return KL_OK;
-}
-
 /* Chooses the form of the answer (object, Table ...) from the Accept header.
  * False: the answer is a refusal already (*code). */
-static bool take_form(kl__sim_answer *answer, const kl__sim_kind *kind,
-                      kl_code *code, kl_error *err)
+static bool take_form(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
-    const kl__sim_route *route = &answer->ask.route;
-    unsigned takes = KL__SIM_SHAPES;
+    bool is_watch = strcmp(kl__sim_verb(&answer->ask), "watch") == 0;
 
-    if (kl__sim_kind_is(kind, KL__SIM_CUSTOM)) {
-        takes |= KL__SIM_NO_ROUTER;
-    }
-    if (strcmp(kl__sim_verb(&answer->ask), "watch") == 0) {
-        takes |= KL__SIM_STREAM;
-    }
-    if (strcmp(answer->ask.method, "GET") == 0 &&
-        (route->name == NULL || route->watches)) {
-        takes |= KL__SIM_MAY_WATCH;
-    }
-    return kl__sim_accept(answer, takes, code, err);
+    return kl__sim_accept(
+        answer, KL__SIM_SHAPES | (is_watch ? KL__SIM_STREAM : 0), code, err);
 }
 
 static kl_code dispatch_resource(kl__sim_answer *answer, kl_error *err)
@@ -290,10 +258,11 @@ static kl_code dispatch_resource(kl__sim_answer *answer, kl_error *err)
          * such a kind allows was answered before. */
         return kl__sim_refuse_method(answer, err);
     }
-    if (warn_deprecated(answer, resource->kind, served, err) != KL_OK) {
+    if (served->warning != NULL && /* of a deprecated version */
+        kl__sim_warn(answer, served->warning, err) != KL_OK) {
         return KL_ENOMEM;
     }
-    if (!take_form(answer, resource->kind, &code, err)) {
+    if (!take_form(answer, &code, err)) {
         return code;
     }
     return route->name != NULL && !route->watches

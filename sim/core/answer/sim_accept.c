@@ -1,7 +1,6 @@
 /*
- * sim_accept.c - see sim_accept.h. A real server reads Accept twice: its router
- * compares types alone, then the handler compares parameters too. The two
- * refuse with different messages.
+ * sim_accept.c - see sim_accept.h. A real server's router reads Accept too, and
+ * refuses with a message of its own; this one refuses with the handler's.
  */
 #include "sim/core/answer/sim_accept.h"
 
@@ -292,45 +291,13 @@ void kl__sim_accept_error(kl__sim_answer *answer)
     }
 }
 
-/* True if the router accepts the types. The router accepts a wildcard only for
- * type and subtype together. */
-static bool passes_router(const kl__sim_ask *ask)
+static kl_code refuse_accept(kl__sim_answer *answer, unsigned takes,
+                             kl_error *err)
 {
-    accept_clause clauses[MAX_CLAUSES];
-    size_t count = read_clauses(ask->accept, clauses);
-
-    for (size_t i = 0; i < count; i++) {
-        if (is_word_equal(clauses[i].type, "*") &&
-            is_word_equal(clauses[i].subtype, "*")) {
-            return true;
-        }
-        if (is_word_equal(clauses[i].type, "application") &&
-            is_word_equal(clauses[i].subtype, "json")) {
-            return true;
-        }
-    }
-    return *ask->accept == '\0';
-}
-
-static kl_code refuse_accept(kl__sim_answer *answer, bool by_router,
-                             unsigned takes, kl_error *err)
-{
-    static const char types[] = "application/json";
-    static const char streams[] = "application/json;stream=watch";
-    kl__sim_status status = {
-        .code = 406, .reason = "NotAcceptable", .has_details = by_router};
-
-    if (by_router) {
-        snprintf(status.message, sizeof(status.message),
-                 "406: Not Acceptable\n\nAvailable representations: %s%s%s",
-                 types, (takes & KL__SIM_MAY_WATCH) != 0 ? ", " : "",
-                 (takes & KL__SIM_MAY_WATCH) != 0 ? streams : "");
-    } else {
-        snprintf(status.message, sizeof(status.message),
-                 "only the following media types are accepted: %s",
-                 (takes & KL__SIM_STREAM) != 0 ? streams : types);
-    }
-    return kl__sim_answer_status(answer, &status, err);
+    return kl__sim_refuse(
+        answer, 406, "NotAcceptable", err,
+        "only the following media types are accepted: application/json%s",
+        (takes & KL__SIM_STREAM) != 0 ? ";stream=watch" : "");
 }
 
 static bool read_include(kl__sim_answer *answer, kl_code *code, kl_error *err)
@@ -358,43 +325,20 @@ static bool read_include(kl__sim_answer *answer, kl_code *code, kl_error *err)
 bool kl__sim_accept(kl__sim_answer *answer, unsigned takes, kl_code *code,
                     kl_error *err)
 {
-    if ((takes & KL__SIM_NO_ROUTER) == 0 && !passes_router(&answer->ask)) {
-        *code = refuse_accept(answer, true, takes, err);
-        return false;
-    }
-    if ((takes & KL__SIM_PLAIN) != 0) {
-        answer->form = (kl__sim_form){.version = "v1",
-                                      .pretty = wants_pretty(&answer->ask)};
-        return true;
-    }
     if (!kl__sim_accept_read(&answer->ask, takes, &answer->form)) {
-        *code = refuse_accept(answer, false, takes, err);
+        *code = refuse_accept(answer, takes, err);
         return false;
     }
     return answer->form.shape != KL__SIM_TABLE ||
            read_include(answer, code, err);
 }
 
-kl_code kl__sim_refuse_shape(kl__sim_answer *answer, const kl__sim_kind *kind,
-                             bool is_list, kl_error *err)
+kl_code kl__sim_refuse_shape(kl__sim_answer *answer, bool is_list,
+                             kl_error *err)
 {
-    bool is_custom = kl__sim_kind_is(kind, KL__SIM_CUSTOM);
-    const char *package = strcmp(kind->kind, "Event") == 0 ? "core"
-                          : *kind->group == '\0'           ? "core"
-                                                           : kind->group;
-    kl__sim_status status = {.code = 406, .reason = "NotAcceptable"};
-
-    if (is_custom && !is_list) {
-        status =
-            (kl__sim_status){.code = 500, .message = "content is not a list"};
-        return kl__sim_answer_status(answer, &status, err);
-    }
-    snprintf(status.message, sizeof(status.message),
-             "you requested PartialObjectMetadata%s, but the requested object "
-             "is %s (*%.*s.%s%s)",
-             is_list ? "" : "List", is_list ? "a list" : "not a list",
-             is_custom ? 12 : (int)strcspn(package, "."),
-             is_custom ? "unstructured" : package,
-             is_custom ? "Unstructured" : kind->kind, is_list ? "List" : "");
-    return kl__sim_answer_status(answer, &status, err);
+    return kl__sim_refuse(answer, 406, "NotAcceptable", err,
+                          "you requested PartialObjectMetadata%s, but the "
+                          "requested object is %s",
+                          is_list ? "" : "List",
+                          is_list ? "a list" : "not a list");
 }

@@ -36,12 +36,9 @@ typedef struct kl__sim_form {
 
 /* Flags: which forms an answer can have. */
 enum {
-    KL__SIM_SHAPES = 1 << 0,    /* shapes other than the whole object */
-    KL__SIM_STREAM = 1 << 1,    /* a watch */
-    KL__SIM_MAY_WATCH = 1 << 3, /* a collection that can also be watched */
-    KL__SIM_NO_ROUTER = 1 << 4, /* no router checks Accept first */
-    KL__SIM_PLAIN = 1 << 5,     /* parameters do not matter */
-    KL__SIM_GROUPS = 1 << 6     /* lists of groups: may be KL__SIM_DISCOVERY */
+    KL__SIM_SHAPES = 1 << 0, /* shapes other than the whole object */
+    KL__SIM_STREAM = 1 << 1, /* a watch */
+    KL__SIM_GROUPS = 1 << 2  /* lists of groups: may be KL__SIM_DISCOVERY */
 };
 
 /* Chooses the form that Accept prefers. `takes`: KL__SIM_SHAPES and the other
@@ -62,9 +59,9 @@ void kl__sim_accept_error(struct kl__sim_answer *answer);
 bool kl__sim_accept(struct kl__sim_answer *answer, unsigned takes,
                     kl_code *code, kl_error *err);
 
-/* Answers 406: this shape does not fit an object or list of that kind. */
-kl_code kl__sim_refuse_shape(struct kl__sim_answer *answer,
-                             const kl__sim_kind *kind, bool is_list,
+/* Answers 406: the shape of an object does not fit a list, or that of a list an
+ * object. */
+kl_code kl__sim_refuse_shape(struct kl__sim_answer *answer, bool is_list,
                              kl_error *err);
 
 #endif

@@ -82,7 +82,7 @@ kl_code kl__sim_answer_object(kl__sim_answer *answer, int status,
                               const kl__sim_state *state, kl_error *err)
 {
     if (answer->form.shape == KL__SIM_PARTIAL_LIST) {
-        return kl__sim_refuse_shape(answer, view->kind, false, err);
+        return kl__sim_refuse_shape(answer, false, err);
     }
     kl__sim_answer_json(answer, status);
     kl__sim_shape_object(answer, view, state, &answer->out);

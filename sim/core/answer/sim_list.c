@@ -254,7 +254,7 @@ static kl_code frame_list(const list_page *page, kl__sim_answer *answer,
 
     if (answer->form.shape == KL__SIM_PARTIAL) {
         kl__sim_answer_drop(answer);
-        return kl__sim_refuse_shape(answer, kind, true, err);
+        return kl__sim_refuse_shape(answer, true, err);
     }
     answer->view = (kl__sim_view){answer->kind, version, !is_custom, 0};
     kl__sim_answer_json(answer, 200);

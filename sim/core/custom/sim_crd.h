@@ -17,7 +17,7 @@
 /* --- Steps of the controller. They return true if they changed the
  * definition's tree. *failed: out of memory. */
 
-/* sim_crd_names.c: accepts the names; at its next call establishes the
+/* Accepts the names; at its next call establishes the
  * definition (it is ready to be served). */
 bool kl__sim_crd_accept(kl_sim *sim, kl__edit *edit, bool *failed);
 
@@ -29,9 +29,9 @@ bool kl__sim_crd_is(const kl__node *root, const char *type, const char *status);
 
 /* --- Steps of a write, called through kl__sim_hooks. */
 
-/* sim_crd.c: sets a definition's defaults and status. KL_ENOMEM. */
+/* Sets a definition's defaults and status. KL_ENOMEM. */
 kl_code kl__sim_crd_complete(kl__sim_write *write, kl_error *err);
-/* sim_crd.c: checks a definition; adds errors to the write. KL_ENOMEM. */
+/* Checks a definition; adds errors to the write. KL_ENOMEM. */
 kl_code kl__sim_crd_validate(kl__sim_write *write, kl_error *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include "sim/core/schema/custom.h"
 #include "sim/core/store/sim_compose.h"
 #include "sim/core/store/sim_convert.h"
-#include "sim/core/write/sim_found.h"
+#include "sim/core/write/sim_fields.h"
 #include "sim/core/write/sim_pipeline.h"
 
 #include <stdio.h>
@@ -123,7 +123,7 @@ static kl_code report_unknown(kl__sim_write *write, const char *shown,
     size_t count = 0;
     char **lines = NULL;
 
-    if (unknown->length + kl__sim_found_sent(write) == 0 ||
+    if (unknown->length + write->sent.field_count == 0 ||
         (level != NULL && strcmp(level, "Ignore") == 0)) {
         return KL_OK;
     }

@@ -20,14 +20,14 @@ kl_code kl__sim_reserve(kl_sim *sim, kl__sim_resource *resource,
 
 /* --- Steps of a write, called through kl__sim_hooks. KL_ENOMEM. */
 
-/* sim_custom.c: removes fields of a custom object that its schema does not
+/* Removes fields of a custom object that its schema does not
  * have, and sets defaults. */
 kl_code kl__sim_custom_shape(kl__sim_write *write, kl_error *err);
-/* sim_custom.c: removes fields that the stored version does not have. */
+/* Removes fields that the stored version does not have. */
 kl_code kl__sim_custom_convert(kl__sim_write *write, kl_error *err);
-/* sim_custom.c: the old object in the request's version. */
+/* The old object in the request's version. */
 kl_code kl__sim_custom_before(kl__sim_write *write, kl_error *err);
-/* sim_custom_validate.c: checks a custom object by its schema. */
+/* Checks a custom object by its schema. */
 kl_code kl__sim_custom_validate(kl__sim_write *write, kl_error *err);
 
 /* ---- the paths to replicas and selector, as subresources.scale names them

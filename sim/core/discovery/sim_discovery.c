@@ -431,18 +431,6 @@ static kl_code answer_text(kl__sim_answer *answer, const char *type,
                : kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
 }
 
-/* Chooses the form of the answer; false: the answer is a refusal (*code). In a
- * real server, no router checks Accept for lists of groups. */
-static bool take_form(kl__sim_answer *answer, kl_code *code, kl_error *err)
-{
-    const kl__sim_route *route = &answer->ask.route;
-    bool is_core = route->group != NULL && *route->group == '\0';
-    bool tells_groups = !is_core && route->version == NULL;
-
-    return kl__sim_accept(answer, tells_groups ? KL__SIM_NO_ROUTER : 0, code,
-                          err);
-}
-
 /* True for /healthz, /livez, /readyz, and a single check below them, by
  * name. */
 static bool is_health(const kl__sim_ask *ask)
@@ -507,12 +495,6 @@ static kl_code answer_other(kl__sim_answer *answer, kl_error *err)
         return kl__sim_openapi(answer, err);
     }
     if (strcmp(path, "version") == 0) {
-        kl_code code = KL_OK;
-
-        if (!kl__sim_accept(answer, KL__SIM_PLAIN, &code, err)) {
-            return code;
-        }
-        answer->form.pretty = false; /* the text is indented already */
         return answer_text(answer, "application/json", version, err);
     }
     if (is_health(&answer->ask)) {
@@ -539,7 +521,7 @@ kl_code kl__sim_discover(kl__sim_answer *answer, kl_error *err)
     if (!answer->ask.sound) {
         return answer_other(answer, err);
     }
-    if (!wants_aggregated(answer) && !take_form(answer, &code, err)) {
+    if (!wants_aggregated(answer) && !kl__sim_accept(answer, 0, &code, err)) {
         return code;
     }
     writer = kl_writer_new();

@@ -14,7 +14,6 @@
 #include "sim/core/http/sim_tls.h"
 #include "sim/core/http/sim_origin.h"
 #include "sim/core/http/sim_wire.h"
-#include "sim/core/request/sim_strict.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -361,6 +360,27 @@ static bool announces_too_much(struct MHD_Connection *connection)
            strtoull(length, NULL, 10) > (unsigned long long)MAX_READ;
 }
 
+/* Answers with 403 and a static text, and closes the connection. */
+static enum MHD_Result forbid_origin(struct MHD_Connection *connection,
+                                     const char *text)
+{
+    enum MHD_Result result = MHD_NO;
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+
+    if (response != NULL) {
+        if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                    "text/plain; charset=utf-8") == MHD_YES &&
+            MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
+                                    "close") == MHD_YES) {
+            result =
+                MHD_queue_response(connection, MHD_HTTP_FORBIDDEN, response);
+        }
+        MHD_destroy_response(response);
+    }
+    return result;
+}
+
 enum MHD_Result kl__sim_http_handle(void *http,
                                     struct MHD_Connection *connection,
                                     const char *url, const char *method,
@@ -369,24 +389,17 @@ enum MHD_Result kl__sim_http_handle(void *http,
 {
     http_request *request = *context;
     const char *foreign;
-    enum MHD_Result result;
 
     (void)url;
+    (void)version;
     if (request == NULL || request->target == NULL) {
         return MHD_NO;
     }
     if (!request->has_begun) {
-        const kl__sim_opening opening = {connection, method, request->target,
-                                         version};
-
         request->has_begun = true;
-        if (kl__sim_strict_refuses(&opening, &result)) {
-            return result;
-        }
         foreign = kl__sim_origin_fault(http, connection);
         if (foreign != NULL) {
-            return kl__sim_strict_answer(connection, MHD_HTTP_FORBIDDEN,
-                                         foreign);
+            return forbid_origin(connection, foreign);
         }
         request->is_too_large = announces_too_much(connection);
         return request->is_too_large ? carry_out_request(http, request, method)

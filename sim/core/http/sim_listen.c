@@ -38,15 +38,6 @@ enum {
     STACK_SIZE = 1024 * 1024
 };
 
-/* libmicrohttpd 1.0 answers some malformed requests itself, with HTML or a
- * redirect. At its most lenient level it passes them on, as 0.9 does, and
- * sim_strict.c refuses them as kube-apiserver does. */
-#if MHD_VERSION >= 0x00097701
-#define LENIENCE MHD_OPTION_CLIENT_DISCIPLINE_LVL, (int)-3
-#else
-#define LENIENCE MHD_OPTION_STRICT_FOR_CLIENT, (int)0 /* the default */
-#endif
-
 /* GnuTLS's defaults, but nothing older than TLS 1.2. */
 static const char TLS_VERSIONS[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
@@ -145,7 +136,7 @@ static struct MHD_Daemon *start_daemon(kl__sim_listener *listener, int fd)
         &listener->http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)MEMORY_LIMIT, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, LENIENCE, MHD_OPTION_THREAD_STACK_SIZE,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_THREAD_STACK_SIZE,
         (size_t)STACK_SIZE, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;

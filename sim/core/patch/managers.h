@@ -104,7 +104,7 @@ kl_code kl__track_apply(const kl__author *author, const kl__node *live,
                         const kl__node *config, bool force,
                         kl__applied *applied, kl_error *err);
 
-/* For track.c and apply.c: removes the changed and removed fields of a write
+/* For managers.c and apply.c: removes the changed and removed fields of a write
  * from every manager but `self`; a manager may then have no field. */
 void kl__managers_yield(kl__managers *managers, const kl__manager *self,
                         const kl__node *changed, const kl__node *removed);

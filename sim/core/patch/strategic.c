@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "sim/core/patch/go_text.h"
 #include "sim/core/patch/members.h"
 
 #include <string.h>
@@ -88,8 +87,6 @@ static kl_code obey_directive(const kl__strategic *job,
                               kl__node *patch)
 {
     const char *text = kl__node_string(directive, NULL);
-    kl_code code;
-    char *printed, *whole;
 
     if (text != NULL && strcmp(text, "delete") == 0) {
         kl__node_clear(original);
@@ -100,16 +97,8 @@ static kl_code obey_directive(const kl__strategic *job,
         kl__node_become(original, patch);
         return KL_OK;
     }
-    printed = kl__go_text(directive);
-    whole = kl__go_text(patch);
-    code = printed == NULL || whole == NULL
-               ? kl__strategic_no_memory(job)
-               : kl__patch_refuse(job->err, 500,
-                                  "unknown patch type: %.100s in map: %s",
-                                  printed, whole);
-    kl__free(printed);
-    kl__free(whole);
-    return code;
+    return kl__patch_refuse(job->err, 500, "unknown patch type: %.100s",
+                            text != NULL ? text : "not a string");
 }
 
 static bool has_text(const kl__map *texts, const char *name, size_t length)
@@ -198,10 +187,9 @@ static kl_code merge_value(const kl__strategic *job, const kl__schema *schema,
     return KL_OK;
 }
 
-/* True if two values have the same type in Go. */
-static bool is_same_type(const kl__node *a, const kl__node *b)
+bool kl__strategic_is_alike(const kl__node *a, const kl__node *b)
 {
-    return strcmp(kl__go_type(a), kl__go_type(b)) == 0;
+    return kl__node_type(a) == kl__node_type(b);
 }
 
 /* An object that is being merged into. Members to be removed are collected
@@ -242,13 +230,15 @@ static kl_code merge_member(const kl__strategic *job, merging *self,
                                     "invalid patch format of primitive list");
         }
         original = kl__members_get(&self->old, name, length);
-        return kl__node_is(original, KL_ARRAY) && is_same_type(original, value)
+        return kl__node_is(original, KL_ARRAY) &&
+                       kl__strategic_is_alike(original, value)
                    ? strategic_delete(job, original, value)
                    : KL_OK;
     }
     original = kl__members_get(&self->old, name, length);
     if (original != NULL) {
-        if (!is_same_type(original, value) && !kl__strategic_strip(value)) {
+        if (!kl__strategic_is_alike(original, value) &&
+            !kl__strategic_strip(value)) {
             return kl__map_put_n(&self->gone, name, length, value, NULL)
                        ? KL_OK
                        : kl__strategic_no_memory(job);
@@ -381,12 +371,8 @@ static kl_code take_directives(const kl__strategic *job, const char *merge_key,
                                     "merging lists cannot yet be specified in "
                                     "the patch");
         } else {
-            char *whole = kl__go_text(element);
-
-            code = kl__patch_refuse(
-                job->err, 500, "unknown patch type: %.100s in map: %s",
-                text != NULL ? text : "", whole != NULL ? whole : "");
-            kl__free(whole);
+            code = kl__patch_refuse(job->err, 500, "unknown patch type: %.100s",
+                                    text != NULL ? text : "not a string");
         }
     }
     return code;

@@ -1,7 +1,7 @@
 /*
  * strategic.h - shared by the files of strategic merge patches, in which the
- * schema of a kind says how lists are merged: strategic.c merges objects,
- * strategic_list.c lists, strategic_order.c lists with a $setElementOrder.
+ * schema of a kind says how lists are merged: strategic.c merges objects and
+ * lists, strategic_order.c lists with a $setElementOrder.
  */
 #ifndef KL_PATCH_STRATEGIC_H
 #define KL_PATCH_STRATEGIC_H
@@ -87,6 +87,9 @@ kl_code kl__strategic_elements(const kl__strategic *job,
 /* Removes directives from a value that is added to an object without a merge.
  * False: the value itself is a directive. */
 bool kl__strategic_strip(kl__node *value);
+
+/* True if two values have the same type. */
+bool kl__strategic_is_alike(const kl__node *a, const kl__node *b);
 
 kl_code kl__strategic_no_memory(const kl__strategic *job);
 

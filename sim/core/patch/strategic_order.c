@@ -6,7 +6,6 @@
 #include "sim/core/patch/strategic.h"
 
 #include "base/mem.h"
-#include "sim/core/patch/go_text.h"
 #include "sim/core/patch/members.h"
 
 #include <stdlib.h>
@@ -16,22 +15,6 @@ void kl__keyed_deinit(kl__keyed *list)
 {
     kl__free(list->items);
     kl__map_deinit(&list->first);
-}
-
-static kl_code refuse_keyless(const kl__strategic *job, const kl__node *element,
-                              const char *merge_key)
-{
-    char *text = kl__go_text(element);
-    kl_code code =
-        text == NULL
-            ? kl__strategic_no_memory(job)
-            : kl__patch_refuse(job->err, 500,
-                               "map: %.300s does not contain declared merge "
-                               "key: %s",
-                               text, merge_key);
-
-    kl__free(text);
-    return code;
 }
 
 /* The key of an element: the value of its merge key, or the element itself.
@@ -46,7 +29,10 @@ const char *kl__keyed_name(const kl__strategic *job, const char *merge_key,
     if (merge_key != NULL) {
         value = kl__node_get(element, merge_key);
         if (value == NULL) {
-            *code = refuse_keyless(job, element, merge_key);
+            *code = kl__patch_refuse(job->err, 500,
+                                     "an element of a list does not contain "
+                                     "its declared merge key: %s",
+                                     merge_key);
             return NULL;
         }
     }
@@ -55,7 +41,7 @@ const char *kl__keyed_name(const kl__strategic *job, const char *merge_key,
     }
     /* The NUL at the end is a part of the key, so that the number 1 and the
      * string "1" are different keys. */
-    text = kl__go_text(value);
+    text = kl__node_json(value, NULL, NULL);
     if (text != NULL) {
         kl__node *kept;
 
@@ -199,7 +185,7 @@ kl_code kl__keyed_arrange(const kl__strategic *job, const char *merge_key,
 kl_code kl__strategic_elements(const kl__strategic *job,
                                const kl__node *const sides[2], bool *are_maps)
 {
-    const char *type = NULL;
+    const kl__node *first = NULL;
 
     for (int side = 0; side < 2; side++) {
         kl__node_iter iter = {0};
@@ -211,11 +197,11 @@ kl_code kl__strategic_elements(const kl__strategic *job,
                 return kl__patch_refuse(job->err, 422,
                                         "lists of lists are not supported");
             }
-            if (type != NULL && strcmp(type, kl__go_type(element)) != 0) {
+            if (first != NULL && !kl__strategic_is_alike(first, element)) {
                 return kl__patch_refuse(job->err, 500,
                                         "list element types are not identical");
             }
-            type = kl__go_type(element);
+            first = element;
             *are_maps = kl__node_is(element, KL_OBJECT);
         }
     }
@@ -301,13 +287,6 @@ static kl_code check_order(const kl__strategic *job,
     return KL_OK;
 }
 
-static kl_code refuse_type(const kl__strategic *job, const char *received)
-{
-    return kl__patch_refuse(job->err, 500,
-                            "expected a []interface {}, but received a %s",
-                            received);
-}
-
 /* The lists of one $setElementOrder. */
 typedef struct ordered {
     kl__strategic_list list;
@@ -354,7 +333,8 @@ static kl_code order_one(const kl__strategic *job, ordered *lists,
 
     for (int i = 0; i < 3; i++) {
         if (all[i] != NULL && !kl__node_is(all[i], KL_ARRAY)) {
-            return refuse_type(job, kl__go_type(all[i]));
+            return kl__patch_refuse(job->err, 500,
+                                    "a list and its order must be lists");
         }
     }
     code = check_order(job, &lists->list, lists->patch, lists->order);

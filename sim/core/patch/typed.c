@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "sim/core/patch/field_set.h"
-#include "sim/core/patch/go_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -361,20 +360,10 @@ static void refuse_value(checking *self, const char *wanted,
                          const kl__node *value)
 {
     char text[512];
-    char *got = kl__go_text(value);
-    const char *shown = got != NULL ? got : "";
+    char *got = kl__node_json(value, NULL, NULL);
 
-    if (strcmp(wanted, "string") == 0) {
-        snprintf(text, sizeof(text),
-                 "expected string, got &value.valueUnstructured{Value:%.400s}",
-                 shown);
-    } else if (strncmp(wanted, "numeric", 7) == 0) {
-        snprintf(text, sizeof(text), "expected %s, got %s", wanted,
-                 kl__go_type(value));
-    } else {
-        snprintf(text, sizeof(text), "expected %s, got &{%.400s}", wanted,
-                 shown);
-    }
+    snprintf(text, sizeof(text), "expected %s, got %.400s", wanted,
+             got != NULL ? got : "");
     add_error(self, text);
     kl__free(got);
 }

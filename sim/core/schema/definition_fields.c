@@ -522,7 +522,7 @@ static bool text_begins(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* definition_columns.c: check parts of a version. */
+/* Check parts of a version. */
 static void definition_scale(kl__definition *self, const kl_value *subresources)
 {
     const kl_value *scale = kl_value_get(subresources, "scale");

@@ -67,13 +67,13 @@ static inline bool kl__definition_is_object(const kl_value *value)
 /* definition_fields.c: checks the spec. */
 void kl__definition_spec(kl__definition *self, const kl_value *spec);
 
-/* definition_conversion.c: checks spec.conversion; the path leads to spec. */
+/* definition.c: checks spec.conversion; the path leads to spec. */
 void kl__definition_conversion(kl__definition *self,
                                const kl_value *conversion);
 
 /* Check a schema, the current value: each keyword by itself
  * (definition_schema.c), that the schema is structural
- * (definition_structural.c), and its defaults (definition_defaults.c). False:
+ * (definition_structural.c), and its defaults (definition_schema.c). False:
  * an error was added. */
 void kl__definition_schema(kl__definition *self, const kl_value *schema);
 bool kl__definition_structural(kl__definition *self, const kl_value *schema);

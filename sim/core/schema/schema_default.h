@@ -1,6 +1,6 @@
 /*
  * schema_default.h - defaults that are not constants: those of a struct type
- * (schema_default_structs.c), and those of a kind (schema_default_kinds.c).
+ * (schema_default.c), and those of a kind (schema_default_kinds.c).
  */
 #ifndef KL_SCHEMA_SCHEMA_DEFAULT_H
 #define KL_SCHEMA_SCHEMA_DEFAULT_H

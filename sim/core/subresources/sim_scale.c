@@ -8,7 +8,7 @@
 #include "sim/core/answer/sim_status.h"
 #include "sim/core/custom/sim_custom.h"
 #include "sim/core/write/sim_pipeline.h"
-#include "sim/core/write/sim_patched.h"
+#include "sim/core/write/sim_fields.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sim/core/patch/members.h"
-#include "sim/core/write/sim_found.h"
+#include "sim/core/write/sim_fields.h"
 #include "sim/core/write/sim_write.h"
 
 #include <stdio.h>

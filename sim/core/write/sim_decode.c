@@ -5,8 +5,6 @@
 #include "sim/core/write/sim_pipeline.h"
 
 #include "base/str.h"
-#include "sim/core/schema/convert.h"
-#include "sim/core/schema/schema.h"
 #include "sim/core/request/sim_said.h"
 #include "sim/core/write/sim_write.h"
 
@@ -34,8 +32,9 @@ static const char *go_type(const kl__node *value)
     }
 }
 
-static kl_code refuse_dry(kl__sim_answer *answer, const char *dry,
-                          kl_error *err)
+kl_code kl__sim_refuse_option(kl__sim_answer *answer, const char *name,
+                              const char *given, const char *supported,
+                              kl_error *err)
 {
     const char *verb = kl__sim_verb(&answer->ask);
     kl__sim_status status = {.group = "meta.k8s.io"};
@@ -45,9 +44,9 @@ static kl_code refuse_dry(kl__sim_answer *answer, const char *dry,
                   : strcmp(verb, "update") == 0 ? "UpdateOptions"
                   : strcmp(verb, "patch") == 0  ? "PatchOptions"
                                                 : "DeleteOptions";
-    kl__sim_cause_add(&status, "FieldValueNotSupported", "dryRun",
-                      "Unsupported value: [\"%s\"]: supported values: \"All\"",
-                      dry);
+    kl__sim_cause_add(&status, "FieldValueNotSupported", name,
+                      "Unsupported value: %s: supported values: %s", given,
+                      supported);
     snprintf(qualified, sizeof(qualified), "%s.meta.k8s.io", status.kind);
     return kl__sim_refuse_invalid(answer, &status, qualified, err);
 }
@@ -55,11 +54,13 @@ static kl_code refuse_dry(kl__sim_answer *answer, const char *dry,
 bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err)
 {
     const char *dry = kl__sim_parameter_get(&answer->ask, "dryRun");
+    char shown[256];
 
     if (dry == NULL || strcmp(dry, "All") == 0) {
         return true;
     }
-    *code = refuse_dry(answer, dry, err);
+    snprintf(shown, sizeof(shown), "[\"%.200s\"]", dry);
+    *code = kl__sim_refuse_option(answer, "dryRun", shown, "\"All\"", err);
     return false;
 }
 
@@ -181,21 +182,6 @@ static bool check_custom_type(kl__sim_answer *answer, const kl__sim_kind *kind,
     return false;
 }
 
-/* True if there is a built-in kind of that name in that apiVersion ("apps/v1",
- * "v1"). */
-static bool is_registered(const char *api_version, const char *kind)
-{
-    const char *slash = strchr(api_version, '/');
-    char group[256] = "";
-
-    if (slash != NULL) {
-        snprintf(group, sizeof(group), "%.*s", (int)(slash - api_version),
-                 api_version);
-    }
-    return kl__schema_builtin(group, slash != NULL ? slash + 1 : api_version,
-                              kind, NULL) != NULL;
-}
-
 /* Refuses a built-in object whose kind or apiVersion is wrong; both may be
  * absent. */
 static bool check_builtin_type(kl__sim_answer *answer, const kl__sim_kind *kind,
@@ -204,9 +190,8 @@ static bool check_builtin_type(kl__sim_answer *answer, const kl__sim_kind *kind,
 {
     const char *given_kind = kl__sim_text(root, "kind");
     const char *given = kl__sim_text(root, "apiVersion");
-    const char *group = *kind->group != '\0' ? kind->group : "core";
     const char *version;
-    char expected[512], why[256] = "";
+    char expected[512];
 
     snprintf(expected, sizeof(expected), "%s%s%s", kind->group,
              *kind->group != '\0' ? "/" : "", answer->ask.route.version);
@@ -221,29 +206,9 @@ static bool check_builtin_type(kl__sim_answer *answer, const kl__sim_kind *kind,
         return true;
     }
     version = strchr(given, '/') != NULL ? strchr(given, '/') + 1 : given;
-    if (strcmp(given_kind, kind->kind) == 0 &&
-        is_registered(given, given_kind) &&
-        kl__convert_find(NULL, given_kind, NULL) != NULL) {
-        *code = kl__sim_refuse(answer, 400, "BadRequest", err,
-                               "the API version in the data (%s) does not "
-                               "match the expected API version (%s)",
-                               given, expected);
-        return false;
-    }
-    if (is_registered(given, given_kind)) {
-        snprintf(why, sizeof(why),
-                 "converting (%.60s.%.60s) to (%.*s.%.60s): unknown conversion",
-                 version, given_kind, (int)strcspn(group, "."), group,
-                 kind->kind);
-    } else {
-        snprintf(why, sizeof(why),
-                 "no kind \"%.60s\" is registered for version \"%.60s\" in "
-                 "scheme \"pkg/runtime/scheme.go:111\"",
-                 given_kind, given);
-    }
     *code = kl__sim_refuse(answer, 400, "BadRequest", err,
-                           "%s in version \"%s\" cannot be handled as a %s: %s",
-                           given_kind, version, kind->kind, why);
+                           "%s in version \"%s\" cannot be handled as a %s",
+                           given_kind, version, kind->kind);
     return false;
 }
 

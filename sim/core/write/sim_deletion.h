@@ -46,12 +46,12 @@ kl_code kl__sim_delete_object(kl_sim *sim, kl__sim_resource *resource,
                               const kl__sim_deletion *deletion,
                               kl__sim_fate *fate, kl_error *err);
 
-/* sim_finalizers.c: true if an object's metadata has a finalizer. */
+/* sim_delete_object.c: true if an object's metadata has a finalizer. */
 bool kl__sim_has_finalizer(const kl__node *metadata, const char *finalizer);
 /* Removes a finalizer from an object's metadata; true if it was there. */
 bool kl__sim_drop_finalizer(kl__node *metadata, const char *finalizer);
 
-/* sim_finalizers.c: true if an object is being deleted and neither a grace
+/* sim_delete_object.c: true if an object is being deleted and neither a grace
  * period nor a finalizer keeps it any more. `root` is its new tree. */
 bool kl__sim_is_over(const kl__sim_kind *kind, const kl__node *root);
 

@@ -20,8 +20,4 @@ bool kl__sim_write_is(const kl__sim_write *write, const char *group,
 /* True if a PUT of this kind must have a resourceVersion. */
 bool kl__sim_put_is_conditional(const kl__sim_kind *kind);
 
-/* The part of kl__sim_prepare_kind for Pods, and for Services. KL_ENOMEM. */
-kl_code kl__sim_prepare_pod(kl__sim_write *write, kl_error *err);
-kl_code kl__sim_prepare_service(kl__sim_write *write, kl_error *err);
-
 #endif

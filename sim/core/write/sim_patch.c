@@ -8,7 +8,7 @@
 #include "sim/core/patch/members.h"
 #include "sim/core/patch/patch.h"
 #include "sim/core/request/sim_said.h"
-#include "sim/core/write/sim_patched.h"
+#include "sim/core/write/sim_fields.h"
 #include "sim/core/write/sim_track.h"
 #include "sim/core/write/sim_write.h"
 

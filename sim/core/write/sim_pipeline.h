@@ -1,7 +1,7 @@
 /*
  * sim_pipeline.h - a write: the way of one object from a request to the store.
  * A verb (create, update, patch, apply) opens the write and makes the object's
- * new tree. Then all stages of sim_pipeline.c run on that tree. The cluster's
+ * new tree. Then all stages of sim_write.c run on that tree. The cluster's
  * mutex is held.
  */
 #ifndef KL_SIM_PIPELINE_H
@@ -108,7 +108,7 @@ static inline bool kl__sim_write_is_status(const kl__sim_write *write)
 }
 
 /* --- Stages. They are steps, and fail with KL_ENOMEM. The table in
- * sim_pipeline.c has their order. */
+ * sim_write.c has their order. */
 
 /* sim_decode.c: makes a tree of the body. No stage: create and update call
  * it. */
@@ -118,7 +118,7 @@ kl_code kl__sim_decode(kl__sim_write *write, kl_error *err);
 kl_code kl__sim_decode_fields(kl__sim_write *write, kl_error *err);
 /* sim_identity.c: checks name, namespace, UID and version. */
 kl_code kl__sim_identify(kl__sim_write *write, kl_error *err);
-/* sim_namespace.c: refuses a new object if its namespace does not exist or is
+/* sim_identity.c: refuses a new object if its namespace does not exist or is
  * being deleted. A load creates the namespace (KL_EINVAL: invalid name). */
 kl_code kl__sim_enter_namespace(kl__sim_write *write, kl_error *err);
 /* sim_track.c: sets `forgets_managers`, before later stages remove the empty
@@ -132,7 +132,7 @@ kl_code kl__sim_validate(kl__sim_write *write, kl_error *err);
 /* sim_track.c: computes `managed`: the write's manager gets the fields that
  * have changed. */
 kl_code kl__sim_track(kl__sim_write *write, kl_error *err);
-/* sim_versions.c: converts from the request's version to the stored one. */
+/* sim_track.c: converts from the request's version to the stored one. */
 kl_code kl__sim_convert_fields(kl__sim_write *write, kl_error *err);
 /* sim_fields.c: gives the tree the form in which Go writes the object: adds or
  * removes empty fields. */
@@ -144,7 +144,7 @@ kl_code kl__sim_conclude(kl__sim_write *write, kl_error *err);
 
 /* --- Parts of stages. ----------------------------------------------------- */
 
-/* sim_validate_metadata.c: adds errors for changes of metadata that an update
+/* sim_validate.c: adds errors for changes of metadata that an update
  * cannot make. Called before these members get their old values back. */
 void kl__sim_check_kept(kl__sim_write *write);
 
@@ -155,7 +155,7 @@ static inline kl_code kl__sim_no_memory(kl_error *err)
     return kl_error_set(err, KL_ENOMEM, "out of memory for an object");
 }
 
-/* sim_versions.c: converts `edit`, a copy of the stored object, to the
+/* sim_track.c: converts `edit`, a copy of the stored object, to the
  * request's version. */
 kl_code kl__sim_show_served(kl__sim_write *write, kl_error *err);
 /* sim_fields.c: gives the tree of a stored object the form in which Go writes

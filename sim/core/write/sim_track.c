@@ -11,7 +11,7 @@
 #include "sim/core/store/sim_compose.h"
 #include "sim/core/store/sim_convert.h"
 #include "sim/core/write/sim_kinds_own.h"
-#include "sim/core/write/sim_patched.h"
+#include "sim/core/write/sim_fields.h"
 #include "sim/core/write/sim_write.h"
 
 #include <ctype.h>

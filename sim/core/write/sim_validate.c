@@ -283,7 +283,7 @@ static void note_twice(kl__sim_write *write)
     }
 }
 
-/* sim_validate_metadata.c: checks owners and finalizers. */
+/* Checks owners and finalizers. */
 static void sim_check_metadata(kl__sim_write *write)
 {
     check_owners(write);

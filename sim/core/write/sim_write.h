@@ -34,6 +34,11 @@ kl__sim_state *kl__sim_current(kl__sim_answer *answer,
                                kl_error *err);
 /* Answers 415: the body is neither JSON, YAML nor protobuf. */
 kl_code kl__sim_refuse_media(kl__sim_answer *answer, kl_error *err);
+/* Answers 422 for a value of the parameter `name`, both texts as messages show
+ * them. */
+kl_code kl__sim_refuse_option(kl__sim_answer *answer, const char *name,
+                              const char *given, const char *supported,
+                              kl_error *err);
 /* True if dryRun is valid; else the answer is a refusal (*code). */
 bool kl__sim_check_dry(kl__sim_answer *answer, kl_code *code, kl_error *err);
 /* True for a dry run (dryRun=All): nothing is stored. */

@@ -8,7 +8,6 @@ return {
         { "create: two controllers", "body.details.causes[1].message", "body.message" },
         { "delete: with another version", "body.message" },
         { "kinds: as a table: v1 services", "body.rows[1].cells[3]" },
-        { "kinds: status: v1 endpoints", "header.warning" },
         { "update: the node of a pod", "body.message" },
         { "update: the restart policy of a pod", "body.message" },
     },
@@ -159,7 +158,7 @@ return {
         what = "a 406 does not name protobuf or YAML",
         why = "answers are JSON",
         { "discovery: a group as text that nobody writes", "body.message" },
-        { "watch: as text", "body.message" },
+        { "watch: as text", "body.details", "body.message" },
     },
     {
         what = "/api has no server addresses",
@@ -170,6 +169,39 @@ return {
         what = "discovery has no storageVersionHash",
         why = "only a server's own migration of stored objects reads it",
         anywhere = "storageVersionHash$",
+    },
+    {
+        what = "the words of refusals of patches and applies, and of objects of another kind",
+        why = "values are shown as JSON, in the order of the object, and Go's decoder is not named",
+        { "apply: a wrong type", "body.message" },
+        { "create: a kind that nobody knows", "body.message" },
+        { "create: another kind", "body.message" },
+        { "create: another version", "body.message" },
+        { "patch: json: a number into data", "body.details.causes[1].message", "body.message" },
+        {
+            "patch: merge: another version of the API", "body.details.causes[1].message",
+            "body.message",
+        },
+        { "patch: merge: a wrong type", "body.details.causes[1].message", "body.message" },
+        { "strategic: strategic: a directive that is none", "body.message" },
+        { "strategic: strategic: an item without its key", "body.message" },
+        {
+            "strict: Strict: an unknown field by JSON patch", "body.details.causes[1].message",
+            "body.message",
+        },
+        {
+            "strict: Strict: an unknown field by merge patch", "body.details.causes[1].message",
+            "body.message",
+        },
+        {
+            "strict: Strict: an unknown field by strategic merge patch",
+            "body.details.causes[1].message", "body.message",
+        },
+        {
+            "strict: Strict: an unknown key of a JSON patch", "body.details.causes[1].message",
+            "body.message",
+        },
+        { "update: of another kind", "body.message" },
     },
     {
         what = "the version names the simulator",

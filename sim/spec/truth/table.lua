@@ -29,6 +29,13 @@ Left out, as no script, controller or use of kubectl needs it:
   not UTF-8, and half a surrogate pair, are refused (400) too; Go replaces them by U+FFFD.
 - kind, apiVersion and metadata of resources embedded in custom objects are not validated.
 - requests of a Pod as a whole (spec.resources) are not computed from those of its containers.
+- words of refusals: of an Accept header (those of a real server's router), of an object of another
+  kind or version, of a strategic patch that cannot be merged; values in refusals of patches and
+  applies are JSON, not what Go prints.
+- malformed HTTP (no Host or two, control characters, odd methods ...): libmicrohttpd refuses some
+  of it, each version other parts; the rest is taken as far as it is understood.
+- warnings that v1 Endpoints and ComponentStatus are deprecated. Deprecated versions of custom
+  resources are warned of.
 - an object with a name twice: refused (400). A real server takes the last member, and warns or
   refuses by fieldValidation.
 - Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.

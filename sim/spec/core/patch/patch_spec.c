@@ -303,9 +303,9 @@ PLAIN_CASE(what_cannot_be_merged_is_refused)
     static const patch_case cases[] = {
         {"{spec: {containers: [{name: a}]}}",
          "{spec: {containers: [{image: x}]}}", NULL, 500,
-         "map: map[image:x] does not contain declared merge key: name"},
+         "an element of a list does not contain its declared merge key: name"},
         {"{spec: {}}", "{spec: {'$patch': merge, a: [1]}}", NULL, 500,
-         "unknown patch type: merge in map: map[$patch:merge a:[1]]"},
+         "unknown patch type: merge"},
         {"{spec: {}}", "{spec: {'$retainKeys': 1}}", NULL, 400,
          "invalid patch format of retainKeys"},
         {"{spec: {a: 1}}", "{spec: {'$retainKeys': [b], a: 1}}", NULL, 400,
