@@ -103,29 +103,6 @@ SIM_CASE(an_accept_header_for_the_wrong_shape_is_406)
            "value: \"All\": must be 'Metadata', 'Object', 'None', or empty");
 }
 
-SIM_CASE(partial_object_metadata_can_be_asked_for)
-{
-    sim_play(sim, "GET " DEFAULT " @ accept " PARTIAL
-                  " -> 200 apiVersion=meta.k8s.io/v1 | metadata.name=default | "
-                  "spec=\n"
-                  "GET " NAMESPACES " @ accept " PARTIALS
-                  " -> 200 kind=PartialObjectMetadataList | "
-                  "items[1].kind=PartialObjectMetadata | items[1].status=\n");
-}
-
-SIM_CASE(a_table_has_columns_rows_and_objects)
-{
-    sim_play(sim,
-             "$as = @ accept " TABLE " -> 200\n"
-             "GET " NAMESPACES "?limit=1 $as columnDefinitions[1].name=Name | "
-             "columnDefinitions[1].format=name | rows[1].cells[2]=Active | "
-             "rows[1].object.kind=PartialObjectMetadata | "
-             "metadata.continue!=\n"
-             "GET " NAMESPACES "?includeObject=Object $as "
-             "rows[1].object.kind=Namespace\n"
-             "GET " NAMESPACES "?includeObject=None $as rows[1].object=\n");
-}
-
 SIM_CASE(curl_and_the_parameter_pretty_get_indented_json)
 {
     sim_reply reply = get(sim, DEFAULT "?pretty=true", NULL);
@@ -137,26 +114,6 @@ SIM_CASE(curl_and_the_parameter_pretty_get_indented_json)
     reply = get(sim, DEFAULT "?pretty=0", NULL);
     assert_non_null(strstr(reply.raw.body, "{\"kind\":\"Namespace\","));
     sim_reply_clear(&reply);
-}
-
-RIG_CASE(a_watch_of_a_table_sends_columns_once)
-{
-    rig_play(f, "WATCH " NAMESPACES
-                "?$streaming&allowWatchBookmarks=true @ accept " TABLE "\n"
-                "ADDED | kind=Table | columnDefinitions[2].name=Status | "
-                "rows[1].cells[1]=default\n"
-                "ADDED | columnDefinitions=\n"
-                "ADDED, ADDED, BOOKMARK | rows[1].object.metadata.annotations["
-                "\"k8s.io/initial-events-end\"]=true\n");
-}
-
-RIG_CASE(a_watch_may_be_of_metadata)
-{
-    rig_play(f, "WATCH " NAMESPACES
-                "?$streaming&allowWatchBookmarks=true @ accept " PARTIAL "\n"
-                "ADDED default | kind=PartialObjectMetadata | status=\n"
-                "ADDED, ADDED, ADDED, BOOKMARK | apiVersion=meta.k8s.io/v1 | "
-                "kind=PartialObjectMetadata\n");
 }
 
 static sim_reply post_protobuf(kl_sim *sim, const char *body, size_t length)

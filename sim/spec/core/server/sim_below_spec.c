@@ -47,40 +47,6 @@ static void add_deployment(kl_sim *sim)
         "spec: {containers: [{name: c, image: i}]}}}} -> 201\n");
 }
 
-SIM_CASE(a_deployment_is_scaled)
-{
-    add_deployment(sim);
-    sim_play(sim, "GET apps/v1/deployments/d/scale -> 200 kind=Scale | "
-                  "spec.replicas=2 | status.selector=a=b,c in (d,e)\n"
-                  "PUT apps/v1/deployments/d/scale {metadata: {name: d}, spec: "
-                  "{replicas: 3}} -> 200\n"
-                  "GET apps/v1/deployments/d -> 200 spec.replicas=3 | "
-                  "metadata.generation=2\n"
-                  "PATCH apps/v1/deployments/d/scale {spec: {replicas: 5}} -> "
-                  "200 spec.replicas=5\n"
-                  "GET apps/v1/deployments/d -> 200 spec.replicas=5\n");
-}
-
-SIM_CASE(an_invalid_scale_is_refused)
-{
-    add_deployment(sim);
-    sim_play(
-        sim,
-        "PUT apps/v1/deployments/d/scale {metadata: {name: d}, spec: "
-        "{replicas: -1}} -> 422 Invalid: Scale.autoscaling \"d\" is invalid: "
-        "spec.replicas: Invalid value: -1: must be greater than or equal to 0\n"
-        "PUT apps/v1/deployments/d/scale {metadata: {name: d, resourceVersion: "
-        "'1'}} -> 409 Conflict: Operation cannot be fulfilled on "
-        "deployments.apps \"d\": the object has been modified; please apply "
-        "your changes to the latest version and try again\n"
-        "PUT apps/v1/deployments/d/scale {kind: Deployment, metadata: {name: "
-        "d}} -> 400\n"
-        "PATCH apps/v1/deployments/d/scale {spec: {replicas: x}} -> 422\n"
-        "DELETE apps/v1/deployments/d/scale -> 405\n"
-        "GET apps/v1/deployments/none/scale -> 404\n"
-        "GET apps/v1/deployments/d -> 200 spec.replicas=2\n");
-}
-
 SIM_CASE(a_pod_is_bound_once)
 {
     add_pod(sim, "p");
@@ -145,12 +111,6 @@ SIM_CASE(a_budget_limits_evictions)
         "POST pods/q/eviction {metadata: {name: q}} -> 429 TooManyRequests: "
         "Cannot evict pod as it would violate the pod's disruption budget.\n"
         "GET pods/q -> 200 metadata.deletionTimestamp=\n");
-}
-
-SIM_CASE(a_service_account_has_no_tokens)
-{
-    sim_play(sim, "POST serviceaccounts {metadata: {name: s}} -> 201\n"
-                  "POST serviceaccounts/s/token {} -> 405\n");
 }
 
 SIM_CASE(logs_and_exec_need_a_kubelet_and_are_errors)

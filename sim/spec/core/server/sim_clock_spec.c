@@ -41,33 +41,6 @@ STANDING_CASE(timestamps_follow_the_time_that_was_set)
     assert_true(kl_sim_now(f->sim) == START_MS + (86400 + 3661) * 1000);
 }
 
-STANDING_CASE(a_bookmark_comes_when_its_time_does)
-{
-    rig_play(f, "WATCH configmaps?resourceVersion=1&allowWatchBookmarks=true\n"
-                "SILENCE\n"
-                "ADVANCE 59\n"
-                "SILENCE\n"
-                "ADVANCE 1\n"
-                "BOOKMARK\n");
-}
-
-STANDING_CASE(a_watch_ends_when_its_time_does)
-{
-    rig_play(f, "WATCH configmaps?timeoutSeconds=5\n"
-                "SILENCE\n"
-                "ADVANCE 5\n"
-                "END\n");
-}
-
-STANDING_CASE(a_watch_that_time_jumps_over_ends_with_its_bookmark)
-{
-    rig_play(f, "WATCH "
-                "configmaps?resourceVersion=1&allowWatchBookmarks=true&"
-                "timeoutSeconds=1800\n"
-                "ADVANCE 3600\n"
-                "BOOKMARK, END\n");
-}
-
 static void *move_on(void *arg)
 {
     sim_rig *f = arg;
@@ -101,30 +74,6 @@ RUNNING_CASE(a_clock_that_runs_can_be_set_and_moved_too)
     advancing_the_clock_wakes_a_waiting_watch_case(f);
 }
 
-STANDING_CASE(history_is_compacted_at_each_interval)
-{
-    rig_play(f, "ADD first second\n"
-                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
-                "TOUCH second 1\n"
-                "ADVANCE 300\n"
-                "GET configmaps?limit=1&continue=$next -> 200\n"
-                "ADVANCE 299\n"
-                "GET configmaps?limit=1&continue=$next -> 200\n"
-                "ADVANCE 1\n"
-                "GET configmaps?limit=1&continue=$next -> 410\n"
-                "WATCH configmaps?resourceVersion=1\n"
-                "ERROR | reason=Expired\n");
-}
-
-STANDING_CASE(history_is_compacted_while_no_request_comes)
-{
-    rig_play(f, "ADD first second\n"
-                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
-                "TOUCH second 1\n"
-                "ADVANCE 600\n"
-                "GET configmaps?limit=1&continue=$next -> 410\n");
-}
-
 STANDING_CASE(time_does_not_go_back)
 {
     kl_error err;
@@ -150,43 +99,6 @@ RUNNING_CASE(timers_fire_after_the_time_of_day_was_set_back)
     "Pod, name: p, namespace: default}, reason: R, note: 'n', type: "       \
     "Normal, action: a, eventTime: '2026-01-01T00:00:00.000000Z', "         \
     "reportingController: c, reportingInstance: i} -> 201\n"
-
-SIM_CASE(an_event_is_the_same_in_both_groups)
-{
-    sim_play(sim, NEW
-             "GET events.k8s.io/v1/events/e -> 200 "
-             "apiVersion=events.k8s.io/v1 | note=n | $uid=metadata.uid | "
-             "$version=metadata.resourceVersion\n"
-             "GET events/e -> 200 apiVersion=v1 | message=n | "
-             "involvedObject.name=p | reportingComponent=c | metadata.uid=$uid "
-             "| metadata.resourceVersion=$version\n"
-             "PATCH events/e {message: m} -> 200\n"
-             "GET events.k8s.io/v1/events -> 200 items[1].note=m\n"
-             "DELETE events.k8s.io/v1/events/e -> 200\n"
-             "GET events/e -> 404\n");
-}
-
-SIM_CASE(each_group_has_field_selectors_of_its_own)
-{
-    sim_play(sim, NEW
-             "GET events.k8s.io/v1/events?fieldSelector=regarding.name=p -> "
-             "200 items[1].metadata.name=e\n"
-             "GET events.k8s.io/v1/events?fieldSelector=reportingController=c "
-             "-> 200 items[1].metadata.name=e\n"
-             "GET events?fieldSelector=involvedObject.name=p -> 200 "
-             "items[1].metadata.name=e\n"
-             "GET events.k8s.io/v1/events?fieldSelector=source=c -> 400 "
-             "BadRequest: field label not supported: source\n");
-}
-
-SIM_CASE(fields_are_managed_in_the_group_of_the_write)
-{
-    sim_play(sim, NEW "GET events/e -> 200 "
-                      "metadata.managedFields[1].apiVersion=events.k8s.io/v1\n"
-                      "PATCH events/e {message: m} -> 200\n"
-                      "GET events.k8s.io/v1/events/e -> 200 "
-                      "metadata.managedFields[1].apiVersion=v1\n");
-}
 
 /* A write begins its hour anew. */
 PLAIN_CASE(an_event_ends_after_an_hour)

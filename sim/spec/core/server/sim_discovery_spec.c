@@ -7,27 +7,6 @@
 
 #include "failing_alloc.h"
 
-/* Anything goes, but the field to select by is known. */
-#define SCHEMA                                                            \
-    "schema: {openAPIV3Schema: {type: object, properties: {spec: {type: " \
-    "object, properties: {color: {type: string}}, "                       \
-    "x-kubernetes-preserve-unknown-fields: true}}, "                      \
-    "x-kubernetes-preserve-unknown-fields: true}}"
-#define DEFINE                                                                 \
-    "POST crds {apiVersion: apiextensions.k8s.io/v1, kind: "                   \
-    "CustomResourceDefinition, metadata: {name: foos.example.com}, spec: "     \
-    "{group: example.com, names: {plural: foos, kind: Foo, shortNames: [fo], " \
-    "categories: [all]}, scope: Namespaced, versions: [{name: v1beta1, "       \
-    "served: true, storage: false, " SCHEMA                                    \
-    "}, {name: v1, served: true, storage: true, " SCHEMA                       \
-    ", subresources: {status: {}}, selectableFields: [{jsonPath: "             \
-    ".spec.color}]}, {name: v0, served: false, storage: false, " SCHEMA        \
-    "}]}} -> 201"
-#define ADD_FOO(name, spec)                                             \
-    "POST example.com/v1/foos {apiVersion: example.com/v1, kind: Foo, " \
-    "metadata: {name: " name "}, spec: " spec "} -> 201\n"
-#define FOO_A DEFINE "\n" ADD_FOO("a", "{}")
-
 /* The element of a document's array that has this member, as JSON. */
 static const kl_value *with(const kl_value *array, const char *member,
                             const char *text)
@@ -122,120 +101,6 @@ SIM_CASE(aggregated_discovery_has_the_same_resources)
     assert_int_equal(kl_value_size(kl_value_get(resource, "subresources")), 2);
     kl_doc_unref(doc);
     kl_reply_clear(&raw);
-}
-
-SIM_CASE(health_and_version_are_served)
-{
-    sim_play(sim, "GET /version -> 200 minor=36\n"
-                  "GET /healthz -> 200\n"
-                  "GET /livez -> 200\n"
-                  "GET /readyz -> 200 body=ok\n"
-                  "GET /nothing -> 404 type=text/plain; charset=utf-8\n");
-}
-
-SIM_CASE(a_definition_is_completed_and_served_at_once)
-{
-    sim_play(sim,
-             DEFINE " spec.names.listKind=FooList | spec.names.singular=foo | "
-                    "status.storedVersions=[v1] | status.conditions=\n"
-                    "GET crds/foos.example.com -> 200 "
-                    "status.conditions[2].type=Established | "
-                    "status.conditions[2].status=True\n"
-                    "GET /apis/example.com -> 200 versions[*].version=v1 | "
-                    "versions[2].version=v1beta1 | versions[3]=\n"
-                    "GET /apis/example.com/v0/foos -> 404\n"
-                    "GET example.com/v1/foos -> 200\n");
-}
-
-SIM_CASE(custom_objects_have_sorted_members_and_types_in_lists)
-{
-    sim_play(
-        sim,
-        DEFINE "\n" ADD_FOO(
-            "a",
-            "{z: 1, b: {'y': 2, c: 3}}") "GET example.com/v1/foos -> 200 "
-                                         "^{\"apiVersion\":"
-                                         "\"example.com/"
-                                         "v1\",\"items\":[{\"apiVersion\":"
-                                         "\"example.com/"
-                                         "v1\",\"kind\":\"Foo\",\"metadata\":{"
-                                         "\"creationTimestamp\": | "
-                                         "~\"spec\":{\"b\":{\"c\":3,\"y\":2},"
-                                         "\"z\":1}}],\"kind\":\"FooList\","
-                                         "\"metadata\":{\"continue\":"
-                                         "\"\",\"resourceVersion\":\"7\"}}\n");
-}
-
-SIM_CASE(custom_objects_are_shown_in_every_served_version)
-{
-    sim_play(sim, FOO_A "GET example.com/v1beta1/foos/a -> 200 "
-                        "apiVersion=example.com/v1beta1\n");
-}
-
-SIM_CASE(custom_objects_follow_their_own_rules)
-{
-    sim_play(
-        sim,
-        DEFINE "\n" ADD_FOO("a", "{color: red}") ADD_FOO(
-            "b",
-            "{}") "PUT example.com/v1/foos/a {apiVersion: example.com/v1, "
-                  "kind: "
-                  "Foo, metadata: {name: a}} -> 422 Invalid: foos.example.com "
-                  "\"a\" "
-                  "is invalid: metadata.resourceVersion: Invalid value: 0: "
-                  "must be "
-                  "specified for an update\n"
-                  "GET example.com/v1/foos/none -> 404 NotFound: "
-                  "foos.example.com "
-                  "\"none\" not found\n"
-                  "POST example.com/v1/foos {metadata: {name: z}} -> 400\n"
-                  "POST example.com/v1/foos {apiVersion: example.com/v1beta1, "
-                  "kind: "
-                  "Foo, metadata: {name: z}} -> 400\n"
-                  "GET "
-                  "/apis/example.com/v1/foos?fieldSelector=spec.color%3Dred -> "
-                  "200 items[*].metadata.name=a | items[2]=\n"
-                  "PATCH example.com/v1/foos/a/status {metadata: {labels: {x: "
-                  "'y'}}, spec: null, status: {s: 1}} -> 200 status.s=1 | "
-                  "spec.color=red | metadata.labels= | "
-                  "metadata.generation=1\n");
-}
-
-RIG_CASE(deleting_a_definition_deletes_its_objects)
-{
-    rig_play(f, FOO_A "WATCH /apis/example.com/v1/foos\n"
-                      "ADDED a\n"
-                      "DELETE crds/foos.example.com -> 200\n"
-                      "DELETED a, END\n"
-                      "GET example.com/v1/foos -> 404\n"
-                      "GET /apis/example.com -> 404\n" DEFINE
-                      "\nGET example.com/v1/foos/a -> 404\n");
-}
-
-SIM_CASE(a_changed_definition_is_served_as_it_is_now)
-{
-    sim_play(sim,
-             FOO_A "PATCH crds/foos.example.com {spec: {versions: [{name: v1, "
-                   "served: true, storage: true, " SCHEMA
-                   "}, {name: v2, served: true, storage: false, " SCHEMA
-                   "}]}} -> 200\n"
-                   "GET /apis/example.com/v2/foos -> 200\n"
-                   "GET /apis/example.com/v1beta1/foos -> 404\n"
-                   "GET example.com/v1/foos/a -> 200\n");
-}
-
-SIM_CASE(a_definition_that_cannot_be_served_is_invalid)
-{
-    sim_play(
-        sim,
-        "POST crds "
-        "{metadata: {name: bad}, spec: {}} -> 422\n"
-        "POST crds "
-        "{metadata: {name: bad}, spec: [], status: 7} -> 400\n"
-        "POST crds "
-        "{metadata: {name: x.y.z}, spec: {group: y.z, scope: Cluster, names: "
-        "{plural: x, kind: X}, versions: [{name: v1, served: true, storage: "
-        "true, selectableFields: [{jsonPath: '.['}]}]}} -> 422\n");
 }
 
 /* ---- OpenAPI: the index, the documents, and that every reference in them
@@ -347,15 +212,6 @@ SIM_CASE(a_type_has_fields_keys_and_its_kind)
     sim_reply_clear(&reply);
 }
 
-SIM_CASE(paths_tell_actions_and_parameters)
-{
-    sim_play(sim, "GET /openapi/v3/api/v1 -> 200 "
-                  "paths[\"/api/v1/namespaces/{namespace}/pods/{name}\"].patch."
-                  "parameters[3].name=fieldValidation | "
-                  "paths[\"/api/v1/pods\"].get.x-kubernetes-action=list | "
-                  "paths[\"/api/v1/pods\"].post=\n");
-}
-
 SIM_CASE(a_new_definition_is_in_openapi_at_once)
 {
     sim_reply reply;
@@ -379,13 +235,6 @@ SIM_CASE(a_new_definition_is_in_openapi_at_once)
                      "schemas"),
         kl_doc_root(reply.doc));
     sim_reply_clear(&reply);
-}
-
-SIM_CASE(openapi_v2_has_all_groups_in_one_document)
-{
-    sim_play(sim, "GET /openapi/v2 -> 200 swagger=2.0 | "
-                  "definitions[\"io.k8s.api.core.v1.Pod\"].properties.spec["
-                  "\"$ref\"]=#/definitions/io.k8s.api.core.v1.PodSpec\n");
 }
 
 static kl_code ask(void *context)

@@ -124,14 +124,6 @@ RIG_CASE(an_invalid_failure_is_an_error)
         KL_EINVAL);
 }
 
-RIG_CASE(a_deadline_leaves_the_stream_as_it_was)
-{
-    rig_play(f, "WATCH configmaps?resourceVersion=3\n"
-                "SILENCE, SILENCE\n"
-                "ADD a\n"
-                "ADDED a\n");
-}
-
 typedef struct reader {
     kl__stream *stream;
     kl__cancel *cancel;
@@ -297,90 +289,6 @@ static void expect_misuse(sim_rig *f, const char *rule, const char *message)
     assert_string_equal(err.message, message);
 }
 
-RIG_CASE(a_rule_is_for_a_verb_a_resource_and_a_count)
-{
-    rig_play(f, "FAULT {action: fail, status: 500, verb: list, resource: "
-                "configmaps, namespace: default, count: 2}\n"
-                "SEND /api/v1/configmaps -> 200\n"
-                "SEND pods -> 200\n"
-                "SEND configmaps/a -> 404\n"
-                "SEND configmaps -> 500\n"
-                "SEND configmaps -> 500\n"
-                "SEND configmaps -> 200\n");
-}
-
-RIG_CASE(a_resource_may_say_its_group_and_subresource)
-{
-    rig_play(
-        f,
-        "FAULT {action: fail, status: 500, count: 0, resource: "
-        "deployments.apps}\n"
-        "FAULT {action: fail, status: 502, count: 0, resource: pods/status}\n"
-        "SEND /apis/apps/v1/deployments -> 500\n"
-        "SEND /apis/apps/v1/replicasets -> 200\n"
-        "SEND pods/a -> 404\n"
-        "SEND pods/a/status -> 502\n");
-}
-
-RIG_CASE(a_rule_may_skip_requests_and_choose_the_client)
-{
-    rig_play(f, "FAULT {action: fail, status: 503, skip: 1, client: kubectl, "
-                "path: /api/v1/namespaces/}\n"
-                "SEND configmaps kubectl/1.36 -> 200\n"
-                "SEND configmaps curl -> 200\n"
-                "SEND /api/v1/pods kubectl/1.36 -> 200\n"
-                "SEND configmaps kubectl/1.36 -> 503\n"
-                "SEND configmaps kubectl/1.36 -> 200\n");
-}
-
-RIG_CASE(several_failures_are_used_in_order)
-{
-    rig_play(f, "FAULT {action: fail, status: 500}\n"
-                "FAULT {action: fail, status: 503}\n"
-                "SEND configmaps -> 500\n"
-                "SEND configmaps -> 503\n"
-                "SEND configmaps -> 200\n");
-}
-
-RIG_CASE(a_page_of_a_list_can_fail_as_often_as_it_is_asked_for)
-{
-    rig_play(f, "ADD a b c\n"
-                "FAULT {action: fail, status: 504, page: 2, count: 2}\n"
-                "SEND configmaps?limit=1 -> 200\n"
-                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
-                "SEND configmaps?limit=1&continue=$next -> 504\n"
-                "SEND configmaps?limit=1&continue=$next -> 504\n"
-                "SEND configmaps?limit=1&continue=$next -> 200\n");
-}
-
-RIG_CASE(a_token_can_expire_with_and_without_a_way_on)
-{
-    rig_play(f, "ADD a b\n"
-                "GET configmaps?limit=1 -> 200 $next=metadata.continue\n"
-                "FAULT {action: expire}\n"
-                "FAULT {action: expire, how: no_token, skip: 1}\n"
-                "SEND configmaps?limit=1 -> 200\n"
-                "GET configmaps?limit=1&continue=$next @ over -> 410 "
-                "reason=Expired | metadata.continue!=\n"
-                "GET configmaps?limit=1&continue=$next @ over -> 410 "
-                "reason=Expired | metadata.continue=\n"
-                "SEND configmaps?limit=1&continue=$next -> 200\n");
-}
-
-RIG_CASE(a_watch_can_expire_as_a_status_or_an_event)
-{
-    rig_play(f, "FAULT {action: expire, verb: watch, how: status}\n"
-                "SEND configmaps?watch=true&resourceVersion=3 -> 410\n"
-                "FAULT {action: expire, verb: watch}\n"
-                "WATCH configmaps?resourceVersion=3\n"
-                "ERROR | code=410\n"
-                "END\n"
-                "WATCH configmaps?resourceVersion=3\n"
-                "SILENCE\n"
-                "FAULT {action: expire, verb: watch}\n" /* while it is open */
-                "ERROR, END\n");
-}
-
 RIG_CASE(a_fault_that_needs_a_socket_is_an_error_in_process)
 {
     kl__stream *stream;
@@ -476,19 +384,6 @@ RIG_CASE(faults_are_ordered_listed_and_removed)
                 "POST /kubelua/faults {action: cut} -> 201\n"
                 "DELETE /kubelua/faults -> 200\n");
     expect_said(f, "GET", "/kubelua/faults", NULL, "[]\n");
-}
-
-RIG_CASE(invalid_orders_are_refused_with_the_reason)
-{
-    rig_play(
-        f, "POST /kubelua/faults {action: cut, how: loudly} -> 400 BadRequest: "
-           "fault: \"how\" is one of close, reset, end, not loudly\n"
-           "GET /kubelua/nothing -> 404 NotFound: GET /kubelua/nothing: GET "
-           "/kubelua lists the paths\n"
-           "POST /kubelua/clock {} -> 400 BadRequest: clock: {\"advance\": "
-           "SECONDS} is needed\n"
-           "POST /kubelua/restore {version: 100} -> 400\n"
-           "POST /kubelua/restore -> 400\n");
 }
 
 RIG_CASE(faults_do_not_touch_the_control_paths)

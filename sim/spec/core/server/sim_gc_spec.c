@@ -93,19 +93,6 @@ RIG_CASE(orphaned_dependents_lose_the_owner_reference)
                 "GET configmaps/b -> 200 metadata.ownerReferences=\n");
 }
 
-RIG_CASE(an_object_whose_owner_does_not_exist_is_deleted)
-{
-    rig_play(
-        f,
-        "ADD a\n"
-        "POST configmaps {metadata: {name: b, ownerReferences: [{apiVersion: "
-        "v1, kind: ConfigMap, name: a, uid: other}]}} -> 201\n"
-        "GET configmaps/b -> 404\n"
-        "POST configmaps {metadata: {name: b, ownerReferences: [{apiVersion: "
-        "example.com/v1, kind: None, name: a, uid: other}]}} -> 201\n"
-        "GET configmaps/b -> 200\n");
-}
-
 RIG_CASE(a_dependent_stays_while_one_of_two_owners_exists)
 {
     sim_add(f->sim, "a");
@@ -130,41 +117,7 @@ RIG_CASE(a_loaded_object_may_lack_its_owner)
     sim_expect(f->sim, "GET", MAPS "/a", NULL, 200);
 }
 
-RIG_CASE(a_job_leaves_its_pods)
-{
-    rig_play(
-        f,
-        "POST batch/v1/jobs {metadata: {name: j}, spec: {template: {spec: "
-        "{restartPolicy: Never, containers: [{name: c, image: i}]}}}} -> 201\n"
-        "DELETE batch/v1/jobs/j -> 200 metadata.finalizers[1]=orphan | "
-        "warnings~child pods are preserved\n"
-        "GET batch/v1/jobs/j -> 404\n");
-}
-
 /* --- Namespaces. ---------------------------------------------------------- */
-
-RIG_CASE(a_new_namespace_gets_its_service_account)
-{
-    rig_play(
-        f, "POST /api/v1/namespaces {metadata: {name: web}} -> 201\n"
-           "GET /api/v1/namespaces/web/serviceaccounts/default -> 200\n"
-           "DELETE /api/v1/namespaces/web/configmaps/kube-root-ca.crt -> 200\n"
-           "GET /api/v1/namespaces/web/configmaps/kube-root-ca.crt -> 200\n");
-}
-
-RIG_CASE(a_terminating_namespace_waits_for_what_is_left)
-{
-    rig_play(
-        f,
-        "POST /api/v1/namespaces {metadata: {name: web}} -> 201\n"
-        "POST /api/v1/namespaces/web/configmaps {metadata: {name: a, "
-        "finalizers: [x/y]}} -> 201\n"
-        "DELETE /api/v1/namespaces/web -> 200 status.phase=Terminating\n"
-        "POST /api/v1/namespaces/web/configmaps {metadata: {name: b}} -> 403\n"
-        "PATCH /api/v1/namespaces/web/configmaps/a {metadata: {finalizers: "
-        "null}} -> 200\n"
-        "GET /api/v1/namespaces/web -> 404\n");
-}
 
 RIG_CASE(a_namespace_waits_for_each_of_its_finalizers)
 {
@@ -185,14 +138,6 @@ RIG_CASE(a_namespace_waits_for_each_of_its_finalizers)
         "-> 200\n"
         "GET /api/v1/namespaces/web -> 404\n");
     kl_sim_unref(sim);
-}
-
-RIG_CASE(namespaces_of_the_system_stay)
-{
-    rig_play(
-        f, "DELETE /api/v1/namespaces/kube-public -> 403 Forbidden: namespaces "
-           "\"kube-public\" is forbidden: this namespace may not be deleted\n"
-           "DELETE /api/v1/namespaces/kube-node-lease -> 200\n");
 }
 
 RIG_CASE(without_controllers_dependents_and_namespaces_stay)

@@ -79,12 +79,6 @@ SIM_CASE(an_invalid_object_is_refused_with_its_causes)
     }
 }
 
-SIM_CASE(a_refused_object_is_not_stored)
-{
-    sim_play(sim, "POST pods {metadata: {name: a}} -> 422\n"
-                  "GET pods/a -> 404\n");
-}
-
 /* Fixtures of tests say only what they are about. */
 SIM_CASE(a_loaded_invalid_object_can_be_changed)
 {
@@ -96,12 +90,6 @@ SIM_CASE(a_loaded_invalid_object_can_be_changed)
     sim_play(sim, "PATCH pods/a {metadata: {labels: {b: c}}} -> 200\n"
                   "PATCH pods/a/status {status: {phase: Running}} -> 200\n"
                   "PATCH pods/a {spec: {activeDeadlineSeconds: -1}} -> 422\n");
-}
-
-SIM_CASE(the_result_of_a_dry_run_has_no_version)
-{
-    sim_play(sim, "POST configmaps?dryRun=All {metadata: {name: a}} -> 201 "
-                  "metadata.resourceVersion=\n");
 }
 
 /* ---- A write with validation, with each of its allocations failing: it is

@@ -21,96 +21,6 @@ static void restart(sim_rig *f, const kl_sim_options *options)
     assert_non_null(f->transport);
 }
 
-RIG_CASE(a_watch_from_a_version_shows_what_happened_since)
-{
-    rig_play(f, "ADD a\n" /* 4 */
-                "ADD b\n" /* 5 */
-                "WATCH configmaps?resourceVersion=4\n"
-                "TOUCH a 1\n"
-                "DELETE configmaps/b -> 200\n"
-                "ADDED b, MODIFIED a, DELETED b | metadata.resourceVersion=7 | "
-                "kind=ConfigMap\n"
-                "SILENCE\n");
-}
-
-RIG_CASE(a_watch_without_a_version_begins_with_added_events)
-{
-    rig_play(f, "ADD b a\n"
-                "WATCH configmaps\n"
-                "ADDED a, ADDED b, SILENCE\n"
-                "WATCH configmaps?resourceVersion=0\n"
-                "ADDED a, ADDED b, SILENCE\n"
-                "WATCH configmaps?resourceVersion=\n"
-                "ADDED a, ADDED b, SILENCE\n");
-}
-
-RIG_CASE(a_streaming_list_marks_its_end)
-{
-    rig_play(f, "ADD a\n"
-                "WATCH configmaps?allowWatchBookmarks=true&$streaming\n"
-                "ADDED a, BOOKMARK | "
-                "metadata.annotations[\"k8s.io/initial-events-end\"]=true | "
-                "metadata.resourceVersion=4 | kind=ConfigMap\n"
-                "TOUCH a 1\n"
-                "MODIFIED a\n");
-}
-
-RIG_CASE(a_streaming_list_without_bookmarks_has_no_mark)
-{
-    rig_play(
-        f,
-        "WATCH configmaps?x&$streaming\n"
-        "ADD a\n"
-        "ADDED a\n"
-        "WATCH "
-        "configmaps?sendInitialEvents=false&resourceVersionMatch=NotOlderThan\n"
-        "ADD b\n"
-        "ADDED b\n");
-}
-
-RIG_CASE(a_selector_turns_updates_into_added_and_deleted)
-{
-    /* A DELETED event has what was last selected, at the version of leaving. */
-    rig_play(f, "ADD a\n"
-                "WATCH configmaps?resourceVersion=4&labelSelector=x%3Dy\n"
-                "PATCH configmaps/a {metadata: {labels: {x: z}}} -> 200\n"
-                "PATCH configmaps/a {metadata: {labels: {x: 'y'}}} -> 200\n"
-                "TOUCH a 1\n"
-                "PATCH configmaps/a {metadata: {labels: {x: null}}} -> 200\n"
-                "TOUCH a 2\n"
-                "PATCH configmaps/a {metadata: {labels: {x: 'y'}}} -> 200\n"
-                "DELETE configmaps/a -> 200\n"
-                "ADDED a, MODIFIED a, DELETED a | metadata.labels.x=y | "
-                "metadata.resourceVersion=8\n"
-                "ADDED a, DELETED a, SILENCE\n");
-}
-
-RIG_CASE(a_watch_sees_its_namespace_and_name_only)
-{
-    rig_play(
-        f,
-        "POST /api/v1/namespaces/kube-system/configmaps {metadata: {name: a}} "
-        "-> 201\n"
-        "ADD b c\n"
-        "WATCH configmaps?resourceVersion=3&fieldSelector=metadata.name%3Dc\n"
-        "ADDED c, SILENCE\n"
-        "WATCH configmaps?resourceVersion=3\n"
-        "ADDED b\n");
-}
-
-RIG_CASE(a_compacted_version_is_a_410_error_event)
-{
-    rig_play(f, "ADD a\n"
-                "TOUCH a 1\n"
-                "COMPACT\n"
-                "WATCH configmaps?resourceVersion=4 -> 200\n"
-                "ERROR | message=too old resource version: 4 (5) | "
-                "reason=Expired | code=410\n"
-                "END\n"
-                "WATCH configmaps?resourceVersion=5\n"
-                "SILENCE\n");
-}
-
 RIG_CASE(history_is_bounded)
 {
     const kl_sim_options options = {.history = 4};
@@ -140,40 +50,6 @@ RIG_CASE(a_watch_that_falls_behind_is_ended)
                 "TOUCH a 4\n"
                 "TOUCH a 5\n"
                 "END\n");
-}
-
-RIG_CASE(compaction_does_not_break_an_open_watch)
-{
-    rig_play(f, "ADD a\n"
-                "WATCH configmaps?resourceVersion=4\n"
-                "TOUCH a 1\n"
-                "COMPACT\n"
-                "MODIFIED a\n");
-}
-
-RIG_CASE(a_watch_of_a_future_version_waits)
-{
-    rig_play(f, "WATCH configmaps?resourceVersion=4\n"
-                "ADD a\n" /* 4 */
-                "SILENCE\n"
-                "ADD b\n"
-                "ADDED b\n");
-}
-
-RIG_CASE(a_streaming_list_of_the_future_is_too_large)
-{
-    rig_play(f, "WATCH configmaps?resourceVersion=99999&$streaming -> 200\n"
-                "ERROR | code=504 | message=Timeout: Too large resource "
-                "version: 99999, current: 3\n"
-                "END\n");
-}
-
-RIG_CASE(a_streaming_list_waits_for_its_version)
-{
-    rig_play(f, "WATCH configmaps?resourceVersion=4&$streaming\n"
-                "SILENCE\n"
-                "ADD a\n"
-                "ADDED a\n");
 }
 
 RIG_CASE(bookmarks_come_at_their_interval)
@@ -216,28 +92,6 @@ RIG_CASE(a_bookmark_on_demand_comes_behind_every_event)
     sim_watch_close(&without);
 }
 
-RIG_CASE(a_watch_ends_in_order_after_its_time)
-{
-    rig_play(f, "WATCH configmaps?resourceVersion=3&timeoutSeconds=1\n"
-                "END\n"
-                "WATCH configmaps?resourceVersion=3&timeoutSeconds=-1\n"
-                "END\n");
-}
-
-RIG_CASE(invalid_combinations_of_parameters_are_refused)
-{
-    rig_play(
-        f, "WATCH configmaps?sendInitialEvents=true -> 422\n"
-           "WATCH configmaps?sendInitialEvents=false -> 422\n"
-           "WATCH configmaps?resourceVersionMatch=NotOlderThan -> 422\n"
-           "WATCH configmaps?resourceVersionMatch=Exact&sendInitialEvents=true "
-           "-> 422\n"
-           "WATCH configmaps?continue=x -> 422\n"
-           "WATCH configmaps?resourceVersion=x -> 500\n"
-           "WATCH configmaps?labelSelector=a+in+( -> 400\n"
-           "WATCH configmaps?timeoutSeconds=x -> 400\n");
-}
-
 RIG_CASE(an_old_server_knows_no_streaming_lists)
 {
     const kl_sim_options options = {.no_streaming_list = true};
@@ -247,13 +101,6 @@ RIG_CASE(an_old_server_knows_no_streaming_lists)
                 "ADD a\n"
                 "WATCH configmaps?allowWatchBookmarks=true\n"
                 "ADDED a, SILENCE\n");
-}
-
-RIG_CASE(the_old_path_of_watches_works_too)
-{
-    rig_play(f, "ADD a\n"
-                "WATCH /api/v1/watch/namespaces/default/configmaps\n"
-                "ADDED a\n");
 }
 
 RIG_CASE(a_large_state_is_streamed_whole)
@@ -488,22 +335,6 @@ RIG_CASE(events_kept_back_come_when_the_fault_ends)
                 "SILENCE\n");
     kl_sim_heal(f->sim, 0);
     rig_play(f, "ADDED a\n"
-                "ADD b\n"
-                "ADDED b\n");
-}
-
-RIG_CASE(bookmarks_can_be_withheld)
-{
-    rig_play(f, "ADD a\n"
-                "WATCH "
-                "configmaps?sendInitialEvents=true&allowWatchBookmarks=true&"
-                "resourceVersionMatch=NotOlderThan\n"
-                "ADDED a, BOOKMARK\n"
-                "FAULT {action: bookmarks, how: end}\n"
-                "WATCH "
-                "configmaps?sendInitialEvents=true&allowWatchBookmarks=true&"
-                "resourceVersionMatch=NotOlderThan\n"
-                "ADDED a, SILENCE\n"
                 "ADD b\n"
                 "ADDED b\n");
 }
