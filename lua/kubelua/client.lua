@@ -61,6 +61,9 @@ local clients = {
     defaults = {},
     -- The recorder of kubelua run --record: it records the events of every informer.
     recorder = nil, ---@type kubelua.Recorder?
+    -- Returns the simulated cluster that stands for the server of a call's own configuration: for
+    -- kubelua plan, which must not reach a real one.
+    elsewhere = nil, ---@type fun(given: kubelua.ConnectOptions): kubelua.Sim
 }
 
 local open_clients = setmetatable({}, { __mode = "k" }) -- a weak set
@@ -95,6 +98,15 @@ local function merge_options(given, cluster)
     if given.kubeconfig_text and not given.kubeconfig then
         merged.kubeconfig = nil -- of the command line
         merged.context, merged.server = given.context, given.server
+    end
+    return merged
+end
+
+-- The options of a client that names a server of its own, if none may be reached.
+local function replace_server(merged, given)
+    if clients.elsewhere and given.sim == nil
+        and (given.server or given.kubeconfig or given.kubeconfig_text or given.context) then
+        return { sim = clients.elsewhere(given), namespace = merged.namespace }
     end
     return merged
 end
@@ -160,7 +172,7 @@ function clients.connect(given)
     -- A script under test connects to its cluster, also in tasks that it spawned and in handlers:
     -- the clock of a task knows the cluster.
     local cluster = tasks.clock_here().cluster
-    local merged = merge_options(given, cluster)
+    local merged = replace_server(merge_options(given, cluster), given)
     local self = take_over(merged)
     if self then
         return self

@@ -43,6 +43,7 @@ local requests = {
     -- instead. nil: requests are sent as they are.
     ---@type (fun(client, call, name, exchange): kubelua.Reply?, string?, string?)?
     trial = nil,
+    observed = function() end, -- called with the client and each call: for kubelua plan
 }
 
 ---Raises unless the options of a request are correct.
@@ -176,6 +177,7 @@ function Flight.begin(client, call, name)
     if task and task.is_cancelled then
         return nil, tostring(trace.CANCELED), "canceled"
     end
+    requests.observed(client, call)
     local tag = task and task.scope and task.scope:run_tag(client)
     if tag then
         local headers = call.headers

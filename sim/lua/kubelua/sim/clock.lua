@@ -13,6 +13,7 @@ local timers = require "kubelua.timers"
 ---@field unix fun(self): number Unix time
 ---@field at fun(self, at: number, fire: fun()): kubelua.Timer calls `fire` once, at that time
 ---@field stands boolean? true: it stands until the test moves it
+---@field pass (fun(self, seconds: number))? moves one that stands, for a sleep outside of tasks
 ---@field cluster kubelua.Sim? the cluster that a script under test connects to
 
 -- A clock that runs like the machine's.
