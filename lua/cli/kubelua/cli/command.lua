@@ -10,8 +10,8 @@ local command = {}
 
 local STOPPED, FAILED, USAGE = 0, 1, 2
 local INTERRUPTED = 130 -- as in a shell: 128 + SIGINT
-local HELP = { run = true, sim = true, record = true, test = true,
-    completion = true, man = true } -- commands with their own help
+local HELP = { run = true, plan = true, sim = true, record = true,
+    test = true, completion = true, man = true } -- commands with their own help
 
 local function print_version()
     print("kubelua " .. core.version .. " (" .. (jit and jit.version or _VERSION) .. ")")
@@ -32,6 +32,8 @@ local function run_command(options, allow_all)
         return print_manual(options)
     elseif options.command == "sim" then
         return require("kubelua.cli.serve")(options)
+    elseif options.command == "plan" then
+        return require("kubelua.cli.plan_command")(options, allow_all)
     elseif options.command == "record" then
         return require("kubelua.cli.record").run(options)
     elseif options.command == "test" then

@@ -59,6 +59,14 @@ function values.to_namespace(text)
         .. "letters, digits and dashes"
 end
 
+-- Roles are named more freely than other objects: "system:node", "Shop".
+function values.to_role(text)
+    if #text <= 253 and text:find("^[%w:][%w:._-]*$") then
+        return text
+    end
+    return nil, "'" .. text .. "' cannot be the name of a role: use letters, digits and -._:"
+end
+
 -- RFC 6750: the characters that a bearer token may have in a header.
 function values.to_token(text)
     if text:find("^[%w%-%._~%+/]+=*$") then

@@ -12,6 +12,7 @@ local to_offset = values.to_offset
 local to_address = values.to_address
 local to_served = values.to_served
 local to_namespace = values.to_namespace
+local to_role = values.to_role
 local to_token = values.to_token
 local to_user = values.to_user
 local to_token_of_file = values.to_token_of_file
@@ -162,6 +163,35 @@ local function add_test(parser)
         :argname("NUMBER"):convert(to_seed)
 end
 
+local function add_plan(parser)
+    local plan = parser:command("plan", "Run a Lua script against a simulated cluster, and print "
+        .. "what it asks for and the smallest RBAC role for that.")
+    plan:usage("Usage: kubelua plan [OPTIONS] SCRIPT [ARGS]")
+    plan:epilog("Objects of the manifests are also changed and deleted, to see what the script "
+        .. "does then. Each part that did not run is named; exit status 1 with --strict.\n"
+        .. "For example: kubelua plan --sim=cluster.yaml shop.lua\n"
+        .. "             kubelua plan -o yaml --sim=cluster.yaml shop.lua | kubectl apply -f -")
+    plan:argument("script", "A Lua script.")
+    plan:argument("args", "Arguments for the script, as in kubelua run."):args("*")
+    plan:flag("--sim", "--sim=FILE loads the objects of a manifest (YAML or JSON) into the "
+        .. "cluster; it may be given several times. Default: an empty cluster.")
+    plan:option("--sim-load"):argname("FILE"):count("*"):hidden(true)
+    plan:option("--replay", "Play a recording (see kubelua record) in the cluster.")
+        :argname("FILE")
+    plan:option("-n --namespace", "The namespace of the script's client, and of informers that "
+        .. "name none."):argname("NS"):convert(to_namespace)
+    plan:option("--for", "Stop after this many seconds of the cluster's time, which jumps from "
+        .. "timer to timer. Default: until nothing new happens.")
+        :argname("SECONDS"):target("duration"):convert(to_seconds)
+    plan:option("--name", "The name of the roles. Default: that of the script's file.")
+        :argname("NAME"):convert(to_role)
+    plan:option("-o --output", "text, or yaml: only the roles. (default: text)")
+        :argname("FORMAT"):target("format"):choices { "text", "yaml" }
+    plan:flag("--strict", "Exit with status 1 if a part of the script was not reached.")
+    plan:option("--log-level", "As in kubelua run. (default: KUBELUA_LOG_LEVEL, or error)")
+        :argname("LEVEL"):choices { "debug", "info", "warn", "error", "off" }
+end
+
 local function add_completion(parser)
     local completion = parser:command("completion", "Print the completion of a shell: commands, "
         .. "options and files after Tab.")
@@ -195,6 +225,7 @@ function usage.parser()
     parser:flag("-v --version", "Print the version and exit.")
     parser:require_command(true)
     add_run(parser)
+    add_plan(parser)
     add_sim(parser)
     add_record(parser)
     add_test(parser)
@@ -270,7 +301,7 @@ local function find_contradiction(options)
     end
     if options.speed and not options.replay then
         return "--speed needs --replay FILE: without it there is no recording to play"
-    elseif options.command ~= "run" then
+    elseif options.command ~= "run" and options.command ~= "plan" then
         return nil
     end
     place_script(options)

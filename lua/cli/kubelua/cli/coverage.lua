@@ -1,0 +1,240 @@
+-- Notes which lines of a script and of its own modules run, for kubelua plan: what did not run may
+-- need rights that nothing has shown. LuaJIT calls no hook in compiled code, so it is switched off.
+local core = require "kubelua.core"
+local lua_source = require "kubelua.cli.lua_source"
+local nginx = require "kubelua.nginx"
+
+---A file that has run.
+---@class kubelua.CoveredFile
+---@field path string
+---@field source kubelua.LuaSource
+---@field hits table<integer, true> lines that ran
+---@field active table<integer, true> lines that could have run, of functions that ran
+---@field reached table<string, true> "first-last" of functions that ran
+
+---A part of a file that has not run.
+---@class kubelua.Unreached
+---@field file string
+---@field first integer
+---@field last integer
+---@field text string
+
+---@class kubelua.Coverage
+---@field files table<string, kubelua.CoveredFile> by path
+---@field count integer grows with each line that runs for the first time
+---@field private till number
+---@field private late string
+local Coverage = {}
+Coverage.__index = Coverage
+
+local coverage = {}
+
+-- The hook is also called after so many instructions: for a loop on one line.
+local INSTRUCTIONS = 1000000
+
+local getinfo = debug.getinfo
+
+-- The file of a function, if it is the script's own.
+local function file_of(self, info)
+    local path = info.source:match("^@(.*)$")
+    if not path or not self.is_own(path) then
+        return false
+    end
+    local file = self.files[path]
+    if not file then
+        local read = lua_source.read_file(path)
+        if not read then
+            return false
+        end
+        file = { path = path, source = read, hits = {}, active = {}, reached = {} }
+        self.files[path], self.by_short[info.short_src] = file, file
+    end
+    return file
+end
+
+-- Notes a function that runs for the first time; returns its file, or false.
+local function note_function(self, f)
+    local info = getinfo(f, "SL")
+    local file = file_of(self, info)
+    self.of_function[f] = file
+    if file then
+        for line in pairs(info.activelines or {}) do
+            file.active[line] = true
+        end
+        file.reached[info.linedefined .. "-" .. info.lastlinedefined] = true
+        self.count = self.count + 1
+    end
+    return file
+end
+
+local function make_hook(self)
+    return function(event, line)
+        if event == "count" then
+            if core.now() > self.till then
+                error(self.late, 0)
+            end
+            return
+        end
+        local f = getinfo(2, "f").func
+        local file = self.of_function[f]
+        if file == nil then
+            file = note_function(self, f)
+        end
+        if file and not file.hits[line] then
+            file.hits[line] = true
+            self.count = self.count + 1
+        end
+    end
+end
+
+-- In Lua 5.4 each coroutine has a hook of its own.
+local function hook_coroutines(self)
+    local create, wrap, of_tasks = coroutine.create, coroutine.wrap, nginx.create
+    local function hooked(make)
+        return function(f)
+            local co = make(f)
+            debug.sethook(co, self.hook, "l", INSTRUCTIONS)
+            return co
+        end
+    end
+    nginx.create = hooked(of_tasks)
+    rawset(coroutine, "create", hooked(create))
+    rawset(coroutine, "wrap", function(f)
+        local co = coroutine.create(f)
+        local function pass(ok, ...)
+            if not ok then
+                error((...), 0)
+            end
+            return ...
+        end
+        return function(...)
+            return pass(coroutine.resume(co, ...))
+        end
+    end)
+    return function()
+        nginx.create = of_tasks
+        rawset(coroutine, "create", create)
+        rawset(coroutine, "wrap", wrap)
+    end
+end
+
+---Begins to note lines, in this coroutine and in all that are made from now on.
+---@param is_own fun(path: string): boolean true for the script and its modules
+---@param till number a time of core.now: a function that still runs then raises
+---@param late string that error
+---@return kubelua.Coverage
+function coverage.start(is_own, till, late)
+    local self = setmetatable({ is_own = is_own, files = {}, by_short = {}, count = 0,
+        till = till, late = late, of_function = setmetatable({}, { __mode = "k" }) }, Coverage)
+    if jit then
+        self.was_compiling = jit.status()
+        jit.off()
+        jit.flush()
+    end
+    self.hook = make_hook(self)
+    self.unhook = hook_coroutines(self)
+    debug.sethook(self.hook, "l", INSTRUCTIONS)
+    return self
+end
+
+---Ends it: nothing runs slower after this.
+function Coverage:stop()
+    debug.sethook()
+    self.unhook()
+    self.hook = nil
+    if self.was_compiling then
+        jit.on()
+    end
+end
+
+local function add_range(ranges, path, first, last)
+    local where = path .. ":" .. first .. (last > first and "-" .. last or "")
+    ranges[#ranges + 1] = { file = path, first = first, last = last,
+        text = where .. " was not reached: what it needs is not in the role" }
+end
+
+local function is_within(ranges, line)
+    for _, range in ipairs(ranges) do
+        if range.first <= line and line <= range.last then
+            return true
+        end
+    end
+    return false
+end
+
+-- Functions that call something, and have never run.
+local function list_functions(file)
+    local ranges = {}
+    for _, each in ipairs(file.source.functions) do
+        local last = each.last or each.first
+        if each.calls and not file.reached[each.first .. "-" .. last]
+            and not is_within(ranges, each.first) then
+            add_range(ranges, file.path, each.first, last)
+        end
+    end
+    return ranges
+end
+
+-- Adds the lines of functions that have run, if they did not, and a request is written there.
+local function add_lines(file, ranges)
+    local lines = {}
+    for line in pairs(file.active) do
+        lines[#lines + 1] = line
+    end
+    table.sort(lines)
+    local first, last
+    local function finish()
+        if first and file.source:asks(first, last) and not is_within(ranges, first) then
+            add_range(ranges, file.path, first, last)
+        end
+        first = nil
+    end
+    for _, line in ipairs(lines) do
+        if file.hits[line] then
+            finish()
+        elseif not file.source:only_ends(line) then
+            first, last = first or line, line
+        end
+    end
+    finish()
+end
+
+---What has not run and may send requests, in the order of files and lines.
+---@return kubelua.Unreached[]
+function Coverage:unreached()
+    local all = {}
+    for _, file in pairs(self.files) do
+        local ranges = list_functions(file)
+        add_lines(file, ranges)
+        for _, range in ipairs(ranges) do
+            all[#all + 1] = range
+        end
+    end
+    table.sort(all, function(a, b)
+        if a.file ~= b.file then
+            return a.file < b.file
+        end
+        return a.first < b.first
+    end)
+    return all
+end
+
+---The file of a line as errors name it: long paths are shortened there.
+---@param short string
+---@return kubelua.CoveredFile?
+function Coverage:file_of_line(short)
+    return self.by_short[short]
+end
+
+---The files that have run: the script and its modules, sorted.
+---@return string[]
+function Coverage:paths()
+    local paths = {}
+    for path in pairs(self.files) do
+        paths[#paths + 1] = path
+    end
+    table.sort(paths)
+    return paths
+end
+
+return coverage

@@ -1,0 +1,95 @@
+-- What a script has declared by the end of its rehearsal: informers and controllers with their
+-- resources, Leases and finalizers. They need rights, whatever has happened in the run.
+local asked = require "kubelua.cli.asked"
+local cache_of = require "kubelua.controller.cache_of"
+local controllers = require "kubelua.controller"
+local core = require "kubelua.core"
+local idle = require "kubelua.controller.idle"
+local informer_parts = require "kubelua.informer.parts"
+local leader = require "kubelua.leader"
+local verbs = require "kubelua.verbs"
+
+local declared = {}
+
+---Why an informer or controller has not begun: then its rights are not known. nil: all have.
+---@param self kubelua.Rehearsal
+---@return string?
+function declared.find_unbegun(self)
+    for _, state in ipairs(self.states) do
+        if not state.is_listed and not state.is_stopped then
+            return state.where .. (idle.left(state) or state.what .. " has not begun")
+        end
+    end
+    for _, each in ipairs(self.informers) do
+        local status = each.informer:status()
+        if status.state ~= "stopped" and not status.has_synced then
+            return (each.line and each.line .. ": " or "") .. tostring(each.informer) .. ": "
+                .. (status.error or "it has no first list")
+        end
+    end
+end
+
+---Lists the controllers of the script in its cluster.
+---@param self kubelua.Rehearsal
+function declared.list_states(self)
+    self.states = {}
+    for state in pairs(controllers.started) do
+        if core.state(state.client, "kubelua.client").sim == self.cluster then
+            table.insert(self.states, state)
+        end
+    end
+    table.sort(self.states, function(a, b) return a.where .. a.name < b.where .. b.name end)
+end
+
+---Notes what the controllers need on paths that the run may not have taken; and their failures.
+---@param self kubelua.Rehearsal
+function declared.note_controllers(self)
+    local lines = {}
+    for _, state in ipairs(self.states) do
+        local where = state.where:match("^(.*): $")
+        for key, failing in pairs(state.failing) do
+            table.insert(self.failures, state.what .. ": " .. key .. ": " .. failing.message)
+        end
+        for _, source in ipairs(state.in_order) do
+            lines[source.informer or 0] = where
+        end
+        lines[state.unselected or 0] = where
+        if state.options.leader then
+            local options = leader.options(state.options.leader)
+            table.insert(self.leases, { name = options.name,
+                namespace = options.namespace or state.client:namespace() })
+        end
+        local kind = state.main and cache_of.kind_of(state.main)
+        if state.options.finalizer and kind then
+            table.insert(self.finalizers, { kind = kind,
+                namespaces = asked.namespaces(kind, informer_parts.request(state.main.informer)) })
+        end
+    end
+    for _, each in ipairs(self.informers) do
+        each.line = each.line or lines[each.informer]
+    end
+end
+
+---Notes the kinds of informers, objects and owners, as the cluster names them.
+---@param self kubelua.Rehearsal
+function declared.note_kinds(self)
+    local client = assert(self.cluster:connect())
+    for _, each in ipairs(self.informers) do
+        local request = informer_parts.request(each.informer)
+        local kind = each.sim == self.cluster and verbs.kind(client, request.resource)
+        if kind then
+            self.asked:note_informer(kind, request, each.line)
+        end
+    end
+    for _, object in ipairs(self.objects) do
+        self.kinds[object.kind] = self.kinds[object.kind] or verbs.kind(client, object.kind)
+    end
+    for _, entry in ipairs(self.asked:list()) do
+        for owner in pairs(entry.owners) do
+            self.kinds[owner] = self.kinds[owner] or verbs.kind(client, owner)
+        end
+    end
+    client:close()
+end
+
+return declared
