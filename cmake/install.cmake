@@ -85,7 +85,7 @@ require('kubelua.cli.usage').parser, '${made}', '${PROJECT_VERSION}')"
             DESTINATION ${share}/fish/vendor_completions.d)
 endfunction()
 
-if(KUBELUA_LUA AND KUBELUA_INSTALL_COMMAND AND KUBELUA_INSTALL_CORE)
+if(KUBELUA_LUA AND KUBELUA_INSTALL_COMMAND)
     find_program(KUBELUA_MANUAL_LUA NAMES lua5.4 luajit lua)
     mark_as_advanced(KUBELUA_MANUAL_LUA)
     execute_process(COMMAND ${KUBELUA_MANUAL_LUA} -e "require 'argparse'"
