@@ -598,6 +598,21 @@ static void add_all(kl_sim *sim, const char *names)
     }
 }
 
+/* "b a true": a ConfigMap, its owner, and if it blocks its deletion. */
+static void add_owned(kl_sim *sim, const char *words)
+{
+    char name[64], owner[64], blocks[8], lines[512];
+
+    assert_int_equal(sscanf(words, "%63s %63s %7s", name, owner, blocks), 3);
+    snprintf(lines, sizeof(lines),
+             "GET configmaps/%s -> 200 $owner=metadata.uid\n"
+             "POST configmaps {metadata: {name: %s, ownerReferences: "
+             "[{apiVersion: v1, kind: ConfigMap, name: %s, uid: '$owner', "
+             "blockOwnerDeletion: %s}]}} -> 201\n",
+             owner, name, owner, blocks);
+    sim_play(sim, lines);
+}
+
 /* A line that is no request, of its first word and the rest. */
 static void play_other(kl_sim *sim, sim_rig *rig, char *line)
 {
@@ -609,6 +624,8 @@ static void play_other(kl_sim *sim, sim_rig *rig, char *line)
         open_watch(rig, rest, 200);
     } else if (strncmp(line, "ADD ", 4) == 0) {
         add_all(sim, rest);
+    } else if (strncmp(line, "OWN ", 4) == 0) {
+        add_owned(sim, rest);
     } else if (strncmp(line, "DEFINE ", 7) == 0) {
         define(sim, rest);
     } else if (strncmp(line, "ADVANCE ", 8) == 0) {

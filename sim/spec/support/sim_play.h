@@ -43,6 +43,8 @@
  *     SEND target -> 503         a GET over the transport
  *     SEND target agent -> 503   the same with a User-Agent
  *     ADD a b           creates ConfigMaps
+ *     OWN b a true      creates one that another one owns; true: it blocks the
+ *                       deletion of the owner
  *     TOUCH a text      changes one
  *     $map = text       later lines say $map; $streaming stands for the
  *                       parameters of a streaming list
