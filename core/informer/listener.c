@@ -445,14 +445,18 @@ kl_code kl__listener_wait_synced(kl__listener *listener, kl__clock *clock,
     return code;
 }
 
-void kl__listener_mark(kl__listener *listener)
+bool kl__listener_mark(kl__listener *listener)
 {
+    bool is_new;
+
     kl__mutex_lock(&listener->mutex);
-    if (!listener->is_marked) {
+    is_new = !listener->is_marked;
+    if (is_new) {
         listener->is_marked = true;
         listener->marked = listener->notes.count;
     }
     kl__mutex_unlock(&listener->mutex);
+    return is_new;
 }
 
 void kl__listener_unmark(kl__listener *listener)

@@ -107,10 +107,10 @@ bool kl__listener_wait(kl__listener *listener, kl__cond *cond);
 kl_code kl__listener_wait_synced(kl__listener *listener, kl__clock *clock,
                                  int64_t timeout_ms);
 
-/* Remembers how many notes wait now, unless there is a mark already. Unmark
+/* Remembers how many notes wait now; false: there is a mark already. Unmark
  * forgets it. Marked: false if there is no mark; else sets how many of these
  * notes still wait. Any thread. */
-void kl__listener_mark(kl__listener *listener);
+bool kl__listener_mark(kl__listener *listener);
 void kl__listener_unmark(kl__listener *listener);
 bool kl__listener_marked(kl__listener *listener, size_t *count);
 

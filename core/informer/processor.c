@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The log names a slow handler after the informer has waited this long for it,
  * and again each minute. */
@@ -113,17 +114,27 @@ static kl_code choose_name(kl__processor *processor,
     return is_closed ? closed_error(processor, err) : KL_OK;
 }
 
+/* True if the registration takes over from `other`. */
+static bool is_former(const kl_registration *other,
+                      const kl_registration *registration)
+{
+    return other->queue != NULL && other->queue == registration->queue &&
+           other->is_named == registration->is_named &&
+           (!other->is_named || strcmp(other->name, registration->name) == 0);
+}
+
 /* Called with both mutexes held: no change can come between the mark and the
  * snapshot of the registration. */
-static void mark_others_locked(kl__processor *processor,
+static void mark_former_locked(kl__processor *processor,
                                const kl_registration *registration)
 {
     for (kl__list *node = processor->registrations.next;
          node != &processor->registrations; node = node->next) {
         kl_registration *each = KL__CONTAINER(node, kl_registration, node);
 
-        if (each->queue != NULL && each->queue == registration->queue) {
-            kl__listener_mark(&each->listener);
+        if (is_former(each, registration) &&
+            kl__listener_mark(&each->listener)) {
+            return;
         }
     }
 }
@@ -146,8 +157,8 @@ static kl_code add_locked(kl__processor *processor,
     registration->next_resync_ms =
         kl__clock_after(processor->clock, registration->resync_ms);
     kl__mutex_lock(&processor->listeners);
-    if (registration->marks_others) {
-        mark_others_locked(processor, registration);
+    if (registration->takes_over) {
+        mark_former_locked(processor, registration);
     }
     kl__registration_enter(registration);
     kl__list_append(&processor->registrations, &registration->node);

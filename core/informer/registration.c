@@ -185,7 +185,8 @@ static void init_registration(kl_registration *registration,
     registration->owner = subscriber->owner;
     registration->resync_ms = options->resync_ms > 0 ? options->resync_ms : 0;
     registration->wants_errors = !options->ignores_errors;
-    registration->marks_others = options->marks_others;
+    registration->is_named = options->name != NULL;
+    registration->takes_over = options->takes_over;
     if (has_handler) {
         registration->handler = *subscriber->handler;
         registration->wants_errors &= subscriber->handler->error != NULL;

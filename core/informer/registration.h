@@ -33,7 +33,8 @@ struct kl_registration {
                                      at its end */
     int64_t resync_ms;            /* 0: none */
     bool wants_errors;
-    bool marks_others; /* with a queue only */
+    bool is_named;   /* by its user */
+    bool takes_over; /* with a queue only */
     /* One of the user, one of its thread, one of each event that was pulled and
      * is not done. The last unref frees. */
     atomic_int references;

@@ -30,7 +30,7 @@ local function subscribe(informer, namespace, given, backlog)
         every_change = given.coalesce == false,
         quiet = given.error == nil,
         backlog = backlog,
-        marks_others = scripts.before() ~= nil,
+        takes_over = scripts.before() ~= nil,
     })
     if not registration then
         return nil, message, code

@@ -67,7 +67,7 @@ static int subscribe(lua_State *L)
         .resync_ms = option_ms(L, 4, "resync", 0),
         .every_change = option_bool(L, 4, "every_change"),
         .ignores_errors = option_bool(L, 4, "quiet"),
-        .marks_others = option_bool(L, 4, "marks_others"),
+        .takes_over = option_bool(L, 4, "takes_over"),
         .backlog = (size_t)option_integer(L, 4, "backlog")};
     box = push_with_state(L, sizeof(*box), TYPE_REGISTRATION);
     box->watched.watch = watch_ref(check_watch(L, 2));

@@ -163,6 +163,16 @@ local function measure()
         informers = live.informers, clients = live.clients }
 end
 
+-- How many requests have read: lists, and watches that were opened.
+local function count_reads()
+    local count = 0
+    for value in kubelua.metric.text():gmatch('rest_client_requests_total{[^}]*method="GET"[^}]*} '
+        .. "(%d+)") do
+        count = count + value
+    end
+    return count
+end
+
 local function versions_now()
     local now = {}
     for _, object in ipairs(witness.informer:list()) do
@@ -176,18 +186,21 @@ describe("a script that is reloaded under load", function()
         make_witness()
         local early, late, state = nil, nil, {}
         local ok = world.run(COUNTS, function()
-            local changes = kubelua.spawn(change_all_the_time, state)
+            local changes, reads = kubelua.spawn(change_all_the_time, state), nil
             for i = 1, RELOADS do
                 local generation = witness.generation
                 world.hang_up()
                 await(function() return witness.generation > generation and witness.is_synced end,
                     "reload " .. i)
                 assert.is_nil(witness.fault)
+                reads = reads or count_reads()
                 if i == math.floor(RELOADS / 10) then
                     early = measure()
                 end
             end
             late = measure()
+            assert.is_true(reads > 0)
+            assert.equal(reads, count_reads())
             state.ends = true
             changes:wait()
             await(function()

@@ -214,6 +214,37 @@ describe("a script that is replaced", function()
         end)
     end)
 
+    it("loses no key and no delete: the next controller calls gone", function()
+        take_notes()
+        local text = NOTES .. [[
+            if NAME == 2 then -- its predecessor does not get this event any more
+                assert(client:delete("configmaps", "default", "c"))
+                while informer:get("default/c") do kubelua.sleep(0.001) end
+            end
+            kubelua.controller { "configmaps", namespace = "default", client = client, workers = 1,
+                gone = function(key) witness.note("gone " .. key .. " NAME") end,
+                reconcile = function(o)
+                    witness.note("run " .. o.name .. " NAME")
+                    if o.data.n == "slow" then kubelua.sleep(0.3) end
+                end }
+        ]]
+        for _, name in ipairs { "a", "b", "c" } do
+            put(name, 1, true)
+        end
+        run(text:gsub("NAME", "1"), function()
+            await(function() return witness.has("run c 1") end, "the first runs")
+            put("a", "slow")
+            await(function() return witness.has("update a slow") end, "a run that goes on")
+            world.delete("b") -- it waits behind that run
+            await(function() return witness.has("delete b") end, "the event")
+            save_good(text:gsub("NAME", "2"))
+            await(function()
+                return witness.has("gone default/b 2") and witness.has("gone default/c 2")
+            end, "both are told")
+            assert.is_false(witness.has("gone default/b 1") or witness.has("gone default/c 1"))
+        end)
+    end)
+
     it("lets its tasks clean up, which were told nothing before", function()
         take_notes()
         run(NOTES .. [[

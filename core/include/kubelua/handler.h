@@ -101,9 +101,11 @@ typedef struct kl_handler_options {
     size_t backlog;      /* 0: KL_BACKLOG */
     bool every_change;   /* merge nothing: the informer waits instead */
     bool ignores_errors; /* no KL_EVENT_ERROR: errors go to the log */
-    bool marks_others;   /* with a queue: marks the other registrations of the
-                            same queue on the same informer, in the step that
-                            takes the snapshot: see kl_registration_marked */
+    bool takes_over;     /* with a queue: marks a registration of the same queue
+                            on the same informer, in the step that takes the
+                            snapshot: the first one that has the same name (or
+                            none, as this one), and no mark yet. See
+                            kl_registration_marked */
 } kl_handler_options;
 
 /*
@@ -159,7 +161,7 @@ KL_API kl_code kl_registration_wait_synced(kl_registration *registration,
 
 /*
  * A mark says where another registration took over: it was made with
- * `marks_others`, so its snapshot has what waits before the mark, and it is
+ * `takes_over`, so its snapshot has what waits before the mark, and it is
  * pushed what comes after the mark. False: there is no mark; else `count` gets
  * how many events still wait before it. A second one leaves the first mark
  * where it is, until unmark. Beyond the backlog, a change that comes after the

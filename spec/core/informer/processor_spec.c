@@ -121,7 +121,7 @@ a_mark_parts_what_a_later_snapshot_has_from_what_comes_after(void **state)
 {
     processor_rig rig = rig_begin();
     kl_registration *first = rig_subscribe(&rig, &rig, NULL);
-    kl_handler_options options = {.marks_others = true};
+    kl_handler_options options = {.takes_over = true};
     kl_registration *taker;
     kl_event event;
     size_t count = 7;
@@ -151,17 +151,29 @@ a_mark_parts_what_a_later_snapshot_has_from_what_comes_after(void **state)
     rig_end(&rig);
 }
 
-static void a_handler_with_a_thread_is_not_marked(void **state)
+static void each_registration_marks_one_of_its_name(void **state)
 {
     processor_rig rig = rig_begin();
+    kl_handler_options named = {.name = "b"};
+    kl_handler_options taker = {.takes_over = true};
+    kl_handler_options named_taker = {.name = "b", .takes_over = true};
     kl_handler nothing = {.context = &rig};
-    kl_registration *handler = rig_handle(&rig, &nothing, NULL);
-    kl_handler_options options = {.marks_others = true};
+    kl_registration *with_a_thread = rig_handle(&rig, &nothing, NULL);
+    kl_registration *first = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *second = rig_subscribe(&rig, &rig, NULL);
+    kl_registration *third = rig_subscribe(&rig, &rig, &named);
     size_t count;
 
     (void)state;
-    (void)rig_subscribe(&rig, &rig, &options);
-    assert_false(kl_registration_marked(handler, &count));
+    (void)rig_subscribe(&rig, &rig, &taker);
+    assert_true(kl_registration_marked(first, &count));
+    assert_false(kl_registration_marked(second, &count));
+    (void)rig_subscribe(&rig, &rig, &taker);
+    assert_true(kl_registration_marked(second, &count));
+    assert_false(kl_registration_marked(third, &count));
+    (void)rig_subscribe(&rig, &rig, &named_taker);
+    assert_true(kl_registration_marked(third, &count));
+    assert_false(kl_registration_marked(with_a_thread, &count));
     rig_end(&rig);
 }
 
@@ -661,7 +673,7 @@ int main(void)
         cmocka_unit_test(each_registration_has_its_own_events),
         cmocka_unit_test(
             a_mark_parts_what_a_later_snapshot_has_from_what_comes_after),
-        cmocka_unit_test(a_handler_with_a_thread_is_not_marked),
+        cmocka_unit_test(each_registration_marks_one_of_its_name),
         cmocka_unit_test(has_synced_waits_for_the_handler_not_for_the_queue),
         cmocka_unit_test(an_initial_object_deleted_unseen_counts_as_handled),
         cmocka_unit_test(the_log_names_a_coalescing_handler_once),
