@@ -866,6 +866,14 @@ once "ends the script's own kubelua.run" 0 '^after its own run' "$work/loose.lua
 once "ends with 1 if a handler fails" 1 'once: a handler has failed' "$work/loose.lua" a
 expect "--once reconciles what its writes bring back" 0 '^at c5' \
     bin/kubelua run --sim="$work/chain.yaml" --once "$work/chain.lua"
+{
+    echo 'local cluster = assert(require("kubelua.sim").new())'
+    echo 'assert(cluster:create(io.open(arg[1]):read("*a")))'
+    echo 'cluster:delay { verb = "watch", resource = "configmaps", event = 0.3, count = 0 }'
+    sed 's/name = "chain",/name = "chain", client = cluster:connect(),/' "$work/chain.lua"
+} >"$work/slow.lua"
+expect "--once waits for the events of its writes" 0 '^at c5' \
+    bin/kubelua run --once "$work/slow.lua" "$work/chain.yaml"
 expect "--once gives a server that is away the time of --for" 1 'not done within the 1 seconds' \
     bin/kubelua run --server http://127.0.0.1:1 --once --for 1 "$work/shop.lua"
 cat >"$work/forbidden.lua" <<'END'
@@ -901,7 +909,7 @@ END
 : >"$work/holder"
 at_shop --for 3 "$work/holder.lua" >"$work/holder" &
 until_true grep -q ready "$work/holder"
-expect "--once waits for the Lease" 0 'stands by' \
+expect "--once waits for the Lease, and reconciles then" 0 '^saw.b.2' \
     bin/kubelua run --kubeconfig "$work/shop.kubeconfig" --once "$work/shop.lua"
 expect "--once releases the Lease" 0 'leases.*"holderIdentity":""' \
     bin/kubelua run --kubeconfig "$work/shop.kubeconfig" "$work/list.lua"
