@@ -43,7 +43,7 @@ local requests = {
     -- instead. nil: requests are sent as they are.
     ---@type (fun(client, call, name, exchange): kubelua.Reply?, string?, string?)?
     trial = nil,
-    observed = function() end, -- called with the client and each call: for kubelua plan
+    observed = function(_, _) end, -- called with the client and each call: for kubelua plan
 }
 
 ---Raises unless the options of a request are correct.

@@ -140,7 +140,7 @@ function api_path.with_parameter(target, name, value)
 end
 
 ---Says why a request cannot be tried; nil: it can, or it only reads.
----@param method string in capitals
+---@param method string # in capitals
 ---@param path kubelua.ApiPath? nil: it is for no resource
 ---@return string?
 function api_path.obstacle(method, path)

@@ -63,7 +63,7 @@ local function find_files(options)
         if not file then
             return nil, message
         end
-        local is_file = file:read(0) or file:seek("end") == 0
+        local is_file = file:read(0) or file:seek("end", 0) == 0
         file:close()
         if is_file then
             files[#files + 1] = path
