@@ -65,6 +65,7 @@ kubelua_test(example.c-controller LABELS examples
 # --- the command, an installation, hosts ---
 
 kubelua_test(command LABELS command COMMAND sh spec/command/command.sh)
+kubelua_test(deploy LABELS command COMMAND sh spec/command/deploy.sh)
 if(KUBELUA_PROGRAM)
     kubelua_test(program LABELS command COMMAND sh spec/program/program.sh
         ${PROJECT_BINARY_DIR}/program/kubelua
@@ -102,6 +103,8 @@ kubelua_test(real.truth_spec LABELS real COST 250
     COMMAND lua5.4 sim/spec/truth/run.lua)
 kubelua_test(real.kubectl_spec LABELS real COST 250
     COMMAND sh sim/spec/kubectl/kubectl.sh)
+kubelua_test(real.deploy LABELS real COST 50
+    COMMAND sh spec/command/deploy.sh real)
 foreach(client foo examples)
     kubelua_test(real.clients.${client}_spec LABELS real COST 250
         ENV KUBELUA_BACKEND=real

@@ -59,6 +59,8 @@ local TYPES = {
 local clients = {
     -- The options of the command line: the defaults of every call of kubelua.connect.
     defaults = {},
+    -- True for kubelua deploy: the default namespace is the pod's, which informers do not keep to.
+    is_in_pod = false,
     -- The recorder of kubelua run --record: it records the events of every informer.
     recorder = nil, ---@type kubelua.Recorder?
     -- Returns the simulated cluster that stands for the server of a call's own configuration: for
@@ -197,7 +199,7 @@ function clients.connect(given)
         of_sim.connected[self] = true
     end
     state.name_space = merged.sim and merged.namespace -- a simulated cluster has no configuration
-    if not cluster and given.namespace == nil then
+    if not cluster and given.namespace == nil and not clients.is_in_pod then
         state.scope = clients.defaults.namespace -- namespace of informers that name none
     end
     if cluster then

@@ -1,7 +1,8 @@
 /*
- * file.c - makes files that only their owner can read, for recordings and
- * kubeconfigs: they contain secrets. Lists folders. And tells, by inotify, that
- * files may have changed, for kubelua run --reload.
+ * file.c - makes what Lua's own library cannot: folders, and files that only
+ * their owner can read, for recordings and kubeconfigs (they contain secrets).
+ * Lists folders. And tells, by inotify, that files may have changed, for
+ * kubelua run --reload.
  */
 #include "binding.h"
 
@@ -114,6 +115,14 @@ static int list_folder(lua_State *L)
     return 1; /* path, list */
 }
 
+/* core.make_folder(path): true; or nil, message, errno, as os.rename. */
+static int make_folder(lua_State *L)
+{
+    const char *path = check_text(L, 1);
+
+    return luaL_fileresult(L, mkdir(path, 0777) == 0, path);
+}
+
 #define TYPE_FILE_WATCH "kubelua.file_watch"
 
 /* What a save does: it writes in place, renames a new file over the old one, or
@@ -199,11 +208,10 @@ void bind_file(lua_State *L)
                                        {"has_changed", file_watch_has_changed},
                                        {"close", file_watch_close},
                                        {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"private_file", make_private_file},
-                                         {"close_file", close_file},
-                                         {"list_folder", list_folder},
-                                         {"file_watch", file_watch_new},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"private_file", make_private_file}, {"close_file", close_file},
+        {"list_folder", list_folder},        {"file_watch", file_watch_new},
+        {"make_folder", make_folder},        {NULL, NULL}};
 
     push_type(L, TYPE_FILE_WATCH, methods);
     luaL_setfuncs(L, functions, 0);

@@ -10,8 +10,9 @@ local command = {}
 
 local STOPPED, FAILED, USAGE = 0, 1, 2
 local INTERRUPTED = 130 -- as in a shell: 128 + SIGINT
-local HELP = { run = true, plan = true, sim = true, record = true,
-    test = true, completion = true, man = true } -- commands with their own help
+-- Commands with their own help.
+local HELP = { run = true, plan = true, deploy = true, sim = true, record = true,
+    test = true, completion = true, man = true }
 
 local function print_version()
     print("kubelua " .. core.version .. " (" .. (jit and jit.version or _VERSION) .. ")")
@@ -38,6 +39,8 @@ local function run_command(options, allow_all)
         return require("kubelua.cli.record").run(options)
     elseif options.command == "test" then
         return require("kubelua.cli.test")(options, allow_all, core.now)
+    elseif options.command == "deploy" then
+        return require("kubelua.cli.deploy")(options, allow_all)
     end
     return require("kubelua.cli.run")(options, allow_all)
 end

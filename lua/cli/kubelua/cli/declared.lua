@@ -58,6 +58,8 @@ function declared.note_controllers(self)
             local options = leader.options(state.options.leader)
             table.insert(self.leases, { name = options.name,
                 namespace = options.namespace or state.client:namespace() })
+        else
+            table.insert(self.unled, state.options.name)
         end
         local kind = state.main and cache_of.kind_of(state.main)
         if state.options.finalizer and kind then

@@ -67,6 +67,22 @@ function values.to_role(text)
     return nil, "'" .. text .. "' cannot be the name of a role: use letters, digits and -._:"
 end
 
+function values.to_name(text)
+    if pcall(require("kubelua.core").check_namespace, "--name", text) then
+        return text
+    end
+    return nil, "'" .. text .. "' cannot be the name of a Deployment: it is one name of lower-case "
+        .. "letters, digits and dashes"
+end
+
+function values.to_count(text)
+    local count = text:find("^%d%d?%d?$") and math.floor(tonumber(text))
+    if count then
+        return count
+    end
+    return nil, "'" .. text .. "' is not a number of replicas: write a number such as 2"
+end
+
 -- RFC 6750: the characters that a bearer token may have in a header.
 function values.to_token(text)
     if text:find("^[%w%-%._~%+/]+=*$") then

@@ -12,6 +12,7 @@ local simcore_state = require("kubelua.simcore").state
 ---@field script string its path
 ---@field args string[]? arg[1], ...
 ---@field namespace string? the client's, and that of informers that name none
+---@field own_namespace string? only the client's, as that of a pod is
 ---@field sim_load string[]? manifests of the simulated cluster
 ---@field replay string? a recording of kubelua record
 ---@field duration number? seconds of the cluster's clock; nil: until nothing new happens
@@ -37,6 +38,7 @@ local simcore_state = require("kubelua.simcore").state
 ---@field unreached kubelua.Unreached[] parts of the script that did not run
 ---@field files string[] paths of the script and of its own modules
 ---@field leases { namespace: string, name: string }[] of `leader`
+---@field unled string[] names of controllers without `leader`
 ---@field elsewhere boolean there were requests to another cluster, which are not in the plan
 ---@field seconds number how far the cluster's clock has gone
 
@@ -295,7 +297,7 @@ function plan.of(options)
             .. (shown.asked.elsewhere and ", but for that of a configuration of its own" or "")
             .. ": there is no role to make"
     end
-    local namespace = options.namespace or "default"
+    local namespace = options.own_namespace or options.namespace or "default"
     return {
         requests = copy_requests(requests), waits = list_waits(shown, requests),
         rules = rights.rules(requests, {
@@ -304,8 +306,8 @@ function plan.of(options)
             leases = shown.leases, finalizers = shown.finalizers,
         }),
         namespace = namespace, failures = shown.failures, unreached = shown.coverage:unreached(),
-        files = shown.coverage:paths(), leases = shown.leases, seconds = shown.seconds,
-        elsewhere = shown.asked.elsewhere or false,
+        files = shown.coverage:paths(), leases = shown.leases, unled = shown.unled,
+        seconds = shown.seconds, elsewhere = shown.asked.elsewhere or false,
     }
 end
 

@@ -24,6 +24,7 @@ local waiting = require "kubelua.waiting"
 ---@field coverage kubelua.Coverage
 ---@field timers table<string, { count: integer, longest: number }> by what has set them
 ---@field leases { namespace: string, name: string }[]
+---@field unled string[] names of controllers without `leader`
 ---@field seconds number how far the cluster's clock has gone
 ---@field finalizers { kind: kubelua.Kind, namespaces: (string|false)[] }[] of controllers
 ---@field failures string[] of controllers, at the end
@@ -361,7 +362,7 @@ function rehearsal.run(options, new_cluster)
     end
     local now = core.now()
     ---@type kubelua.Rehearsal
-    local self = { asked = asked.new(), timers = {}, leases = {}, finalizers = {},
+    local self = { asked = asked.new(), timers = {}, leases = {}, unled = {}, finalizers = {},
         failures = {}, kinds = {}, objects = objects, informers = {}, states = {}, news = 0,
         known = 0, quiet = 0, since = now,
         till = now + LONGEST, duration = options.duration, cluster = cluster, namespaces = {},

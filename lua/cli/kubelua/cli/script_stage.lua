@@ -83,20 +83,21 @@ function stage.own_files(script)
 end
 
 ---Prepares everything for a script in a simulated cluster.
----@param options { script: string, args: string[]?, namespace: string? }
+---@param options { script: string, args: string[]?, namespace: string?, own_namespace: string? }
 ---@param cluster kubelua.Sim
 ---@param clock kubelua.Clock
 ---@return fun() undo
 function stage.set(options, cluster, clock)
     local defaults, before = clients.defaults, tasks.clock
     local undivert, forget = divert_output(), keep_names()
-    clients.defaults = { sim = cluster, namespace = options.namespace }
+    clients.defaults = { sim = cluster, namespace = options.own_namespace or options.namespace }
+    clients.is_in_pod = options.own_namespace ~= nil
     tasks.clock = clock
     rawset(_G, "arg", { [0] = options.script, (table.unpack or unpack)(options.args or {}) })
     rawset(_G, "kubelua", kubelua)
     script_folder.of_command(options.script)
     return function()
-        tasks.clock, clients.defaults = before, defaults
+        tasks.clock, clients.defaults, clients.is_in_pod = before, defaults, false
         undivert()
         forget()
     end

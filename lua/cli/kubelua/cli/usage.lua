@@ -1,5 +1,6 @@
 -- Parses the command line: the options of kubelua run, sim, test, ..., and their help.
 local argparse = require "argparse"
+local deploy_options = require "kubelua.cli.deploy.options"
 local values = require "kubelua.cli.option_values"
 
 local usage = {}
@@ -229,6 +230,7 @@ function usage.parser()
     add_sim(parser)
     add_record(parser)
     add_test(parser)
+    deploy_options.add(parser)
     add_completion(parser)
     parser:command("version", "Print the version and exit.")
     add_man(parser)
@@ -236,7 +238,7 @@ function usage.parser()
 end
 
 local NUMBERS = { ["--for"] = true, ["--grace"] = true,
-    ["--speed"] = true, ["--clock-offset"] = true }
+    ["--speed"] = true, ["--clock-offset"] = true, ["--replicas"] = true }
 
 -- Rewrites "--sim=FILE" as "--sim" and "--sim-load FILE": argparse cannot have an optional value
 -- without taking the next argument for it. Also, argparse takes a negative number for an option,
@@ -301,6 +303,8 @@ local function find_contradiction(options)
     end
     if options.speed and not options.replay then
         return "--speed needs --replay FILE: without it there is no recording to play"
+    elseif options.command == "deploy" then
+        return deploy_options.find_contradiction(options)
     elseif options.command ~= "run" and options.command ~= "plan" then
         return nil
     end
@@ -332,7 +336,14 @@ function usage.parse(arguments)
     elseif arguments[1] == "help" then -- argparse would exit by itself
         arguments = { arguments[2] or "--help", arguments[2] and "--help" }
     end
+    local of_scripts
+    if arguments[1] == "deploy" then
+        arguments, of_scripts = deploy_options.split(arguments)
+    end
     local ok, options = usage.parser():pparse(expand_arguments(arguments))
+    if ok and of_scripts then
+        options.args = of_scripts
+    end
     local problem = not ok and options or find_contradiction(options)
     if problem then
         return nil, problem

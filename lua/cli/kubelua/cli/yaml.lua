@@ -5,7 +5,8 @@ local core = require "kubelua.core"
 local yaml = {}
 
 -- These keys come first, as people write manifests; the others follow by name.
-local FIRST = { apiVersion = 1, kind = 2, metadata = 3, name = 4, namespace = 5 }
+local FIRST = { apiVersion = 1, kind = 2, metadata = 3, name = 4, namespace = 5, image = 6,
+    command = 7, args = 8 }
 
 -- Words that a reader of YAML 1.1 takes for something other than a text.
 local RESERVED = {}
@@ -21,6 +22,12 @@ local RAW = {} -- the metatable of what yaml.raw returns
 ---@return table
 function yaml.raw(text)
     return setmetatable({ text = text }, RAW)
+end
+
+---@param value any
+---@return boolean
+function yaml.is_raw(value)
+    return getmetatable(value) == RAW
 end
 
 local function sort_keys(map)
@@ -39,7 +46,7 @@ local function sort_keys(map)
 end
 
 local function is_plain(text)
-    return text:find("^[%a/][%w_./-]*$") and not RESERVED[text:lower()]
+    return text:find("^[%a/][%w_./:-]*$") and not text:find(":$") and not RESERVED[text:lower()]
 end
 
 -- A JSON text is YAML too, once DEL and what Unicode has for controls, breaks and the byte order
@@ -101,7 +108,7 @@ end
 -- Writes what follows a key ("member"), a dash ("item"), or begins a document ("document").
 function write_value(out, value, indent, place)
     local gap = place == "document" and "" or " "
-    if getmetatable(value) == RAW then
+    if yaml.is_raw(value) then
         out[#out + 1] = gap .. value.text .. "\n"
     elseif type(value) == "table" and next(value) == nil then
         out[#out + 1] = gap .. (getmetatable(value) == ARRAY and "[]\n" or "{}\n")
@@ -131,11 +138,12 @@ end
 
 ---Several documents.
 ---@param values any[]
+---@param comment string? one line
 ---@return string
-function yaml.stream(values)
+function yaml.stream(values, comment)
     local out = {}
     for i, value in ipairs(values) do
-        out[i] = "---\n" .. yaml.encode(value)
+        out[i] = "---\n" .. (comment and "# " .. comment .. "\n" or "") .. yaml.encode(value)
     end
     return table.concat(out)
 end

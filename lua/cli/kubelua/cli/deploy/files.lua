@@ -1,0 +1,172 @@
+-- The files that a script needs in the cluster: itself, and the modules of its own folder. For
+-- kubelua deploy, which puts them into a ConfigMap.
+local core = require "kubelua.core"
+
+local files = {}
+
+-- What the API server allows for the values of one ConfigMap together.
+local LIMIT = 1024 * 1024
+
+-- kubectl apply keeps a copy of the object in an annotation, and all annotations of an object may
+-- have 256 KiB.
+local APPLY_LIMIT = 200 * 1024
+
+-- The modules that every image of the command has.
+local BUILT_IN = { cjson = true, ["cjson.safe"] = true, ["cjson.util"] = true, argparse = true }
+
+---@class kubelua.DeployedFile
+---@field name string its path below the folder of the script
+---@field key string its key in the ConfigMap
+---@field text string
+---@field is_text boolean other bytes go into binaryData
+
+local function is_own(name)
+    return name == "kubelua" or name:find("^kubelua%.") or name:find("^resty%.kubelua")
+end
+
+local function read_file(path)
+    local file, message = io.open(path, "rb")
+    local text, problem
+    if file then
+        text, problem = file:read("*a")
+        file:close()
+    end
+    if not text then
+        return nil, message or path .. ": " .. tostring(problem)
+    end
+    return text
+end
+
+-- True if every reader of YAML and of templates keeps the text: UTF-8, without controls, a byte
+-- order mark and the like. Other files are bytes.
+local function is_text(text)
+    return not text:find("[%z\1-\8\11\12\14-\31\127]") and not text:find("\194[\128-\159]")
+        and not text:find("\239\187\191", 1, true) and not text:find("\239\191[\190\191]")
+        and pcall(core.encode, text)
+end
+
+local function folder_of(path)
+    return path:match("^(.*)/[^/]*$") or "."
+end
+
+-- The names that a script requires, as they are written.
+local function required_names(text)
+    local names = {}
+    for _, name in text:gmatch("%f[%w_]require%s*%(?%s*([\"'])([^\"'\n]+)%1") do
+        names[#names + 1] = name
+    end
+    return names
+end
+
+-- Where `require` finds a module on this machine: its path, and its path below the script's folder
+-- in the cluster. nil, nil, problem: it is written in C. Nothing: it is not there, and a run that
+-- came so far does not need it.
+local function find_module(name, folder)
+    local as_path = name:gsub("%.", "/")
+    for _, suffix in ipairs { ".lua", "/init.lua" } do
+        local path = folder .. "/" .. as_path .. suffix
+        if read_file(path) then
+            return path, as_path .. suffix
+        end
+    end
+    local path = package.searchpath(name, package.path)
+    if path then
+        return path, as_path .. (path:find("/init%.lua$") and "/init.lua" or ".lua")
+    end
+    local library = package.searchpath(name, package.cpath)
+    return nil, nil, library and ("the module '%s' is written in C (%s), and no image of kubelua "
+        .. "has it: build one that does, and name it by --image"):format(name, library)
+end
+
+-- A key may have letters, digits, dots, dashes and underscores only; two files never share one.
+local function choose_key(name, taken)
+    local base = name:gsub("[^%w._-]", "_"):gsub("^%.%.", "__"):sub(1, 240)
+    local key, count = base, 1
+    while taken[key] or key == "." do
+        count = count + 1
+        key = base .. "_" .. count
+    end
+    taken[key] = true
+    return key
+end
+
+local function add_file(found, path, name)
+    if found.by_name[name] then
+        return true
+    end
+    local text, message = read_file(path)
+    if not text then
+        return nil, message
+    end
+    local file = { name = name, text = text, is_text = is_text(text) }
+    found.by_name[name] = file
+    found.list[#found.list + 1] = file
+    found.size = found.size + #text
+    return true
+end
+
+-- Adds the modules that the files require, those that these require, and so on.
+local function add_required(found, folder)
+    local i = 1
+    while found.list[i] do
+        for _, name in ipairs(required_names(found.list[i].text)) do
+            local path, place, problem
+            if not is_own(name) and not BUILT_IN[name] then
+                path, place, problem = find_module(name, folder)
+            end
+            local ok, message = true, nil
+            if path then
+                ok, message = add_file(found, path, place)
+            elseif problem then
+                found.notes[#found.notes + 1] = found.list[i].name .. ": " .. problem
+            end
+            if not ok then
+                return nil, message
+            end
+        end
+        i = i + 1
+    end
+    return true
+end
+
+local function check_size(found, script)
+    if found.size > LIMIT then
+        return nil, ("%s and its modules have %d bytes, and a ConfigMap holds at most %d (1 MiB): "
+            .. "build an image with them, FROM that of kubelua"):format(script, found.size, LIMIT)
+    elseif found.size > APPLY_LIMIT then
+        found.notes[#found.notes + 1] = ("the ConfigMap has %d bytes, which a plain kubectl apply "
+            .. "cannot keep a copy of: use kubectl apply --server-side"):format(found.size)
+    end
+    return true
+end
+
+---@param script string its path
+---@param loaded string[] paths of modules that a run has loaded
+---@return { list: kubelua.DeployedFile[], notes: string[] }? found the script is the first file
+---@return string? message
+function files.of(script, loaded)
+    local folder, name = folder_of(script), script:match("[^/]*$")
+    local found = { list = {}, by_name = {}, notes = {}, size = 0 }
+    local ok, message = add_file(found, script, name)
+    for _, path in ipairs(ok and loaded or {}) do
+        if ok and path:sub(1, #folder + 1) == folder .. "/" then
+            ok, message = add_file(found, path, path:sub(#folder + 2))
+        end
+    end
+    if ok then
+        ok, message = add_required(found, folder)
+    end
+    if ok then
+        ok, message = check_size(found, script)
+    end
+    if not ok then
+        return nil, message
+    end
+    local taken = {}
+    for _, file in ipairs(found.list) do
+        file.key = choose_key(file.name, taken)
+    end
+    return found
+end
+
+return files
