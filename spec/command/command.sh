@@ -915,6 +915,47 @@ expect "--once releases the Lease" 0 'leases.*"holderIdentity":""' \
     bin/kubelua run --kubeconfig "$work/shop.kubeconfig" "$work/list.lua"
 kill $server
 
+# --- kubelua plan ---
+
+cat >"$work/planned.lua" <<'END'
+print("from the script") io.write("written") io.stdout:write("too\n")
+local client = assert(kubelua.connect())
+client:informer { "secrets" }:on { add = function() end }
+if arg[1] then client:delete("secrets", "web/" .. arg[1]) end
+END
+foo() {
+    bin/kubelua plan "$@" --sim=examples/foos.yaml examples/foo-controller.lua
+}
+foo >"$work/plan"
+expect "a plan names what is written, and the line" 0 \
+    'patch +deployments.apps .*default/example-foo .*foo-controller.lua:11' cat "$work/plan"
+expect "it names lines that were not reached" 0 'foo-controller.lua:17-18 was not' cat "$work/plan"
+foo -o yaml --name other >"$work/plan" 2>"$work/unreached"
+expect "-o yaml prints nothing but the roles" 0 '^---$' head -n 1 "$work/plan"
+expect "--name names them" 0 '^  name: other$' cat "$work/plan"
+expect "what was not reached is said apart" 0 'foo-controller.lua:17-18' cat "$work/unreached"
+foo --strict >/dev/null 2>&1
+expect "--strict fails then" 0 '^1$' echo $?
+echo 'print(kubelua.connect():get("clusterroles", "other"))' >"$work/role.lua"
+expect "an API server takes the roles" 0 '^ClusterRole other' \
+    bin/kubelua run --sim="$work/plan" "$work/role.lua"
+bin/kubelua plan -o yaml "$work/planned.lua" >"$work/plan" 2>/dev/null
+expect "the output of a script is not in it" 0 '^none$' \
+    sh -c "grep -E 'from|written|too' '$work/plan' || echo none"
+expect "arguments are the script's" 0 'delete +secrets +web/shop' \
+    bin/kubelua plan "$work/planned.lua" shop
+for bad_script in broken fails args; do
+    bin/kubelua plan "$work/$bad_script.lua" >"$work/plan" 2>"$work/why"
+    expect "nothing is printed if there is no role: $bad_script" 0 '^1 0$' \
+        echo "$?" "$(wc -c <"$work/plan")"
+    expect "but why: $bad_script" 0 "$bad_script.lua" cat "$work/why"
+done
+expect "a plan needs a file" 1 'standard input' bin/kubelua plan -
+expect "a manifest that is not there is named" 1 '/none: No such' \
+    bin/kubelua plan --sim=/none "$work/planned.lua"
+expect "a name that no role can have is refused" 2 "'a b' cannot be" \
+    bin/kubelua plan --name 'a b' "$work/planned.lua"
+
 # A build folder that was not built again after a change of the binding.
 mkdir -p "$work/old"
 cp -a "${KUBELUA_BUILD:-build}/lua" "${KUBELUA_BUILD:-build}"/libkubelua*.so* \
