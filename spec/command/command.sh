@@ -601,7 +601,7 @@ complete() {
 }
 bin/kubelua completion bash >"$work/completion"
 complete kubelua '' | grep -vx help >"$work/commands"
-expect "bash completes commands" 0 '^run sim .*man' sh -c "tr '\n' ' ' <'$work/commands'"
+expect "bash completes commands" 0 '^run .*sim .*man' sh -c "tr '\n' ' ' <'$work/commands'"
 while read -r command; do
     complete kubelua "$command" - | sort -u >"$work/offered"
     # The names of options in its help: at the beginning of a line.
