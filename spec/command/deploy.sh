@@ -117,6 +117,14 @@ prints() {
     # shellcheck disable=SC2086
     expect "what the plan did not reach is said" 0 'foo-controller.lua:.* was not reached' \
         bin/kubelua deploy $foo
+    cat >"$work/luckless.lua" <<'LUA'
+local kubelua = require "kubelua"
+local controller = kubelua.controller { name = "keys", leader = "keys",
+    reconcile = function() error "no luck" end }
+controller:enqueue("key")
+LUA
+    expect "what fails in the simulated cluster is said" 0 'luckless: failed in the simulated.*no luck' \
+        bin/kubelua deploy "$work/luckless.lua"
     # shellcheck disable=SC2086
     expect "name, image, copies and format of the log are options" 0 '^yes$' sh -c \
         "bin/kubelua deploy --name foo -n web --image my/image:1 --replicas 3 --log text $foo \

@@ -4,12 +4,16 @@ local complain = require "kubelua.cli.complaint"
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
 local files = require "kubelua.cli.deploy.files"
+local log_lines = require "kubelua.log_lines"
 local objects = require "kubelua.cli.deploy.objects"
 local plan = require "kubelua.cli.plan"
 local write_folder = require "kubelua.cli.deploy.folder"
 local yaml = require "kubelua.cli.yaml"
 
 local STOPPED, FAILED = 0, 1
+
+-- What is known of a script without a plan.
+local UNPLANNED = { unreached = {}, failures = {}, leases = {}, unled = {}, files = {} }
 
 -- What exists in each cluster, and must not be deleted with the manifests.
 local function is_of_kubernetes(namespace)
@@ -92,11 +96,17 @@ local function computed_roles(result, name, namespace)
 end
 
 -- Adds what the user should know of the rights and the replicas.
-local function add_notes(notes, app, unreached)
-    for _, part in ipairs(unreached) do
+local function add_notes(notes, app, result)
+    for _, part in ipairs(result.unreached) do
         notes[#notes + 1] = part.text
     end
-    if #unreached > 0 then
+    for _, failure in ipairs(result.failures) do
+        notes[#notes + 1] = app.name .. ": failed in the simulated cluster: " .. failure
+    end
+    if result.elsewhere then
+        notes[#notes + 1] = app.name .. ": asks another cluster too, for which there are no roles"
+    end
+    if #result.unreached + #result.failures > 0 then
         notes[#notes + 1] = app.name .. ": lead the script there with objects (--sim=FILE, "
             .. "--replay FILE), or write its roles yourself (--rbac FILE)"
     end
@@ -135,8 +145,7 @@ local function plan_script(script, namespace, options)
     if not chunk then
         return nil, problem
     end
-    return { unreached = {}, leases = {}, unled = {}, files = {} },
-        "there is no plan, and nothing is known of leaders: " .. message
+    return UNPLANNED, "there is no plan, and nothing is known of leaders: " .. message
 end
 
 local function roles_of(result, app, options)
@@ -171,7 +180,7 @@ local function describe_script(script, name, namespace, options, notes)
     for _, line in ipairs(found.notes) do
         notes[#notes + 1] = name .. ": " .. line
     end
-    add_notes(notes, app, options.rbac and {} or result.unreached)
+    add_notes(notes, app, options.rbac and UNPLANNED or result)
     return app
 end
 
@@ -246,6 +255,10 @@ end
 return function(options, allow_all)
     if allow_all then
         allow_all()
+    end
+    -- The log of the run in the simulated cluster is of no interest, unless someone asks for it.
+    if not (os.getenv("KUBELUA_LOG_LEVEL") or os.getenv("KUBELUA_LOG")) then
+        log_lines.set("error")
     end
     local ok, message = deploy_scripts(options)
     if not ok then
