@@ -182,7 +182,7 @@ local function versions_now()
 end
 
 describe("a script that is reloaded under load", function()
-    it("is told each event once, lists nothing again, and does not grow", function()
+    it("is told each event once, lists nothing again, does not grow #signals", function()
         make_witness()
         local early, late, state = nil, nil, {}
         local ok = world.run(COUNTS, function()

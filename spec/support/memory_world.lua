@@ -180,6 +180,9 @@ world.calls = {
     ["core.escape"] = function() must(core.escape("a\27b")) end,
     ["core.script_line"] = function() must(core.script_line()) end,
     ["core.private_file"] = function() core.close_file(must(core.private_file("/dev/null"))) end,
+    ["core.has_colours"] = function() core.has_colours() end,
+    ["core.make_folder"] = function() core.make_folder("/dev/null") end, -- it exists
+    ["core.file_watch"] = function() must(core.file_watch(poller)):close() end,
     ["core.list_folder"] = function() must(core.list_folder("/")) end,
     ["core.close_file"] = function() core.close_file(must(core.private_file("/dev/null"))) end,
     ["core.leave_first_process"] = function() core.leave_first_process() end,
@@ -214,6 +217,8 @@ world.calls = {
     ["poller.arm"] = function() poller:arm(core.now()) end,
     ["poller.wait"] = function() poller:wait(0) end,
     ["poller.catch_again"] = function() poller:catch_again() end,
+    ["poller.catch_hangup"] = function() poller:catch_hangup() end,
+    ["poller.has_hung_up"] = function() poller:has_hung_up() end,
     ["poller.caught_second"] = function() poller:caught_second() end,
     ["poller.enter"] = function() poller:enter(core.activity("a text")) end,
     ["poller.leave"] = function() poller:leave() end,
@@ -233,6 +238,8 @@ world.calls = {
     ["core.registration_name"] = function()
         core.registration_name(registration, "add", "a handler")
     end,
+    ["core.registration_marked"] = function() core.registration_marked(registration) end,
+    ["core.registration_unmark"] = function() core.registration_unmark(registration) end,
     ["core.registration_doing"] = function() core.registration_doing(registration) end,
     ["registration.backlog"] = function() registration:backlog() end,
 }
