@@ -187,6 +187,7 @@ describe("a script that is reloaded under load", function()
         local early, late, state = nil, nil, {}
         local ok = world.run(COUNTS, function()
             local changes, reads = kubelua.spawn(change_all_the_time, state), nil
+            await(function() return witness.is_synced end, "the first list")
             for i = 1, RELOADS do
                 local generation = witness.generation
                 world.hang_up()
