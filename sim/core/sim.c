@@ -80,6 +80,7 @@ static const kl__sim_hooks hooks = {
     .crd_guard = kl__sim_crd_guard,
     .namespace_minds = kl__sim_namespace_minds,
     .roles_settle = kl__sim_roles_settle,
+    .creation_authorize = kl__sim_creation_authorize,
     .request_once = kl__sim_request_once,
     .answer_begin = kl__sim_answer_begin,
     .answer_read = kl__sim_answer_read,

@@ -471,3 +471,32 @@ bool kl__sim_let_in(kl__sim_answer *answer, kl_code *code, kl_error *err)
     kl__free(path);
     return may;
 }
+
+kl_code kl__sim_creation_authorize(kl__sim_answer *answer, kl_error *err)
+{
+    const kl__sim_route *route = &answer->ask.route;
+    kl__sim_deed deed;
+    kl__sim_status status = {.code = 403,
+                             .reason = "Forbidden",
+                             .has_details = true,
+                             .name = route->name,
+                             .group = route->group,
+                             .kind = route->plural};
+    char why[KL__SIM_WHY_SIZE];
+    kl_code code = KL_OK;
+
+    if (!answer->sim->has_rbac) {
+        return KL_OK;
+    }
+    describe_deed(&answer->ask, &deed, NULL, NULL); /* it names a resource */
+    deed.verb = "create";
+    if (kl__sim_rbac_allows(answer->sim, kl__sim_who(answer), &deed, why, &code,
+                            err) ||
+        code != KL_OK) {
+        return code;
+    }
+    snprintf(status.message, sizeof(status.message),
+             "%.200s%s%.200s \"%.300s\" is forbidden: %s", route->plural,
+             *route->group != '\0' ? "." : "", route->group, route->name, why);
+    return kl__sim_answer_status(answer, &status, err);
+}

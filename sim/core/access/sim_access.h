@@ -34,6 +34,10 @@ kl_code kl__sim_review(kl__sim_answer *answer, bool *found, kl_error *err);
 /* sim_aggregation.c: updates ClusterRoles that get their rules from others. */
 kl_code kl__sim_roles_settle(kl_sim *sim, kl_error *err);
 
+/* Answers 403 to a request that is about to create an object though its verb is
+ * another one, if its user may not create such an object. */
+kl_code kl__sim_creation_authorize(kl__sim_answer *answer, kl_error *err);
+
 /* ---- bearer tokens: those of the options, and one for the administrator ----
  */
 

@@ -37,8 +37,10 @@ typedef struct kl__sim_hooks {
     kl_code (*crd_guard)(kl_sim *sim, kl__edit *edit, kl_error *err);
     bool (*namespace_minds)(kl_sim *sim, const kl__sim_kind *kind,
                             const kl__sim_state *state);
-    /* access/sim_access.h: aggregated ClusterRoles. */
+    /* access/sim_access.h: aggregated ClusterRoles; the right to create what
+     * an apply did not find. */
     kl_code (*roles_settle)(kl_sim *sim, kl_error *err);
+    kl_code (*creation_authorize)(struct kl__sim_answer *answer, kl_error *err);
     /* sim_call.h: one request as the administrator. */
     kl_code (*request_once)(kl_sim *sim, const kl_call *call, bool loading,
                             kl_reply *reply, kl_error *err);

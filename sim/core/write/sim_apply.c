@@ -241,5 +241,9 @@ kl_code kl__sim_apply(kl__sim_write *write, kl_error *err)
     }
     code = apply_config(write, &self.author, err);
     kl__sim_author_deinit(&self);
+    if (code == KL_OK && write->old == NULL && kl__sim_write_goes_on(write)) {
+        code =
+            write->answer->sim->hooks->creation_authorize(write->answer, err);
+    }
     return code;
 }

@@ -19,6 +19,8 @@ static const char roles[] =
     "- {apiGroups: [apps], resources: ['*/scale'], verbs: ['*']}\n"
     "- {apiGroups: [''], resources: [configmaps], resourceNames: [one],\n"
     "   verbs: [get]}\n"
+    "- {apiGroups: [''], resources: [secrets], verbs: [patch]}\n"
+    "- {apiGroups: [''], resources: [services], verbs: [patch, create]}\n"
     "---\n"
     "apiVersion: rbac.authorization.k8s.io/v1\n"
     "kind: RoleBinding\n"
@@ -82,6 +84,18 @@ CASE(a_role_allows_what_its_rules_name_and_no_more)
         "GET apps/v1/deployments/x" JANE "403 message=deployments.apps \"x\" "
         "is forbidden: User \"jane\" cannot get resource \"deployments\" in "
         "API group \"apps\" in the namespace \"default\"\n");
+}
+
+CASE(an_apply_that_creates_needs_the_right_to_create)
+{
+#define SECRET "secrets/s?fieldManager=m {apiVersion: v1, kind: Secret}"
+    rig_play(f,
+             "APPLY " SECRET JANE "403 ~secrets \\\"s\\\" is forbidden\n"
+             "GET secrets/s" ADMIN "404\n"
+             "POST secrets {metadata: {name: s}}" ADMIN "201\n"
+             "APPLY " SECRET JANE "200\n"
+             "APPLY services/w?fieldManager=m {apiVersion: v1, kind: Service, "
+             "spec: {ports: [{port: 80}]}}" JANE "201\n");
 }
 
 CASE(an_unknown_token_is_refused_and_an_admin_may_do_everything)
