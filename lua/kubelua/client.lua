@@ -69,6 +69,7 @@ local clients = {
 }
 
 local open_clients = setmetatable({}, { __mode = "k" }) -- a weak set
+local last_number = 0 -- clients are numbered as they are opened
 -- The set of shared clients that are open. One whose script keeps only informers of it stays there
 -- for other states.
 local shared_clients = {}
@@ -148,16 +149,22 @@ local function is_equal(a, b)
 end
 
 -- The client that the script before has opened with the same options: its connections and watches
--- go on. nil: there is none.
+-- go on. Of several, the first: a script that opens them in the same order finds each cache where
+-- it was, and a handler takes over from the one before it. nil: there is none.
 local function take_over(merged)
     local before = scripts.before()
+    local first, first_state
     for client in pairs(before and open_clients or {}) do
         local state = core.state(client, TYPE)
-        if state.script == before and not state.taker and is_equal(state.options, merged) then
-            state.taker = scripts.here()
-            return client
+        if state.script == before and not state.taker and is_equal(state.options, merged)
+            and (not first or state.number < first_state.number) then
+            first, first_state = client, state
         end
     end
+    if first then
+        first_state.taker = scripts.here()
+    end
+    return first
 end
 
 ---Makes a client. Does not wait for the network.
@@ -192,7 +199,8 @@ function clients.connect(given)
     local state = core.state(self, TYPE)
     state.informers = setmetatable({}, { __mode = "k" })
     state.sim, state.script = merged.sim, scripts.here()
-    state.options = state.script and merged
+    last_number = last_number + 1
+    state.options, state.number = state.script and merged, last_number
     if merged.sim then
         local of_sim = simulator().state(merged.sim)
         of_sim.connected = of_sim.connected or setmetatable({}, { __mode = "k" })
