@@ -274,8 +274,7 @@ describe("pick", function()
 
     it("never mixes two states while the owner publishes without pause", function()
         local pid = io.popen(string.format("%s %s churn 1.5 %s >/dev/null & echo $!",
-            (os.getenv("KUBELUA_BUILD") or "build") .. "/spec/shared_writer", world.path,
-            "web/churn:http"))
+            world.writer, world.path, "web/churn:http"))
         pid:close()
         local churned = kube.service("web/churn:http")
         local options, states, last = { hash = "a" }, 0, nil

@@ -2,7 +2,9 @@
 -- lookups need no nginx.
 local world = { unpack = rawget(_G, "unpack") }
 
-local WRITER = (os.getenv("KUBELUA_BUILD") or "build") .. "/spec/shared_writer"
+-- KUBELUA_EMULATOR goes before programs of the build folder: spec/arm64/run sets it.
+local WRITER = (os.getenv("KUBELUA_EMULATOR") or "") .. " "
+    .. (os.getenv("KUBELUA_BUILD") or "build") .. "/spec/shared_writer"
 
 -- Only this user can write the folder: the map is refused elsewhere.
 local function make_folder()
@@ -14,6 +16,7 @@ end
 
 world.folder = make_folder()
 world.path = world.folder .. "/map"
+world.writer = WRITER
 
 local function quote(word)
     return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
