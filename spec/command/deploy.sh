@@ -62,6 +62,12 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: a, namespace: default, labels: {app: shop}}
 YAML
+# One that writes into another namespace than its own; its name looks like a template.
+cat >"$work/s{{ x }}.lua" <<'LUA'
+local client = require("kubelua").connect()
+assert(client:apply { apiVersion = "v1", kind = "ConfigMap",
+    metadata = { name = "far", namespace = "kube-system" } })
+LUA
 foo="--sim=examples/foos.yaml examples/foo-controller.lua"
 
 # objects FILE...: reads YAML and prints each object as one sorted line of JSON. Names of ConfigMaps
@@ -152,6 +158,29 @@ LUA
         "bin/kubelua deploy --sim='$work/shop.yaml' '$work/other/shop.lua' >'$work/o' 2>/dev/null; \
         name=\$(grep -m 1 -o 'shop-[a-z0-9]\\{14\\}' '$work/o') && ! grep -q \$name '$shop' && \
         echo another"
+    for namespace in a b; do
+        bin/kubelua deploy -n $namespace "$work/s{{ x }}.lua" 2>/dev/null |
+            grep -B 1 -A 4 -E '^kind: Role(Binding)?$' >"$work/far.$namespace"
+    done
+    expect "a role in a third namespace is of one deployment" 0 '^4 2 2$' sh -c "cd '$work'; \
+        echo \$(grep -h namespace: far.? | grep -c kube-system) \
+        \$(grep -c '^  name: a:s-x' far.a) \$(grep -c '^  name: b:s-x' far.b)"
+    cat >"$work/evil.lua" <<'LUA'
+local kubelua = require "kubelua"
+for _, name in ipairs { "good", "x\nkind: Evil\r\226\128\168\255" } do
+    kubelua.controller { "configmaps", name = name, leader = name == "good" and "good" or nil,
+        reconcile = function() end }
+end
+LUA
+    expect "a line break in a controller's name stays in the comment" 0 '^Deployment$' sh -c \
+        "bin/kubelua deploy '$work/evil.lua' >'$work/evil.yaml' 2>/dev/null && \
+        grep -q '^# 1 replica: controller x kind: Evil ' '$work/evil.yaml' && \
+        ! grep -q '^kind: Evil' '$work/evil.yaml' && \
+        bin/kubelua run '$work/objects.lua' '$work/evil.yaml' | grep -o Deployment"
+    expect "a dollar of an argument is no variable for the kubelet" 0 '^\$\$\(A\) \$\$\$\$ \$\$\.lua$' \
+        sh -c "cp '$work/evil.lua' '$work/d\$.lua'; bin/kubelua deploy '$work/d\$.lua' -- '\$(A)' \
+        '\$\$' 2>/dev/null >'$work/d'; echo \$(grep -o '\$\$(A)' '$work/d') \
+        \$(grep -o '\"[\$]*\"' '$work/d' | tr -d '\"') \$(grep -o '\$\$.lua' '$work/d')"
     # shellcheck disable=SC2086
     expect "several scripts are several Deployments in one namespace" 0 '^2 1 two: 2$' sh -c \
         "bin/kubelua deploy -n two $foo examples/expire-configmaps.lua 2>/dev/null >'$work/two'; \
@@ -260,6 +289,13 @@ charts() {
     chart "a chart has the objects that are printed" foo-controller $foo
     chart "with calls in arguments, with bytes, folders and a PodMonitor" shop --pod-monitor \
         --sim="$work/shop.yaml" "$work/shop/shop.lua" -- '{{ .Values.image }}' '}}'
+    chart "that of a role in a third namespace, and of a name like a template" s-x "$work/s{{ x }}.lua"
+    render "$work/rendered" web | grep -A 4 -E '^kind: Role(Binding)?$' >"$work/far"
+    expect "where the role has the release's namespace in its name" 0 '^2$' \
+        grep -c '^  name: "web:s-x"' "$work/far"
+    bin/kubelua deploy --helm "$work/evil" "$work/evil.lua" 2>/dev/null
+    expect "and a line break in a controller's name stays in the comment, too" 0 '^replicas: 1$' sh -c \
+        "grep -v '^kind' '$work/evil/values.yaml'; ! grep '^kind' '$work/evil/values.yaml'"
     # shellcheck disable=SC2086
     chart "that of two scripts, too" other -n two --sim="$work/shop.yaml" $foo "$work/shop/shop.lua"
     before=$(grep -m 1 -o 'shop-[0-9a-f]\{14\}' "$work/rendered.yaml")
@@ -350,6 +386,15 @@ refuses() {
     expect "a namespace that is none" 2 'cannot be a namespace' bin/kubelua deploy -n A_B $foo
     expect "a number of copies that is none" 2 'not a number of replicas' \
         bin/kubelua deploy --replicas -1 $foo
+    for grace in 1e400 1e20; do
+        expect "a grace of $grace seconds" 2 "'$grace' seconds are more than a hundred years" \
+            bin/kubelua deploy --grace $grace $foo
+    done
+    mkdir "$work/up" "$work/up/m" "$work/up/lib"
+    echo 'return 1' >"$work/up/lib/h.lua"
+    { echo "dofile '$work/up/m/../lib/h.lua'"; cat examples/foo-controller.lua; } >"$work/up/up.lua"
+    expect "a file that the API server would refuse is named" 1 "m/../lib/h.lua: a file of a Conf" \
+        bin/kubelua deploy --sim=examples/foos.yaml "$work/up/up.lua"
     expect "a chart and a base at once" 2 'choose one of them' \
         bin/kubelua deploy --helm "$work/a" --kustomize "$work/b" $foo
     expect "one name for two scripts" 2 'for one script only' \
@@ -404,11 +449,18 @@ if source.items then
 else
     for key in kubelua.pairs(map.data) do write(folder .. "/" .. key, content(key)) end
 end
+-- The kubelet expands $(NAME), and $$ is one $.
+local function expand(text)
+    return (text:gsub("%$(%$?)(%(?[%w_]*%)?)", function(dollar, name)
+        if dollar == "$" then return "$" .. name end
+        return name == "(POD_NAMESPACE)" and namespace or nil
+    end))
+end
 local words = {}
 for _, part in ipairs { "command", "args" } do
     for _, word in ipairs(container[part] or {}) do
         -- Other processes of this machine may have the port of the container.
-        words[#words + 1] = quote(word == ":8080" and "127.0.0.1:" .. port or word)
+        words[#words + 1] = quote(word == ":8080" and "127.0.0.1:" .. port or expand(word))
     end
 end
 local lines = { "#!/bin/sh" }
@@ -511,12 +563,13 @@ real_foo() {
 # is_seen NAME: by the script of the shop.
 is_seen() {
     kube -n default get configmap "$1" -o 'jsonpath={.metadata.annotations.seen}' >"$work/seen" &&
-        grep -q 'bytes -x$' "$work/seen"
+        grep -qF "bytes $given" "$work/seen"
 }
 
 real_shop() {
+    given='-x$(POD_NAMESPACE)$$$'
     kube apply -f "$work/shop.yaml" >/dev/null
-    bin/kubelua deploy --sim="$work/shop.yaml" "$work/shop/shop.lua" -- -x 2>/dev/null |
+    bin/kubelua deploy --sim="$work/shop.yaml" "$work/shop/shop.lua" -- "$given" 2>/dev/null |
         kube apply -f - >/dev/null
     run_copy shop shop 1
     holds "a copy with a leader is ready" is_ready
@@ -531,7 +584,7 @@ real_shop() {
     ended "the second copy has all rights, too"
     echo '-- more' >>"$work/shop/shop.lua"
     expect "a change of the script is a change of the Deployment" 0 'deployment.apps/shop configured' \
-        sh -c "bin/kubelua deploy --sim='$work/shop.yaml' '$work/shop/shop.lua' 2>/dev/null -- -x | \
+        sh -c "bin/kubelua deploy --sim='$work/shop.yaml' '$work/shop/shop.lua' 2>/dev/null -- '$given' | \
         $kube_apply -f -"
     expect "and the script from before stays" 0 '^2$' sh -c \
         "$kube_get -n shop configmap -l app.kubernetes.io/name=shop -o name | wc -l"
@@ -556,6 +609,10 @@ real_folders() {
         grep -q 'image: \"my/image:2\"' '$work/v' && grep -q 'replicas: 7' '$work/v' && \
         grep -q 'memory: 1Gi' '$work/v' && grep -q 'name: \"web:foo-controller\"' '$work/v' && \
         ! grep -q 'namespace: \"*foo-controller' '$work/v' && echo there"
+    bin/kubelua deploy --helm "$work/far" "$work/s{{ x }}.lua" 2>/dev/null
+    bin/kubelua deploy "$work/s{{ x }}.lua" >"$work/far.yaml" 2>/dev/null
+    "$helm" template x "$work/far" --namespace s-x >"$work/far.made"
+    same "and of one of a script whose name looks like a template" "$work/far.made" "$work/far.yaml"
     echo '-- more' >>"$work/chart/files/foo-controller/foo-controller.lua"
     "$helm" template x "$work/chart" >"$work/changed"
     expect "a change in the chart is another name of the ConfigMap" 1 '^$' sh -c \

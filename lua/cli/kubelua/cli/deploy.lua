@@ -83,12 +83,12 @@ local function read_roles(path, namespace)
     return all
 end
 
--- The computed roles; that of the cluster has the namespace in its name, so that the same script
--- may run in two of them.
+-- The computed roles. Those outside the script's namespace have it in their names, so that the same
+-- script may run in two of them.
 local function computed_roles(result, name, namespace)
     local roles = plan.manifests(result, name)
     for _, role in ipairs(roles) do
-        if role.kind == "ClusterRole" then
+        if role.metadata.namespace ~= namespace then
             role.metadata.name = namespace .. ":" .. name
         end
     end
@@ -171,6 +171,7 @@ local function describe_script(script, name, namespace, options, notes)
         image = options.image or "ghcr.io/kubelua/kubelua:" .. core.version,
         grace = options.grace, pod_monitor = options.pod_monitor, resources = objects.RESOURCES,
         files = found.list, config = objects.config_name(name, found.list) }
+    app.arguments = objects.arguments(app)
     app.roles, message = roles_of(result, app, options)
     if not app.roles then
         return nil, message

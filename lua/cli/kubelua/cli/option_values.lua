@@ -3,9 +3,14 @@
 -- Loads no module in C by itself: spec/run.lua and the build use the command line without one.
 local values = {}
 
+local HUNDRED_YEARS = 100 * 366 * 86400 -- as for cluster:advance
+
 function values.to_seconds(text)
     local seconds = tonumber(text)
-    if seconds and seconds >= 0 then
+    if seconds and seconds > HUNDRED_YEARS then
+        return nil, "'" .. text .. "' seconds are more than a hundred years: write a number such "
+            .. "as 10 or 0.5"
+    elseif seconds and seconds >= 0 then
         return seconds
     end
     return nil, "'" .. text .. "' is not a number of seconds: write a number such as 10 or 0.5"
@@ -19,10 +24,9 @@ function values.to_factor(text)
     return nil, "'" .. text .. "' is not a speed: write a number such as 10, 0.5 or 0"
 end
 
--- A hundred years, as for cluster:advance.
 function values.to_offset(text)
     local seconds = tonumber(text)
-    if seconds and math.abs(seconds) <= 100 * 366 * 86400 then
+    if seconds and math.abs(seconds) <= HUNDRED_YEARS then
         return seconds
     end
     return nil, "'" .. text .. "' is not a number of seconds within a hundred years: write a "

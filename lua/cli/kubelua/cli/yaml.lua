@@ -136,14 +136,26 @@ function yaml.encode(value)
     return table.concat(out)
 end
 
+---A comment of one line: what readers take for a break, or refuse, is a blank there.
+---@param text string
+---@return string
+function yaml.comment(text)
+    local line = text:gsub("%c", " "):gsub("\194[\128-\159]", " "):gsub("\226\128[\168\169]", " ")
+        :gsub("\239\187\191", " "):gsub("\239\191[\190\191]", " ")
+    if not pcall(core.encode, line) then
+        line = line:gsub("[\128-\255]", "?") -- it is no UTF-8
+    end
+    return "# " .. line .. "\n"
+end
+
 ---Several documents.
 ---@param values any[]
----@param comment string? one line
+---@param comment string?
 ---@return string
 function yaml.stream(values, comment)
     local out = {}
     for i, value in ipairs(values) do
-        out[i] = "---\n" .. (comment and "# " .. comment .. "\n" or "") .. yaml.encode(value)
+        out[i] = "---\n" .. (comment and yaml.comment(comment) or "") .. yaml.encode(value)
     end
     return table.concat(out)
 end

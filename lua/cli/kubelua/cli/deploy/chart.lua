@@ -22,13 +22,13 @@ local function escape_calls(value)
     return copy
 end
 
--- A role in the script's namespace follows it; a ClusterRole has the namespace in its name.
+-- A role in the script's namespace follows it; others have the namespace in their names.
 local function template_role(role, app)
     local copy = escape_calls(role)
-    if role.kind == "ClusterRole" and role.metadata.name == app.namespace .. ":" .. app.name then
-        copy.metadata.name = yaml.raw(('"{{ %s }}:%s"'):format(NAMESPACE, app.name))
-    elseif role.metadata.namespace == app.namespace then
+    if role.metadata.namespace == app.namespace then
         copy.metadata.namespace = yaml.raw("{{ " .. NAMESPACE .. " | quote }}")
+    elseif role.metadata.name == app.namespace .. ":" .. app.name then
+        copy.metadata.name = yaml.raw(('"{{ %s }}:%s"'):format(NAMESPACE, app.name))
     end
     return copy
 end
@@ -52,7 +52,7 @@ end
 local function template_files(app)
     local files = {}
     for i, file in ipairs(app.files) do
-        files[i] = { name = file.name, key = file.key, is_text = file.is_text,
+        files[i] = { name = escape_calls(file.name), key = file.key, is_text = file.is_text,
             value = yaml.raw(("{{ .Files.Get %s | %s }}"):format(core.encode(path_of(app, file)),
                 file.is_text and "toJson" or "b64enc")) }
     end
@@ -73,7 +73,7 @@ local function template_app(app, is_only)
     copy.resources = yaml.raw("{{- toYaml " .. values .. ".resources | nindent 10 }}")
     copy.config = config_name(app)
     copy.files = template_files(app)
-    copy.args = escape_calls(app.args)
+    copy.arguments = escape_calls(app.arguments)
     copy.roles = {}
     for i, role in ipairs(app.roles) do
         copy.roles[i] = template_role(role, app)
@@ -91,8 +91,8 @@ local function write_values(apps, namespace)
     local controllers = {}
     for _, app in ipairs(apps) do
         controllers[app.name] = { replicas = app.replicas, resources = app.resources }
-        lines[#lines + 1] = app.comment and "# " .. (#apps > 1 and app.name .. ": " or "")
-            .. app.comment or nil
+        lines[#lines + 1] = app.comment
+            and yaml.comment((#apps > 1 and app.name .. ": " or "") .. app.comment) or nil
     end
     lines[#lines + 1] = yaml.encode(#apps == 1 and controllers[apps[1].name]
         or { controllers = controllers })

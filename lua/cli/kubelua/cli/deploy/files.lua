@@ -93,6 +93,9 @@ end
 local function add_file(found, path, name)
     if found.by_name[name] then
         return true
+    elseif name:find("^%.%.") or ("/" .. name .. "/"):find("/../", 1, true) then
+        return nil, ("%s: a file of a ConfigMap cannot be called '%s', which begins with '..' or "
+            .. "has a part '..': name the file without it"):format(path, name)
     end
     local text, message = read_file(path)
     if not text then

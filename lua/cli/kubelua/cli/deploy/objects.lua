@@ -26,6 +26,7 @@ local AFTER_GRACE = 5
 ---@field grace number? seconds of --grace
 ---@field log string the format
 ---@field args string[] of the script
+---@field arguments (string|table)[] of the command
 ---@field pod_monitor boolean?
 
 objects.RESOURCES = {
@@ -115,7 +116,10 @@ local function volume_of(app)
         configMap = { name = app.config, items = not is_flat and items or nil } }
 end
 
-local function arguments_of(app)
+---The arguments of the command. The kubelet takes $(NAME) for a variable, and $$ for one $.
+---@param app kubelua.Deployed
+---@return string[]
+function objects.arguments(app)
     local args = { "run", "--serve", ":" .. PORT, "--log", app.log }
     if app.grace then
         args[#args + 1] = "--grace"
@@ -127,6 +131,9 @@ local function arguments_of(app)
         for _, argument in ipairs(app.args) do
             args[#args + 1] = argument
         end
+    end
+    for i, argument in ipairs(args) do
+        args[i] = argument:gsub("%$", "$$")
     end
     return args
 end
@@ -141,7 +148,7 @@ local function container_of(app)
         name = "kubelua",
         image = app.image,
         command = { "kubelua" },
-        args = arguments_of(app),
+        args = app.arguments,
         env = { { name = "POD_NAMESPACE",
             valueFrom = { fieldRef = { fieldPath = "metadata.namespace" } } } },
         ports = { { name = "http", containerPort = PORT } },
