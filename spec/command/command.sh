@@ -512,6 +512,7 @@ cat >"$work/specs/good_spec.lua" <<'END'
 local Sim = require "kubelua.sim"
 local order = {}
 rawset(_G, "stray", true)
+setmetatable(_G, { __index = function() error("strict") end, __newindex = function() error("strict") end })
 describe("a cluster", function()
     local cluster
     setup(function() order[#order + 1] = "setup" end)

@@ -68,9 +68,11 @@ wait_for() {
 # a search domain. Static: in an empty root, as in the image; else in a mount
 # namespace.
 mkdir -p "$work/root/etc"
-echo 'nameserver 127.0.53.53
+# Of this process alone: two runs of this file may go on side by side.
+dns_address=127.$(($$ / 65536 + 1)).$(($$ / 256 % 256)).$(($$ % 256))
+echo "nameserver $dns_address
 search shop.svc.cluster.local svc.cluster.local cluster.local corp.example
-options ndots:5 timeout:2 attempts:2' >"$work/root/etc/resolv.conf"
+options ndots:5 timeout:10 attempts:2" >"$work/root/etc/resolv.conf"
 cat >"$work/root/by-name.lua" <<'END'
 local kubelua = require "kubelua"
 local client = assert(kubelua.connect { server = "http://kubernetes.default.svc:" .. arg[1] })
@@ -91,7 +93,7 @@ in_pod() {
 # resolves MODE PATTERN: the script connects, and the server has been asked so.
 resolves() {
     : >"$work/asked"
-    python3 "$root/spec/program/dns.py" 127.0.53.53 "$1" "$work/asked" >"$work/dns" 2>&1 &
+    python3 "$root/spec/program/dns.py" "$dns_address" "$1" "$work/asked" >"$work/dns" 2>&1 &
     dns=$!
     wait_for "$work/dns" ready
     in_pod run by-name.lua "$port" >"$work/by-name" 2>&1

@@ -276,10 +276,10 @@ end
 
 local function restore(to, from)
     for key in next, copy_of(to) do
-        to[key] = from[key]
+        rawset(to, key, rawget(from, key))
     end
     for key, value in next, from do
-        to[key] = value
+        rawset(to, key, value)
     end
 end
 
@@ -296,7 +296,7 @@ end
 ---@param path string
 function Runner:run_file(path)
     local words, snapshot = self:words(), luassert:snapshot()
-    local loaded, globals = copy_of(package.loaded), copy_of(_G)
+    local loaded, globals, meta = copy_of(package.loaded), copy_of(_G), getmetatable(_G)
     package.loaded.busted = words
     package.loaded["busted.runner"] = function() end
     local chunk, message = load_file(path, words)
@@ -308,6 +308,7 @@ function Runner:run_file(path)
     end
     snapshot:revert()
     restore(package.loaded, loaded)
+    setmetatable(_G, meta)
     restore(_G, globals)
 end
 
