@@ -3,8 +3,9 @@
 --   lua5.4 scripts/contents.lua OUT VERSION EPOCH ARCH=BUILD...
 -- OUT has kubelua-VERSION-linux-ARCH and kubelua-lua5.4-VERSION-linux-ARCH; BUILD is the folder of
 -- scripts/static-libraries, with the build folder kubelua in it. Writes for each executable
--- NAME.spdx.json, and once kubelua-VERSION-THIRD-PARTY.txt. A library in a map that no package and
--- no source has, or whose licence is not named here, is an error: nothing goes out without notice.
+-- NAME.spdx.json, and once kubelua-VERSION-THIRD-PARTY.txt and, for scripts/sources,
+-- build/sources.list. A library in a map that no package and no source has, or whose licence is not
+-- named here, is an error: nothing goes out without notice.
 
 local out, version, epoch = arg[1], arg[2], tonumber(arg[3])
 
@@ -20,7 +21,10 @@ local LICENCES = {
     curl = { "curl", "libcurl: HTTP" },
     glibc = { "LGPL-2.1-or-later", "the C library" },
     gmp = { "LGPL-3.0-or-later OR GPL-2.0-or-later", "large numbers, for nettle" },
-    gnutls28 = { "LGPL-2.1-or-later", "TLS of the simulator; libtasn1, libunistring are in it" },
+    gnutls28 = { -- its libunistring has the second licence; its assembler code and inih the third
+        "LGPL-2.1-or-later AND (LGPL-3.0-or-later OR GPL-2.0-or-later) AND BSD-3-Clause",
+        "TLS of the simulator; libtasn1, libunistring and inih are in it",
+    },
     libmicrohttpd = { "LGPL-2.1-or-later", "HTTP of the simulator and of kubelua run --serve" },
     libyaml = { "MIT", "YAML" },
     libzstd = { "BSD-3-Clause OR GPL-2.0-only", "compression" },
@@ -42,11 +46,16 @@ for _, gcc in ipairs { "gcc-12", "gcc-13", "gcc-14", "gcc-15" } do
     LICENCES[gcc] = { "GPL-3.0-or-later WITH GCC-exception-3.1", "the compiler's run-time library" }
 end
 
--- Libraries that scripts/static-libraries builds: their source, and its licence's file.
+-- Libraries that scripts/static-libraries builds: their source, the files of its licences, and the
+-- folders of what is compiled, whose files name the holders of the copyright.
 local BUILT = {
-    ["libcurl.a"] = { "curl", "COPYING" },
-    ["libgnutls.a"] = { "gnutls28", "COPYING.LESSERv2" },
-    ["libyyjson.a"] = { "yyjson", "LICENSE" },
+    ["libcurl.a"] = { "curl", { "COPYING" }, { "include", "lib" } },
+    ["libgnutls.a"] = {
+        "gnutls28",
+        { "COPYING.LESSERv2", "lib/accelerated/x86/license.txt", "lib/inih/LICENSE.txt" },
+        { "gl", "lib" },
+    },
+    ["libyyjson.a"] = { "yyjson", { "LICENSE" }, { "src" } },
 }
 
 -- Texts that Debian's notices name and do not repeat.
@@ -69,10 +78,14 @@ version, on Debian:
 Its first step, scripts/static-libraries, unpacks the libraries named here into
 DIR/build/ARCH/sysroot. Put a library of your own in its place there (in
 usr/lib/TRIPLE), remove DIR/build/ARCH/kubelua/program and run scripts/release DIR
-again: it links with that one. The
-sources of all libraries are in Debian, under the names and versions of the table.
-Nothing in KubeLua's licence forbids changes for your own use, or reverse
-engineering to find faults in such changes.
+again: it links with that one. The sources of all libraries, in the versions of the
+table, and KubeLua's own are in the file
+
+    kubelua-%s-sources.tar
+
+that is given away with the executables and the image, at the same place. Nothing
+in KubeLua's licence forbids changes for your own use, or reverse engineering to find
+faults in such changes.
 
 ]]
 
@@ -152,7 +165,7 @@ local function packages_of(build)
         package.source = fields:match("\nSource: (%S+)") or package.name
         package.source_version = fields:match("\nSource: %S+ %((%S+)%)") or package.version
         package.url = urls[package.sum]
-        package.notice = build .. "/sysroot/usr/share/doc/" .. package.name .. "/copyright"
+        package.build = build
         by_name[package.name] = package
         for line in run("dpkg-deb --fsys-tarfile '" .. path .. "' | tar -t"):gmatch("[^\n]+") do
             owners[line:gsub("^%./", "/"):gsub("^/lib/", "/usr/lib/")] = package
@@ -161,8 +174,27 @@ local function packages_of(build)
     return owners, by_name
 end
 
+-- The texts of `files`, and each line of a file in `folders` that names a holder of the copyright.
+local function notice_of_source(root, files, folders)
+    local texts, holders = {}, {}
+    for _, file in ipairs(files) do
+        texts[#texts + 1] = read(root .. "/" .. file)
+    end
+    for _, folder in ipairs(folders) do
+        local lines = run("LC_ALL=C grep -rhiE --include=*.[chsS]"
+            .. " 'copyright +(\\(c\\)|©|[0-9]{4})'", root .. "/" .. folder)
+        for line in lines:gmatch("[^\n]+") do
+            local holder = line:match("[Cc][Oo][Pp][Yy][Rr][Ii][Gg][Hh][Tt].*")
+            holders[holder:gsub("[%s*/#]+$", "")] = true
+        end
+    end
+    texts[#texts + 1] = "Its files name these holders of the copyright:\n\n"
+        .. table.concat(sorted_keys(holders), "\n") .. "\n"
+    return table.concat(texts, "\n" .. ("-"):rep(79) .. "\n\n")
+end
+
 local function built_source(build, library)
-    local name, notice = BUILT[library][1], BUILT[library][2]
+    local name, files, folders = BUILT[library][1], BUILT[library][2], BUILT[library][3]
     local archive = run("ls", build .. "/src"):match("(" .. name .. "_[^\n]*%.orig%.tar%.[^\n]+)")
     local pool = name:sub(1, 1) .. "/" .. name
     return {
@@ -170,7 +202,8 @@ local function built_source(build, library)
         version = archive:match("_(.*)%.orig"), source_version = archive:match("_(.*)%.orig"),
         sum = sum_of(build .. "/src/" .. archive),
         url = "http://deb.debian.org/debian/pool/main/" .. pool .. "/" .. archive,
-        notice = build .. "/src/" .. name .. "/" .. notice,
+        notice = notice_of_source(build .. "/src/" .. name, files, folders),
+        build = build, archive = build .. "/src/" .. archive,
     }
 end
 
@@ -208,19 +241,15 @@ end
 
 -- ---- the notices ----
 
-local function write_notices(all)
-    local texts = { HEAD:format(version) }
-    local format = "%-16s %-31s %-37s %s\n"
-    texts[#texts + 1] = format:format("library", "version (Debian)", "licence", "what for")
-    local by_source = {}
-    for _, package in pairs(all) do
-        by_source[package.source .. " " .. package.source_version] = package
-    end
+local function write_notices(by_source)
+    local texts = { HEAD:format(version, version) }
+    local format = "%-16s %-32s %s\n    %s\n"
+    texts[#texts + 1] = format:format("library", "version (Debian)", "what for", "licence")
     for _, key in ipairs(sorted_keys(by_source)) do
         local package = by_source[key]
         local licence = LICENCES[package.source]
-        texts[#texts + 1] = format:format(package.source, package.source_version, licence[1],
-            licence[2])
+        texts[#texts + 1] = format:format(package.source, package.source_version, licence[2],
+            licence[1])
     end
     local function add(title, text)
         texts[#texts + 1] = ("\n%s\n%s\n%s\n\n%s"):format(("="):rep(79), title, ("="):rep(79),
@@ -228,12 +257,24 @@ local function write_notices(all)
     end
     add("KubeLua " .. version, read("LICENSE"))
     for _, key in ipairs(sorted_keys(by_source)) do
-        add(key, read(by_source[key].notice))
+        local package = by_source[key]
+        add(key, package.notice
+            or read(package.build .. "/sysroot/usr/share/doc/" .. package.name .. "/copyright"))
     end
     for _, name in ipairs(COMMON) do
         add("/usr/share/common-licenses/" .. name, read("/usr/share/common-licenses/" .. name))
     end
     write(("%s/kubelua-%s-THIRD-PARTY.txt"):format(out, version), table.concat(texts))
+end
+
+-- For scripts/sources: NAME VERSION BUILD, and of a source that is built its ARCHIVE.
+local function write_sources(by_source)
+    local lines = {}
+    for _, key in ipairs(sorted_keys(by_source)) do
+        local package = by_source[key]
+        lines[#lines + 1] = ("%s %s %s\n"):format(key, package.build, package.archive or "")
+    end
+    write(out .. "/build/sources.list", table.concat(lines))
 end
 
 -- ---- the list of materials ----
@@ -277,7 +318,8 @@ local function spdx_package(package)
         checksums = { { algorithm = "SHA256", checksumValue = package.sum } },
         licenseDeclared = LICENCES[package.source][1], licenseConcluded = "NOASSERTION",
         copyrightText = "NOASSERTION",
-        sourceInfo = "Debian's source " .. package.source .. " " .. package.source_version,
+        sourceInfo = ("Debian's source %s %s, in kubelua-%s-sources.tar"):format(package.source,
+            package.source_version, version),
         externalRefs = { {
             referenceCategory = "PACKAGE-MANAGER", referenceType = "purl",
             referenceLocator = "pkg:deb/debian/" .. package.name .. "@"
@@ -320,19 +362,26 @@ local function write_materials(name, found)
     }, "") .. "\n")
 end
 
-local all = {}
+-- Each source of each version once: architectures may differ.
+local by_source = {}
+
+local function add_source(package)
+    by_source[package.source .. " " .. package.source_version] = package
+end
+
 for i = 4, #arg do
     local arch, build = arg[i]:match("^([^=]+)=(.+)$")
     local owners, by_name = packages_of(build)
     for _, program in ipairs { "kubelua", "kubelua-lua5.4" } do
         local found = contents_of(build, program, owners, by_name)
         write_materials(("%s-%s-linux-%s"):format(program, version, arch), found)
-        for name, package in pairs(found) do
-            all[name] = package
+        for _, package in pairs(found) do
+            add_source(package)
         end
     end
     for _, name in ipairs { "ca-certificates", "tzdata" } do
-        all[name] = by_name[name]
+        add_source(by_name[name])
     end
 end
-write_notices(all)
+write_notices(by_source)
+write_sources(by_source)
