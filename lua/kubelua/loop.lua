@@ -22,6 +22,7 @@ local loop = {
     is_ending = false, -- no run of a controller may begin
     begins = nil, ---@type fun()? # called when a run begins
     is_complete = nil, ---@type (fun(): boolean)? # of the command: a run also ends when it is true
+    signal = nil, ---@type integer? # what ended the last run
 }
 
 -- Of the LONGEST_END seconds, cancelled tasks have this many to end.
@@ -259,7 +260,7 @@ local function run_rounds(deadline, is_over, grace)
         end
     end)
     local signal = poller:release()
-    waiting.stopping = false
+    loop.signal, waiting.stopping = signal, false
     if not ok then
         error(problem, 0)
     elseif signal and not is_finished then -- it came after the last round

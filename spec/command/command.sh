@@ -889,6 +889,29 @@ expect "--once does not wait for a right" 1 'once: pods: HTTP 403' \
     bin/kubelua run --once "$work/forbidden.lua"
 expect "--once is interrupted by a signal" 1 'once: it was interrupted: kubelua.spawn' \
     timeout --preserve-status -s TERM 1 bin/kubelua run --once "$work/spin.lua"
+cat >"$work/own.lua" <<'END'
+kubelua.spawn(function()
+    print("ready")
+    kubelua.sleep(3600)
+end)
+if arg[1] == "own" then
+    kubelua.run()
+else
+    kubelua.sleep(3600)
+end
+END
+for pass in --once --dry-run; do
+    for of in own no; do
+        : >"$work/output"
+        bin/kubelua run $pass "$work/own.lua" $of >"$work/output" 2>&1 &
+        pid=$!
+        until_true grep -q ready "$work/output"
+        kill -TERM $pid
+        wait $pid
+        expect "$pass is interrupted by a signal in $of run" 0 "^1 .*$pass: it was interrupted" \
+            echo $? "$(tr '\n' ' ' <"$work/output")"
+    done
+done
 
 # A server of its own: nothing is written, and a Lease is waited for.
 bin/kubelua sim --load "$work/shop.yaml" --write-kubeconfig "$work/shop.kubeconfig" --for 60 \

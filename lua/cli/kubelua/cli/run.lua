@@ -169,6 +169,8 @@ local function run_script(chunk, options, allow_all)
         signal = ok and dispatch_events()
     end
     local is_idle = scheduler.is_idle()
+    -- What has interrupted the script: in its own kubelua.run, or while it waited outside of a run.
+    local interrupt = loop.signal or tasks.poller:caught()
     loop.finish()
     if clients.recorder then
         clients.recorder:finish()
@@ -178,7 +180,7 @@ local function run_script(chunk, options, allow_all)
     elseif loop.tell_hopeless() then
         return fail_run(loop.tell_hopeless(), options.script)
     elseif pass then
-        return pass_status(pass, signal, options.duration)
+        return pass_status(pass, signal or interrupt, options.duration)
     end
     return exit_status(signal, is_idle, options.duration)
 end
