@@ -137,10 +137,15 @@ local function read_before(trial)
     return reply.status == 404
 end
 
+local function is_of_secrets(path)
+    return path.group == "" and path.plural == "secrets"
+end
+
 -- Shows a change once: a run that is repeated shows nothing new.
-local function show_change(before, after, verb, line, remark, is_unwritten)
-    local note = verb .. (line ~= "" and ", " .. line:gsub(": $", "") or "") .. (remark or "")
-    local text = object_diff.text(before, after, note, is_unwritten and "dry-run" or "live")
+local function show_change(trial, before, after, verb, remark, is_unwritten)
+    local line = trial.line ~= "" and ", " .. trial.line:gsub(": $", "") or ""
+    local text = object_diff.text(before, after, verb .. line .. (remark or ""),
+        is_unwritten and "dry-run" or "live", is_of_secrets(trial.path))
     if text and not current.shown[text] then
         current.shown[text] = true
         current.changes = current.changes + 1
@@ -182,7 +187,7 @@ local function try_binding(trial)
         local after = copy_table(before)
         after.spec = copy_table(before.spec)
         after.spec.nodeName = part_of(body, "target").name
-        show_change(before, after, "bind", trial.line)
+        show_change(trial, before, after, "bind")
     end
     return reply, message, code
 end
@@ -193,7 +198,7 @@ local function show_collection(trial, reply)
     for _, object in ipairs(type(list.items) == "table" and list.items or {}) do
         object.apiVersion = object.apiVersion or list.apiVersion
         object.kind = object.kind or tostring(list.kind):gsub("List$", "")
-        show_change(object, nil, trial.verb, trial.line)
+        show_change(trial, object, nil, trial.verb)
         current.unwritten:note_deleted(trial, object)
     end
 end
@@ -212,14 +217,14 @@ local function show_success(trial, is_known, before, reply)
     local remark = not is_known and "; the state before" .. UNREADABLE or nil
     if trial.method == "DELETE" or path.subresource == "eviction" then
         if before or not is_known then
-            show_change(before or name_only(path), nil, path.subresource and "evict" or "delete",
-                trial.line, not is_known and "; its state" .. UNREADABLE or nil)
+            show_change(trial, before or name_only(path), nil, path.subresource and "evict"
+                or "delete", not is_known and "; its state" .. UNREADABLE or nil)
         end
         if is_status and not path.subresource then
             current.unwritten:note_deleted(trial, before)
         end
     elseif not is_status then
-        show_change(before, after, trial.verb, trial.line, remark)
+        show_change(trial, before, after, trial.verb, remark)
         if is_known and not before and not path.subresource then
             current.unwritten:note_created(trial, after)
         end
@@ -238,10 +243,13 @@ local function add_remedy(reply)
     return reply
 end
 
-local function tell_refusal(trial, reply)
+-- What a server says about a Secret may quote it. The script gets the message all the same.
+local function tell_refusal(trial, reply, is_own)
+    local is_hidden = is_of_secrets(trial.path) and not is_own
     current.refusals = current.refusals + 1
-    current.warn(("%s%s %s: refused: %s"):format(trial.line, trial.verb, trial.path.object,
-        (core.status_error(reply.status, reply.body))))
+    current.warn(("%s%s %s: refused: %s%s"):format(trial.line, trial.verb, trial.path.object,
+        (core.status_error(reply.status, is_hidden and "" or reply.body)),
+        is_hidden and " (the message is not shown: it may quote the Secret)" or ""))
 end
 
 -- Sends a write that the server knows the object of.
@@ -270,10 +278,10 @@ end
 local function answer_write(trial)
     local reply, before, after = current.unwritten:answer(trial)
     if before or after then
-        show_change(before, after, trial.path.subresource == "eviction" and "evict" or trial.verb,
-            trial.line, "; not checked by the server: it does not have the object", true)
+        show_change(trial, before, after, trial.path.subresource == "eviction" and "evict"
+            or trial.verb, "; not checked by the server: it does not have the object", true)
     elseif COUNTED[reply.status] then
-        tell_refusal(trial, reply)
+        tell_refusal(trial, reply, true)
     end
     return reply
 end

@@ -46,21 +46,48 @@ local function remove_noise(object)
     return copy
 end
 
--- Replaces the values in one field of a Secret. A value that changes is marked on both sides.
+-- What a Secret shows of itself. All other fields are masked, also those that no Secret has: a dry
+-- run shows what it puts together itself as the script has sent it.
+local PLAIN = { apiVersion = true, kind = true, metadata = true, type = true, immutable = true }
+
+-- Two states of a value, as they are shown: one that changes is marked on both sides.
+local function mask_value(old, new)
+    local changes = old ~= nil and new ~= nil and core.encode(old) ~= core.encode(new)
+    return old ~= nil and (changes and "*** (before)" or "***") or nil,
+        new ~= nil and (changes and "*** (after)" or "***") or nil
+end
+
+local function is_map(value)
+    return value == nil or type(value) == "table" and value ~= core.null
+end
+
+-- Masks one field of a Secret. Of a table, the names are shown.
 local function mask_field(before, after, field)
-    local old = type(before[field]) == "table" and before[field] or {}
-    local new = type(after[field]) == "table" and after[field] or {}
+    local old, new = before[field], after[field]
+    if not is_map(old) or not is_map(new) then
+        before[field], after[field] = mask_value(old, new)
+        return
+    end
     local old_masked, new_masked = {}, {}
-    for name, value in pairs(old) do
-        local changes = new[name] ~= nil and new[name] ~= value
-        old_masked[name] = changes and "*** (before)" or "***"
-        new_masked[name] = new[name] ~= nil and (changes and "*** (after)" or "***") or nil
+    for _, values in ipairs { old or {}, new or {} } do
+        for name in pairs(values) do
+            old_masked[name], new_masked[name] = mask_value(old and old[name], new and new[name])
+        end
     end
-    for name in pairs(new) do
-        new_masked[name] = new_masked[name] or "***"
+    before[field] = next(old_masked) ~= nil and old_masked or old
+    after[field] = next(new_masked) ~= nil and new_masked or new
+end
+
+local function mask_fields(before, after)
+    local fields = {}
+    for _, object in ipairs { before, after } do
+        for field in pairs(object) do
+            fields[field] = not PLAIN[field] or nil
+        end
     end
-    before[field] = next(old) ~= nil and old_masked or before[field]
-    after[field] = next(new) ~= nil and new_masked or after[field]
+    for field in pairs(fields) do
+        mask_field(before, after, field)
+    end
 end
 
 -- kubectl apply keeps the whole Secret in an annotation.
@@ -84,12 +111,11 @@ local function is_secret(object)
 end
 
 -- The objects as they are shown: copies.
-local function prepare(before, after)
+local function prepare(before, after, is_masked)
     before, after = before and remove_noise(before), after and remove_noise(after)
-    if is_secret(before) or is_secret(after) then
+    if is_masked or is_secret(before) or is_secret(after) then
         local old, new = before or {}, after or {}
-        mask_field(old, new, "data")
-        mask_field(old, new, "stringData")
+        mask_fields(old, new)
         mask_annotation(old, new)
     end
     return before, after
@@ -219,9 +245,10 @@ end
 ---@param after table? nil: it does not exist any more
 ---@param note string what changes it, for the head of the diff
 ---@param place string "live", or where else the state before is
+---@param is_masked boolean? it is a Secret, whatever it says itself
 ---@return string?
-function object_diff.text(before, after, note, place)
-    local old, new = prepare(before, after)
+function object_diff.text(before, after, note, place, is_masked)
+    local old, new = prepare(before, after, is_masked)
     local steps = find_steps(object_diff.lines(old), object_diff.lines(new))
     local hunks = find_hunks(steps)
     if #hunks == 0 then
