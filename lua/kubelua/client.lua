@@ -291,7 +291,8 @@ end
 -- Ends what a script has on a client that it shares with the script before. The client itself is
 -- closed once nothing needs it: see settle.
 local function close_part(state, script)
-    state.is_unwanted = true
+    state.unwanted_by = state.unwanted_by or {}
+    state.unwanted_by[script] = true
     for controller in pairs(state.controllers or {}) do
         if controller.script == script then
             controller:stop()
@@ -308,9 +309,8 @@ end
 ---read, unless the client is shared: other states may still need them.
 function Client:close()
     local state = core.state(self, TYPE)
-    local here = scripts.here()
-    if state.taker and state.taker == here then
-        return close_part(state, here)
+    if state.taker then
+        return close_part(state, scripts.here() or state.script)
     end
     for controller in pairs(state.controllers or {}) do
         controller:stop()
@@ -344,13 +344,12 @@ function clients.settle(over, left)
     end
     for _, client in ipairs(all) do
         local state = core.state(client, TYPE)
-        local is_taken, is_unwanted = state.taker ~= nil, state.is_unwanted
-        local was_replaced = is_taken and state.taker == left
-        state.taker, state.is_unwanted = nil, nil
+        local is_taken, unwanted_by = state.taker ~= nil, state.unwanted_by or {}
+        state.taker, state.unwanted_by = nil, nil
         if is_taken then
             state.script = left
         end
-        if state.script == over or (was_replaced and is_unwanted) then
+        if state.script == over or (left and unwanted_by[left]) then
             client:close()
         end
     end
