@@ -298,12 +298,12 @@ function loop.run(given)
     refuse_nesting("kubelua.run")
     nginx.refuse("kubelua.run", nginx.STEP)
     local seconds, grace = read_run_options(given)
+    local till = waiting.deadline_of(seconds, "kubelua.run") or math.huge
     local leave = tasks.mains[coroutine.running()]
     if leave then -- a script under test: the test dispatches
         return leave(given)
     end
     tasks.refuse_host("kubelua.run")
-    local till = waiting.deadline_of(seconds, "kubelua.run") or math.huge
     local deadline = math.min(till, waiting.ends_at)
     local is_told, problem = deadline < math.huge, nil
     local signal = run_rounds(deadline, function()

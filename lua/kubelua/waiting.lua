@@ -82,7 +82,7 @@ local function run_rounds_outside(deadline, condition)
     end
     local catches = poller:catch()
     local ok, result = pcall(run_rounds_until, math.min(deadline, waiting.ends_at), condition)
-    signalled = catches and poller:caught() or signalled
+    signalled = poller:caught() or signalled -- another call may have caught it
     if catches and not signalled then
         -- A signal that came stays caught: the next one ends the process.
         poller:release()

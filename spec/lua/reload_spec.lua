@@ -1,6 +1,5 @@
 -- kubelua run --reload: what ends and what goes on when a script is replaced, or cannot start.
 local core = require "kubelua.core"
-local kubelua = require "kubelua"
 local waiting = require "kubelua.waiting"
 local world = require "reload_world"
 
@@ -29,48 +28,9 @@ informer:on { add = function(o) witness.note("add " .. o.name .. " " .. o.data.n
     delete = function(o) witness.note("delete " .. o.name) end }
 ]]
 
-local function take_notes()
-    local notes = {}
-    witness.notes = notes
-    function witness.note(text)
-        notes[#notes + 1] = text
-    end
-    function witness.has(text)
-        for _, note in ipairs(notes) do
-            if note == text then
-                return true
-            end
-        end
-        return false
-    end
-    return notes
-end
-
--- What the text of the metrics has for a name.
-local function metric(name)
-    return tonumber(kubelua.metric.text():match("\n" .. name:gsub("[%-{}]", "%%%0")
-        .. " ([%d.e+]+)"))
-end
-
-local FAILED = 'kubelua_script_reloads_total{result="failure"}'
-local RELOADED = 'kubelua_script_reloads_total{result="success"}'
-
-local function await_more(name, before)
-    await(function() return (metric(name) or 0) > before end, name .. " rises")
-end
-
--- Saves a script that cannot start, and waits until that was found.
-local function save_broken(text)
-    local before = metric(FAILED) or 0
-    save(text)
-    await_more(FAILED, before)
-end
-
-local function save_good(text)
-    local before = metric(RELOADED) or 0
-    save(text)
-    await_more(RELOADED, before)
-end
+local take_notes, metric, await_more = world.take_notes, world.metric, world.await_more
+local save_broken, save_good = world.save_broken, world.save_good
+local FAILED, RELOADED = world.FAILED, world.RELOADED
 
 describe("a start that fails", function()
     it("leaves all of the old script at work, and nothing of the new one", function()

@@ -72,6 +72,55 @@ local function describe_error(raised)
     return debug.traceback(tostring(type(raised) == "table" and raised.message or raised))
 end
 
+---Lets scripts note texts: witness.note(text). Returns all of them.
+---@return string[]
+function world.take_notes()
+    local notes, witness = {}, world.witness
+    witness.notes = notes
+    function witness.note(text)
+        notes[#notes + 1] = text
+    end
+    function witness.has(text)
+        for _, note in ipairs(notes) do
+            if note == text then
+                return true
+            end
+        end
+        return false
+    end
+    return notes
+end
+
+---What the text of the metrics has for a name.
+---@param name string
+---@return number?
+function world.metric(name)
+    return tonumber(kubelua.metric.text():match("\n" .. name:gsub("[%-{}]", "%%%0")
+        .. " ([%d.e+]+)"))
+end
+
+world.FAILED = 'kubelua_script_reloads_total{result="failure"}'
+world.RELOADED = 'kubelua_script_reloads_total{result="success"}'
+
+---Waits until a metric is more than before.
+function world.await_more(name, before)
+    world.await(function() return (world.metric(name) or 0) > before end, name .. " rises")
+end
+
+---Saves a script that cannot start, and waits until that was found.
+function world.save_broken(text)
+    local before = world.metric(world.FAILED) or 0
+    world.save(text)
+    world.await_more(world.FAILED, before)
+end
+
+---Saves a script, and waits until it runs.
+function world.save_good(text)
+    local before = world.metric(world.RELOADED) or 0
+    world.save(text)
+    world.await_more(world.RELOADED, before)
+end
+
 ---Runs the script, and `drive` beside it, in a task that is not the script's. Returns what the
 ---command gets.
 ---@param text string? nil: the script is there

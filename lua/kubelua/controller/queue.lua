@@ -102,14 +102,31 @@ function Queue:due_in()
     return sync_clock(self):due_in()
 end
 
----Takes out all keys that wait now. The queue is of no use then.
----@return string[]
-function Queue:take_waiting()
-    local keys = {}
-    local key = self:next()
+-- A queue's clock is moved so many seconds at a time at most.
+local LEAP = 1e6
+
+-- Takes out the keys that are due `ahead` seconds from now. Those that an event has woken, or a
+-- backoff, are due now; those for which a later run was asked, at that time.
+local function take_due(raw, ahead, keys)
+    local key, _, _, _, due = raw:next()
     while key do
-        keys[#keys + 1] = key
-        key = self:next()
+        keys[key] = due and due <= 0 and math.max(0, ahead + due) or 0
+        key, _, _, _, due = raw:next()
+    end
+end
+
+---Takes out all keys, also those that wait for their time. The queue is of no use then.
+---@return table<string, number> seconds until each is due, by key
+function Queue:take_all()
+    local raw, ahead, keys = sync_clock(self), 0, {}
+    take_due(raw, ahead, keys)
+    local seconds = raw:due_in()
+    while seconds do
+        seconds = math.min(seconds, LEAP)
+        raw:advance(seconds + 0.001) -- never rounded to less
+        ahead = ahead + seconds + 0.001
+        take_due(raw, ahead, keys)
+        seconds = raw:due_in()
     end
     return keys
 end

@@ -22,6 +22,7 @@ local handover = {}
 
 -- Seconds that cancelled calls have to end; what has not ended then is never resumed.
 local TO_END = 1
+local TO_HURRY = 0.3 -- after a signal
 
 -- ---- what belongs to a script ----
 
@@ -78,8 +79,11 @@ local function run_rounds(deadline, is_over)
     return is_over()
 end
 
--- Calls a function while signals end the run later, and not the process at once.
-local function with_signals(f, ...)
+---Calls a function while signals end the run later, and not the process at once.
+---@param f function
+---@param ... any
+---@return any
+function handover.with_signals(f, ...)
     local catches = tasks.poller:catch()
     local ok, result = pcall(f, ...)
     if catches and not tasks.poller:caught() then
@@ -164,7 +168,7 @@ end
 ---@param seconds number
 ---@return boolean
 function handover.pause(script, seconds)
-    return with_signals(pause, script, seconds)
+    return handover.with_signals(pause, script, seconds)
 end
 
 ---The script goes on after a pause.
@@ -179,6 +183,15 @@ end
 
 -- ---- the end ----
 
+-- Runs rounds until `is_over()`, or the deadline. A signal leaves little time.
+local function run_cleanups(deadline, is_over)
+    run_rounds(deadline, is_over)
+    deadline = waiting.must_end() and core.now() + TO_HURRY or 0
+    while not is_over() and core.now() < deadline do
+        scheduler.round(deadline, is_over)
+    end
+end
+
 local function finish(script)
     for _, state in ipairs(controllers_of(script)) do
         state:stop()
@@ -192,7 +205,7 @@ local function finish(script)
             deadline = math.max(deadline, task.ends_by or 0)
         end
     end
-    run_rounds(deadline + TO_END, function()
+    run_cleanups(deadline + TO_END, function()
         return #tasks_of(script) == 0 and not leader.is_leaving()
     end)
     for _, informer in ipairs(informers_of(script)) do
@@ -208,7 +221,7 @@ end
 ---Ends a script whose start was given up, and that replaces none.
 ---@param script kubelua.Script
 function handover.drop(script)
-    with_signals(finish, script)
+    handover.with_signals(finish, script)
     clients.settle(script, nil)
 end
 
@@ -216,7 +229,7 @@ end
 ---@param script kubelua.Script
 ---@param before kubelua.Script
 function handover.take_back(script, before)
-    with_signals(finish, script)
+    handover.with_signals(finish, script)
     script.replaces = nil
     clients.settle(script, before)
 end
@@ -250,20 +263,19 @@ local function hand_over_deletes(source, successor)
 end
 
 local function hand_over_keys(state, successor)
-    local keys = {}
-    for _, key in ipairs(state.queue:take_waiting()) do
-        keys[key] = true
-    end
-    for key in pairs(state.failing) do
-        keys[key] = true
-    end
-    if not state.main then -- no cache has its keys
-        for key in pairs(state.memos) do
-            keys[key] = true
+    local keys, at_once = state.queue:take_all(), { state.failing, state.runs }
+    at_once[3] = not state.main and state.memos or nil -- no cache has its keys
+    for _, all in ipairs(at_once) do
+        for key in pairs(all) do
+            keys[key] = 0
         end
     end
-    for key in pairs(keys) do
-        successor:add_related(key, true)
+    for key, seconds in pairs(keys) do
+        if seconds > 0 then -- a later run was asked for
+            successor.queue:add_after(key, seconds)
+        else
+            successor:add_related(key, true)
+        end
     end
 end
 
@@ -331,7 +343,7 @@ end
 ---@param new kubelua.Script
 ---@param seconds number that handlers of the old script have for the events that came before
 function handover.complete(old, new, seconds)
-    with_signals(take_over, old, new, seconds)
+    handover.with_signals(take_over, old, new, seconds)
 end
 
 return handover

@@ -21,6 +21,7 @@ local waiting = require "kubelua.waiting"
 ---@field current kubelua.RunningScript? nil: the first start has failed, or goes on
 ---@field is_wanted boolean the script is to be replaced
 ---@field is_forced boolean after SIGHUP, even if nothing has changed
+---@field put_back fun()? while the next one starts: restores what the current one has
 
 ---@class kubelua.RunningScript
 ---@field script kubelua.Script
@@ -37,13 +38,13 @@ local function remember_globals()
     for name, value in pairs(_G) do
         base[name] = value
     end
-    base_meta = getmetatable(_G)
+    base_meta = debug.getmetatable(_G)
 end
 
 -- A module that is not the script's own stays loaded, and so does the global that it has set.
 local function is_kept(value)
     for _, module in pairs(package.loaded) do
-        if module == value and type(value) == "table" then
+        if rawequal(module, value) and type(value) == "table" then -- a script may have __eq
             return true
         end
     end
@@ -52,7 +53,7 @@ end
 
 -- Takes the script's modules and globals out. The result puts them back.
 local function take_out()
-    local modules, globals, meta = {}, {}, getmetatable(_G)
+    local modules, globals, meta = {}, {}, debug.getmetatable(_G)
     for name in pairs(script_folder.own_modules()) do
         modules[name], package.loaded[name] = package.loaded[name], nil
     end
@@ -60,7 +61,7 @@ local function take_out()
     for name, value in next, _G do
         globals[name] = value
     end
-    setmetatable(_G, base_meta)
+    debug.setmetatable(_G, base_meta) -- a script may have set __metatable
     for name, value in pairs(globals) do
         if base[name] == nil and not is_kept(value) then
             rawset(_G, name, nil)
@@ -78,7 +79,7 @@ local function take_out()
         for name, value in pairs(globals) do
             rawset(_G, name, value)
         end
-        setmetatable(_G, meta)
+        debug.setmetatable(_G, meta)
     end
 end
 
@@ -181,21 +182,22 @@ local function begin_next(self, chunk)
         return false -- the run ends
     end
     local put_back, seen = take_out(), self.source.seen
+    self.put_back = put_back
     local new = scripts.new(self.source.what)
     new.replaces, scripts.current = old.script, new
     local one, message = start(self, new, chunk)
-    if one then
-        self.current = one
+    if one and not tasks.poller:caught() then -- else the old script ends, as it would have
+        self.current, self.put_back = one, nil
         handover.complete(old.script, new, waiting.grace)
         show_version(self, old)
         return true
     end
     handover.take_back(new, old.script)
     put_back()
-    scripts.current = old.script
+    scripts.current, self.put_back = old.script, nil
     handover.resume(old.script)
     self.source:keep_seen(seen)
-    if message ~= waiting.ENDED then
+    if not one and message ~= waiting.ENDED then
         tell_failure(self, message)
     elseif self.is_wanted then
         tell_failure(self, "its start was given up, as it has changed again")
@@ -216,6 +218,20 @@ local function begin_first(self, chunk)
     return false, message
 end
 
+-- An error between two scripts, such as a lack of memory, ends neither.
+local function recover(self, message)
+    local script, put_back = self.current.script, self.put_back
+    if scripts.current ~= script then
+        pcall(handover.take_back, scripts.current, script)
+    end
+    scripts.current, self.put_back = script, nil
+    if put_back then
+        put_back()
+    end
+    handover.resume(script)
+    tell_failure(self, message)
+end
+
 local function replace(self)
     self.is_wanted = false
     local before = self.source.seen
@@ -224,7 +240,10 @@ local function replace(self)
         self.source:keep_seen(before)
         return tell_failure(self, message)
     end
-    if begin_next(self, chunk) then
+    local ok, result = xpcall(begin_next, debug.traceback, self, chunk)
+    if not ok then
+        recover(self, result)
+    elseif result then
         collect_old()
     end
 end
@@ -283,7 +302,7 @@ local function run_scripts(self)
         end)
         local one = self.current
         if not is_over then
-            replace(self)
+            handover.with_signals(replace, self)
         elseif one.is_in_run then -- kubelua.run returns
             local ok, message = resume_main(self, one, signal)
             if not ok or not one.is_in_run then

@@ -1,0 +1,219 @@
+-- kubelua run --reload: faults of a script that must not end the process, nor lose a key or client.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local waiting = require "kubelua.waiting"
+local world = require "reload_world"
+
+local await, put, run, save_broken, save_good = world.await, world.put, world.run,
+    world.save_broken, world.save_good
+
+local witness
+
+before_each(function()
+    witness = world.begin()
+    world.take_notes()
+end)
+
+after_each(function()
+    world.finish()
+end)
+
+local HEAD = [[
+local kubelua = require "kubelua"
+local witness = require "witness"
+local client = assert(kubelua.connect())
+]]
+
+-- A script of this generation: NAME in the text is its number.
+local function text_of(text, number)
+    return HEAD .. text:gsub("NAME", tostring(number))
+end
+
+-- ---- keys ----
+
+describe("a key that waits for its time", function()
+    -- The new script's `delay` is 0, so what it notes does not take that long.
+    local CONTROLLER = [[
+        witness.controller = kubelua.controller { "configmaps", namespace = "default",
+            client = client, delay = DELAY, reconcile = function(o)
+                witness.note("run " .. o.name .. " NAME")
+            end, gone = function(key)
+                witness.note("gone " .. key .. " NAME")
+                return AGAIN
+            end }
+    ]]
+
+    local function text(number, delay, again)
+        return text_of(CONTROLLER:gsub("DELAY", delay):gsub("AGAIN", again), number)
+    end
+
+    it("in `delay` after a delete is handed over", function()
+        put("a", 1, true)
+        run(text(1, 0.5, "nil"), function()
+            await(function() return witness.has("run a 1") end, "the first run")
+            world.delete("a")
+            await(function()
+                return witness.controller:status().queue.delayed == 1
+            end, "the delete is gathered")
+            save_good(text(2, 0, "nil"))
+            await(function() return witness.has("gone default/a 2") end, "the next one is told")
+            assert.is_false(witness.has("gone default/a 1"))
+        end)
+    end)
+
+    it("which `gone` has asked for is handed over, and keeps its time", function()
+        put("a", 1, true)
+        run(text(1, 0, "1"), function()
+            await(function() return witness.has("run a 1") end, "the first run")
+            world.delete("a")
+            await(function() return witness.has("gone default/a 1") end, "gone is called")
+            local since = core.now()
+            await(function()
+                return witness.controller:status().queue.delayed == 1
+            end, "a later run is asked for")
+            save_good(text(2, 0, "nil"))
+            await(function() return witness.has("gone default/a 2") end, "the next one is told")
+            assert.is_true(core.now() - since > 0.95)
+        end)
+    end)
+
+    it("which enqueue has set for a key without an object is handed over", function()
+        run(text(1, 0, "nil"), function()
+            await(function() return witness.controller:has_synced() end, "it runs")
+            witness.controller:enqueue("default/own", 1)
+            witness.controller:enqueue("default/late", 1000)
+            local since = core.now()
+            save_good(text(2, 0, "nil"))
+            await(function() return witness.has("gone default/own 2") end, "its run")
+            assert.is_true(core.now() - since > 0.95)
+            assert.equal(1, witness.controller:status().queue.delayed)
+            assert.is_false(witness.has("gone default/late 2"))
+        end)
+    end)
+
+    it("and whose run does not end in time runs again", function()
+        waiting.grace = 0.01
+        put("a", 1, true)
+        local stubborn = text_of([[
+            kubelua.controller { "configmaps", namespace = "default", client = client,
+                gone = function(key) witness.note("gone " .. key .. " NAME") end,
+                reconcile = function(o)
+                    witness.note("run " .. o.name .. " NAME")
+                    while NAME == 1 do pcall(kubelua.sleep, 0.05) end
+                end }
+        ]], 1)
+        run(stubborn, function()
+            await(function() return witness.has("run a 1") end, "the first run")
+            world.delete("a")
+            save_good(text(2, 0, "nil"))
+            await(function() return witness.has("gone default/a 2") end, "the next one is told")
+        end)
+    end)
+end)
+
+-- ---- clients ----
+
+describe("a client that both scripts have", function()
+    it("stays open when a task of the old script closes it, to clean up", function()
+        put("a", 1, true)
+        run(text_of([[
+            kubelua.spawn(function()
+                local ok, problem = pcall(kubelua.sleep, 1000)
+                client:close()
+                witness.note("closed")
+                error(problem, 0)
+            end)
+        ]], 1), function()
+            save_good(text_of([[
+                local informer = assert(client:informer { "configmaps", namespace = "default" })
+                informer:on { add = function(o) witness.note("add " .. o.name) end }
+                witness.client = client
+            ]], 2))
+            assert.is_true(witness.has("closed"))
+            await(function() return witness.has("add a") end, "the new handler")
+            put("b", 1, true)
+            await(function() return witness.has("add b") end, "a later event")
+            assert.equal("a", assert(witness.client:get("configmaps", "default", "a")).name)
+        end)
+    end)
+
+    it("is closed with the script before, if that has closed it, and no other took it", function()
+        run(text_of([[
+            witness.note("NAME")
+            kubelua.spawn(function()
+                pcall(kubelua.sleep, 1000)
+                client:close()
+            end)
+        ]], 1), function()
+            local live = core.live().clients
+            save_good("-- no client")
+            assert.equal(live - 1, core.live().clients)
+        end)
+    end)
+end)
+
+-- ---- what a script may do to the tables that it shares with the next ----
+
+describe("a save does not end the process", function()
+    it("if _G has a metatable that cannot be changed, or a global is equal to all", function()
+        run(text_of([[
+            setmetatable(_G, { __metatable = "locked" })
+            odd = setmetatable({}, { __eq = function() error("compared") end })
+            witness.note("run NAME")
+        ]], 1), function()
+            save_good(text_of([[ witness.note("run NAME " .. tostring(odd)) ]], 2))
+            assert.is_true(witness.has("run 2 nil"))
+            assert.is_nil(getmetatable(_G))
+        end)
+    end)
+
+    it("if kubelua.run gets a wrong time", function()
+        run(text_of("witness.note('run NAME')", 1), function()
+            save_broken(text_of("kubelua.run(-1)", 2))
+            save_broken(text_of("kubelua.run { seconds = 0/0 }", 3))
+            save_good(text_of("witness.note('run NAME')", 4))
+            assert.is_true(witness.has("run 4"))
+        end)
+    end)
+
+    it("if something fails between the two scripts", function()
+        local scripts = require "kubelua.script"
+        local make = scripts.new
+        run(text_of([[
+            own = "mine"
+            kubelua.every(0.005, function() witness.own, witness.by = own, NAME end)
+        ]], 1), function()
+            function scripts.new() error("memory is short") end
+            local ok, problem = pcall(save_broken, text_of("-- NAME", 2))
+            scripts.new = make
+            assert(ok, problem)
+            witness.own = nil
+            await(function() return witness.own == "mine" end, "the old script goes on")
+            save_good(text_of("kubelua.every(0.005, function() witness.by = NAME end)", 3))
+            await(function() return witness.by == 3 end, "a later one takes over")
+        end)
+    end)
+end)
+
+-- ---- signals ----
+
+describe("SIGTERM while the main part of a script computes", function()
+    it("ends the run, and lets the tasks of the script before clean up #signals", function()
+        run(text_of([[
+            kubelua.spawn(function()
+                pcall(kubelua.sleep, 1000)
+                witness.note("cleans up NAME")
+            end)
+        ]], 1), function()
+            world.save(text_of([[
+                witness.note("begin NAME")
+                assert(os.execute("kill -TERM $PPID"))
+                local till = os.clock() + 0.05
+                while os.clock() < till do end
+                witness.note("computed NAME")
+            ]], 2))
+            pcall(kubelua.sleep, 30)
+        end)
+        assert.same({ "begin 2", "computed 2", "cleans up 1" }, witness.notes)
+    end)
+end)
