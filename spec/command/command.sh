@@ -821,6 +821,9 @@ if arg[1] == "run" then
     print("after its own run")
 end
 END
+echo 'print(kubelua.connect():get("clusterroles", "other"))' >"$work/role.lua"
+expect "an API server takes the roles" 0 '^ClusterRole other' \
+    bin/kubelua run --sim="$work/plan" "$work/role.lua"
 cat >"$work/outside.lua" <<'END'
 kubelua.http("http://127.0.0.1:1/hook", { method = "POST" })
 END
@@ -966,9 +969,22 @@ expect "--name names them" 0 '^  name: other$' cat "$work/plan"
 expect "what was not reached is said apart" 0 'foo-controller.lua:17-18' cat "$work/unreached"
 foo --strict >/dev/null 2>&1
 expect "--strict fails then" 0 '^1$' echo $?
-echo 'print(kubelua.connect():get("clusterroles", "other"))' >"$work/role.lua"
-expect "an API server takes the roles" 0 '^ClusterRole other' \
-    bin/kubelua run --sim="$work/plan" "$work/role.lua"
+cat >"$work/outside.lua" <<'END'
+kubelua.controller { "namespaces", reconcile = function()
+    assert(os.execute("echo child"))
+    error("it fails")
+end }
+END
+bin/kubelua plan "$work/outside.lua" >"$work/plan" 2>/dev/null
+expect "a program is refused, and named with its line" 0 \
+    'outside.lua:2: os.execute was refused; --real allows it' cat "$work/plan"
+bin/kubelua plan --strict --real -o yaml "$work/outside.lua" \
+    >"$work/plan" 2>"$work/why"
+expect "--strict fails if a controller fails" 0 '^1$' echo $?
+expect "-o yaml says which" 0 'failing: controller namespaces: default: ' cat "$work/why"
+expect "--real starts it; its output is not the command's" 0 '^child$' cat "$work/why"
+expect "only roles are printed" 0 '^none$' \
+    sh -c "grep child '$work/plan' || echo none"
 bin/kubelua plan -o yaml "$work/planned.lua" >"$work/plan" 2>/dev/null
 expect "the output of a script is not in it" 0 '^none$' \
     sh -c "grep -E 'from|written|too' '$work/plan' || echo none"

@@ -41,15 +41,27 @@ function declared.list_states(self)
     table.sort(self.states, function(a, b) return a.where .. a.name < b.where .. b.name end)
 end
 
+---Notes which keys of the controllers fail, each once.
+---@param self kubelua.Rehearsal
+function declared.note_failures(self)
+    for _, state in ipairs(self.states) do
+        for key, failing in pairs(state.failing) do
+            local id = state.where .. state.what .. ": " .. key
+            if not self.failed_keys[id] then
+                self.failed_keys[id] = true
+                table.insert(self.failures, state.what .. ": " .. key .. ": " .. failing.message)
+            end
+        end
+    end
+    table.sort(self.failures)
+end
+
 ---Notes what the controllers need on paths that the run may not have taken; and their failures.
 ---@param self kubelua.Rehearsal
 function declared.note_controllers(self)
     local lines = {}
     for _, state in ipairs(self.states) do
         local where = state.where:match("^(.*): $")
-        for key, failing in pairs(state.failing) do
-            table.insert(self.failures, state.what .. ": " .. key .. ": " .. failing.message)
-        end
         for _, source in ipairs(state.in_order) do
             lines[source.informer or 0] = where
         end

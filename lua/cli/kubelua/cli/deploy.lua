@@ -100,6 +100,9 @@ local function add_notes(notes, app, result)
     for _, part in ipairs(result.unreached) do
         notes[#notes + 1] = part.text
     end
+    for _, text in ipairs(result.refused or {}) do
+        notes[#notes + 1] = text
+    end
     for _, failure in ipairs(result.failures) do
         notes[#notes + 1] = app.name .. ": failed in the simulated cluster: " .. failure
     end
@@ -137,7 +140,8 @@ end
 -- deployed too, if it is Lua: as one without leader, and with the modules that its text names.
 local function plan_script(script, namespace, options)
     local result, message = plan.of { script = script, args = options.args,
-        own_namespace = namespace, sim_load = options.sim_load, replay = options.replay }
+        own_namespace = namespace, sim_load = options.sim_load, replay = options.replay,
+        real = options.real }
     if result or not options.rbac then
         return result, message
     end

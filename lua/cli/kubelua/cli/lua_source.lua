@@ -1,6 +1,8 @@
 -- Reads the text of a Lua script for kubelua plan: its strings, its functions and its calls. Lua
 -- itself tells nothing about a function that never came to exist.
 
+local lua_call = require "kubelua.cli.lua_call"
+
 ---@class kubelua.LuaToken
 ---@field type "name"|"string"|"symbol"
 ---@field value string
@@ -19,6 +21,8 @@ local Source = {}
 Source.__index = Source
 
 local source = {}
+
+local is_symbol, is_call = lua_call.is_symbol, lua_call.begins
 
 local KEYWORDS = {}
 for word in ([[and break do else elseif end false for function goto if in local nil not or repeat
@@ -97,20 +101,6 @@ end
 local OPENS = { ["function"] = true, ["if"] = true, ["do"] = true, ["repeat"] = true }
 local CLOSES = { ["end"] = true, ["until"] = true }
 
-local function is_symbol(token, value)
-    return token ~= nil and token.type == "symbol" and token.value == value
-end
-
--- True if the token at `i` begins the arguments of a call.
-local function is_call(tokens, i)
-    local token, before = tokens[i], tokens[i - 1]
-    if not before or not (token.type == "string" or is_symbol(token, "(") or is_symbol(token, "{"))
-        or is_symbol(tokens[i - 2], "function") or is_symbol(tokens[i - 2], "goto") then
-        return false
-    end
-    return before.type == "name" or is_symbol(before, ")") or is_symbol(before, "]")
-end
-
 -- The name in `function a.b:c(` does not end in a call.
 local function is_heading(tokens, i)
     local j = i - 1
@@ -168,12 +158,21 @@ function source.read_file(path)
     return source.read(text)
 end
 
+-- True if the string at `i` is one of several values: `x or "a"`, `x and "a" or "b"`. An argument
+-- of the command is what it is: `arg[1] or "a"`.
+local function is_alternative(tokens, i)
+    local before = tokens[i - 1]
+    return is_symbol(tokens[i + 1], "or") or is_symbol(before, "and") or is_symbol(before, "or")
+        and not (is_symbol(tokens[i - 2], "]") and tokens[i - 5] and tokens[i - 5].value == "arg")
+end
+
 ---True if a string of the script is this text, or a key that has it as its namespace or its name.
 ---@param text string
 ---@return boolean
 function Source:has_string(text)
-    for _, token in ipairs(self.tokens) do
-        if token.type == "string" and source.names(token.value, text) then
+    for i, token in ipairs(self.tokens) do
+        if token.type == "string" and source.names(token.value, text)
+            and not is_alternative(self.tokens, i) then
             return true
         end
     end
@@ -202,38 +201,6 @@ function Source:function_at(line)
     return found
 end
 
--- True if `field = "text"` is written in these lines.
-local function assigns(self, field, text, first, last)
-    for i, token in ipairs(self.tokens) do
-        if token.line >= first and token.line <= last and token.type == "string"
-            and token.value == text and is_symbol(self.tokens[i - 1], "=")
-            and self.tokens[i - 2] and self.tokens[i - 2].value == field then
-            return true
-        end
-    end
-    return false
-end
-
----True if the script writes a name where it makes the call of this line: as a string of the line
----itself, or as the field `name` or `namespace` of a table in the same function.
----@param line integer
----@param field "name"|"namespace"
----@param text string
----@return boolean
-function Source:writes_at(line, field, text)
-    for _, token in ipairs(self.lines[line] or {}) do
-        if token.type == "string" then
-            local namespace, name = token.value:match("^([^/]+)/([^/]+)$")
-            if (field == "name" and (name or token.value) or namespace) == text then
-                return true
-            end
-        end
-    end
-    local around = self:function_at(line)
-    return assigns(self, field, text, around and around.first or 1,
-        around and around.last or math.huge)
-end
-
 -- Calls that send requests; `get` and `list` also read objects and caches, so they count for what
 -- looks like a client only.
 local VERBS = {}
@@ -247,22 +214,53 @@ local function is_client(token)
     return token ~= nil and token.type == "name" and token.value:lower():find("client") ~= nil
 end
 
+-- The name of the method whose arguments begin behind the token `i`, if the call sends requests.
+local function find_method(tokens, i)
+    local token, dot = tokens[i], tokens[i - 1]
+    if token.type == "name" and (is_symbol(dot, ":") or is_symbol(dot, "."))
+        and (VERBS[token.value] or READS[token.value] and is_client(tokens[i - 2]))
+        and is_call(tokens, i + 1) then
+        return token.value
+    end
+end
+
 ---True if a call that sends requests is written in these lines.
 ---@param first integer
 ---@param last integer
 ---@return boolean
 function Source:asks(first, last)
-    local tokens = self.tokens
-    for i, token in ipairs(tokens) do
-        local dot = tokens[i - 1]
-        if token.line >= first and token.line <= last and token.type == "name"
-            and (is_symbol(dot, ":") or is_symbol(dot, "."))
-            and (VERBS[token.value] or READS[token.value] and is_client(tokens[i - 2]))
-            and tokens[i + 1] and is_call(tokens, i + 1) then
+    for i, token in ipairs(self.tokens) do
+        if token.line >= first and token.line <= last and find_method(self.tokens, i) then
             return true
         end
     end
     return false
+end
+
+-- True for a call such as object:get("data.x"), which reads a field.
+local function reads_field(tokens, i)
+    return tokens[i].value == "get" and #lua_call.arguments(tokens, i + 1) < 2
+end
+
+---What the only call of a method in a line writes as the name or the namespace of its object: a
+---text; false: it names none; nil: it is computed, or there are more calls.
+---@param line integer
+---@param field "name"|"namespace"
+---@return string|false|nil
+function Source:written_at(line, field)
+    local tokens, found = self.tokens, nil
+    for i, token in ipairs(tokens) do
+        local method = token.line == line and token.type == "name" and is_call(tokens, i + 1)
+            and (VERBS[token.value] or READS[token.value]) and not reads_field(tokens, i)
+        if method and found then
+            return nil
+        end
+        found = method and i or found
+    end
+    if not found then
+        return nil
+    end
+    return lua_call.written(tokens, found + 1, tokens[found].value, field)
 end
 
 ---True if a line has nothing but the ends of blocks, tables and calls.

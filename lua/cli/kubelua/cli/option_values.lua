@@ -175,4 +175,12 @@ function values.to_tags(text)
     return tags
 end
 
+---Adds the option of kubelua plan and deploy that lets a script do what a rehearsal refuses.
+---@param parser table of one command
+function values.add_real(parser)
+    parser:flag("--real", "Let the script really send HTTP requests, start programs and write "
+        .. "files in the simulated cluster, where each object is also deleted and time jumps. "
+        .. "Without it they are refused: nil, \"not in a rehearsal\".")
+end
+
 return values

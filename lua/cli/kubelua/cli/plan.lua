@@ -16,6 +16,7 @@ local simcore_state = require("kubelua.simcore").state
 ---@field sim_load string[]? manifests of the simulated cluster
 ---@field replay string? a recording of kubelua record
 ---@field duration number? seconds of the cluster's clock; nil: until nothing new happens
+---@field real boolean? HTTP calls, programs and written files of the script are real, not refused
 
 ---A request of the plan: kubelua.AskedRequest with its lines sorted.
 ---@class kubelua.PlanRequest
@@ -35,6 +36,7 @@ local simcore_state = require("kubelua.simcore").state
 ---@field rules kubelua.RbacRules
 ---@field namespace string that of the script's client
 ---@field failures string[] what still fails at the end: "controller x: web/a: ..."
+---@field refused string[] HTTP calls, programs and writes that were refused, with their lines
 ---@field unreached kubelua.Unreached[] parts of the script that did not run
 ---@field files string[] paths of the script and of its own modules
 ---@field leases { namespace: string, name: string }[] of `leader`
@@ -171,43 +173,38 @@ local function is_written(shown, options, value)
     return false
 end
 
-local function is_written_at_call(shown, request, field)
+-- True if each call that has made the request writes the value itself, or leaves the namespace to
+-- the client. (In the run of a controller, it may be that of the object.)
+local function is_written_at_calls(shown, request, field, namespace)
     for where in pairs(request.lines) do
         local short, line = where:match("^(.*):(%d+)$")
         local file = shown.coverage:file_of_line(short)
-        if not file or not file.source:writes_at(tonumber(line), field, request[field]) then
+        local written
+        if file then
+            written = file.source:written_at(tonumber(line), field)
+        end
+        if written == false and field == "namespace" and not request.is_run then
+            written = namespace
+        end
+        if written ~= request[field] then
             return false
         end
     end
     return next(request.lines) ~= nil
 end
 
--- True if the script lists or watches more than one namespace: then a namespace may come out of an
--- object.
-local function has_wide(requests)
-    for _, request in ipairs(requests) do
-        if (request.verb == "list" or request.verb == "watch") and not request.namespace
-            and not (request.name and request.resource) then
-            return true
-        end
-    end
-    return false
-end
-
--- Says which names and namespaces are constant: the script writes them, or options give them; and
--- no object that the script has read has the same text, so it cannot have come from there.
+-- Says which names and namespaces are constant: a call writes them as they are; or the script has
+-- them elsewhere, or options give them, and no object that the script has read has the same text,
+-- so it cannot have come from there.
 local function make_is_constant(shown, requests, options, namespace)
-    local seen, is_wide = list_seen(shown, requests), has_wide(requests)
+    local seen = list_seen(shown, requests)
     return function(request, field)
         local value = request[field]
-        if is_written_at_call(shown, request, field) then
+        if is_written_at_calls(shown, request, field, namespace) then
             return true
         end
         local is_known = field == "namespace" and value == namespace
             or is_written(shown, options, value)
-        if field == "namespace" and not is_wide then
-            return is_known
-        end
         return is_known and not is_in_objects(seen, request, value)
     end
 end
@@ -305,7 +302,8 @@ function plan.of(options)
             kind = function(name) return shown.kinds[name] end,
             leases = shown.leases, finalizers = shown.finalizers,
         }),
-        namespace = namespace, failures = shown.failures, unreached = shown.coverage:unreached(),
+        namespace = namespace, failures = shown.failures, refused = shown.refusals.texts,
+        unreached = shown.coverage:unreached(),
         files = shown.coverage:paths(), leases = shown.leases, unled = shown.unled,
         seconds = shown.seconds, elsewhere = shown.asked.elsewhere or false,
     }

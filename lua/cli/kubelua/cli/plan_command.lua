@@ -100,7 +100,8 @@ local function write_text(result, script)
         end
     end
     add_list(out, "It waits for", result.waits)
-    add_list(out, "Still failing at the end", result.failures)
+    add_list(out, "Refused", result.refused)
+    add_list(out, "Failing", result.failures)
     if result.elsewhere then
         out[#out + 1] = "It also connects to a server of its own, which a cluster stood for: what "
             .. "it needs there is not in the role.\n"
@@ -121,6 +122,23 @@ local function name_role(options)
     local base = options.script:match("([^/]+)$"):gsub("%.lua$", ""):lower()
     base = base:gsub("[^a-z0-9.-]+", "-"):gsub("^[^a-z0-9]+", ""):gsub("[^a-z0-9]+$", "")
     return base ~= "" and base or nil
+end
+
+-- Says on standard error what may be wrong with the roles; returns the exit status.
+local function report(result, options)
+    local strict = options.strict and #result.unreached + #result.failures > 0
+    if options.format == "yaml" or strict then
+        for _, text in ipairs(result.refused) do
+            complain(text)
+        end
+        for _, range in ipairs(result.unreached) do
+            complain(range.text)
+        end
+    end
+    for _, failure in ipairs(result.failures) do
+        complain("failing: " .. failure)
+    end
+    return strict and FAILED or STOPPED
 end
 
 ---Runs the command; returns the exit status.
@@ -149,9 +167,5 @@ return function(options, allow_all)
     else
         io.write(write_text(result, options.script), manifests)
     end
-    local strict = options.strict and result.unreached[1] ~= nil
-    for _, range in ipairs((options.format == "yaml" or strict) and result.unreached or {}) do
-        complain(range.text)
-    end
-    return strict and FAILED or STOPPED
+    return report(result, options)
 end

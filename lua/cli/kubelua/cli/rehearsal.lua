@@ -1,6 +1,7 @@
 -- Runs a script against a simulated cluster whose clock jumps from timer to timer, and notes what
 -- it asks for: each request, informer, timer and Lease, with the line of the script. For kubelua
--- plan. Nothing reaches a real API server; files, programs and other HTTP calls are real.
+-- plan. Nothing reaches a real API server; other HTTP calls, programs and written files are refused
+-- (refusals.lua), but for --real.
 local asked = require "kubelua.cli.asked"
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
@@ -8,6 +9,7 @@ local coverage = require "kubelua.cli.coverage"
 local declared = require "kubelua.cli.declared"
 local informer_parts = require "kubelua.informer.parts"
 local loop = require "kubelua.loop"
+local refusals = require "kubelua.cli.refusals"
 local requests = require "kubelua.requests"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
@@ -27,7 +29,10 @@ local waiting = require "kubelua.waiting"
 ---@field unled string[] names of controllers without `leader`
 ---@field seconds number how far the cluster's clock has gone
 ---@field finalizers { kind: kubelua.Kind, namespaces: (string|false)[] }[] of controllers
----@field failures string[] of controllers, at the end
+---@field failures string[] of controllers, once nothing new happens
+---@field failed_keys table<string, true> that are among them
+---@field refusals kubelua.Refusals what the script may not do
+---@field patience integer timers in a row without news, after which it ends
 ---@field objects kubelua.PlanObject[] that were there before
 ---@field kinds table<string, kubelua.Kind> by "apps/v1/Deployment": of objects and owners
 ---@field cluster kubelua.Sim
@@ -51,8 +56,8 @@ local waiting = require "kubelua.waiting"
 local rehearsal = {}
 
 -- The rehearsal ends when so many timers in a row have shown nothing new, or in so many real
--- seconds.
-local QUIET_TIMERS, QUIET_SECONDS = 1000, 2
+-- seconds. With --real each of them may start programs and the like, so they are fewer.
+local QUIET_TIMERS, QUIET_REAL_TIMERS, QUIET_SECONDS = 1000, 50, 2
 
 -- Real seconds after which a script that does not return, or never settles, is given up.
 local LONGEST = 60
@@ -104,7 +109,7 @@ local function is_over(self)
     elseif self.duration then
         return self.clock:now() >= self.duration
     end
-    return self.quiet >= QUIET_TIMERS or now >= self.since + QUIET_SECONDS
+    return self.quiet >= self.patience or now >= self.since + QUIET_SECONDS
 end
 
 -- Lets everything happen that happens before time passes. What waits for something that never
@@ -265,9 +270,11 @@ local function provoke(self)
             self.cluster[act](self.cluster, object.kind, key,
                 act == "patch" and touch or { grace = 0 })
         end
+        self.refusals:forget_tries()
         settle(self)
         self.quiet, self.since = 0, core.now()
         pass_time(self, self.duration or math.huge)
+        declared.note_failures(self)
     end
 end
 
@@ -286,6 +293,7 @@ local function perform(self, chunk, options)
     self.since = core.now()
     pass_time(self, self.duration or math.huge)
     declared.list_states(self)
+    declared.note_failures(self)
     problem = declared.find_unbegun(self)
     if not problem and not waiting.stopping then
         provoke(self)
@@ -333,6 +341,8 @@ local function watch_all(self, options)
     watch_clock(self)
     watch_informers(self)
     watch_requests(self)
+    local accept
+    self.refusals, accept = refusals.start(self.clock, options.real)
     self.coverage = coverage.start(stage.own_files(options.script), self.till, LATE)
     return function()
         self.coverage:stop()
@@ -341,13 +351,14 @@ local function watch_all(self, options)
         tasks.clock = scheduler.machine -- that of the cluster stands
         end_script(self)
         waiting.stopping = false
+        accept()
         unset()
     end
 end
 
 ---Runs a script against a simulated cluster.
 ---@param options { script: string, args: string[]?, namespace: string?, duration: number?,
----replay: string? }
+---replay: string?, real: boolean? }
 ---@param new_cluster fun(): kubelua.Sim?, string?, kubelua.PlanObject[]?
 ---@return kubelua.Rehearsal?, string? problem
 function rehearsal.run(options, new_cluster)
@@ -363,7 +374,9 @@ function rehearsal.run(options, new_cluster)
     local now = core.now()
     ---@type kubelua.Rehearsal
     local self = { asked = asked.new(), timers = {}, leases = {}, unled = {}, finalizers = {},
-        failures = {}, kinds = {}, objects = objects, informers = {}, states = {}, news = 0,
+        failures = {}, failed_keys = {},
+        patience = options.real and QUIET_REAL_TIMERS or QUIET_TIMERS,
+        kinds = {}, objects = objects, informers = {}, states = {}, news = 0,
         known = 0, quiet = 0, since = now,
         till = now + LONGEST, duration = options.duration, cluster = cluster, namespaces = {},
         clock = state_of(cluster).clock, new_cluster = new_cluster, is_busy = false, seconds = 0 }

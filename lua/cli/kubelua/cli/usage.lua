@@ -168,7 +168,8 @@ local function add_plan(parser)
     local plan = parser:command("plan", "Run a Lua script against a simulated cluster, and print "
         .. "what it asks for and the smallest RBAC role for that.")
     plan:usage("Usage: kubelua plan [OPTIONS] SCRIPT [ARGS]")
-    plan:epilog("Objects of the manifests are also changed and deleted, to see what the script "
+    plan:epilog("HTTP calls, programs and written files of the script are refused, but for --real. "
+        .. "Objects of the manifests are also changed and deleted, to see what the script "
         .. "does then. Each part that did not run is named; exit status 1 with --strict.\n"
         .. "For example: kubelua plan --sim=cluster.yaml shop.lua\n"
         .. "             kubelua plan -o yaml --sim=cluster.yaml shop.lua | kubectl apply -f -")
@@ -188,7 +189,9 @@ local function add_plan(parser)
         :argname("NAME"):convert(to_role)
     plan:option("-o --output", "text, or yaml: only the roles. (default: text)")
         :argname("FORMAT"):target("format"):choices { "text", "yaml" }
-    plan:flag("--strict", "Exit with status 1 if a part of the script was not reached.")
+    plan:flag("--strict", "Exit with status 1 if a part of the script was not reached, or if a "
+        .. "controller fails.")
+    values.add_real(plan)
     plan:option("--log-level", "As in kubelua run. (default: KUBELUA_LOG_LEVEL, or error)")
         :argname("LEVEL"):choices { "debug", "info", "warn", "error", "off" }
 end
