@@ -47,9 +47,11 @@ mkdir -p "$work/shop/parts"
 cat >"$work/shop/shop.lua" <<'LUA'
 local kubelua = require "kubelua"
 local words = require "parts.words"
+local file = io.open("dat/word")
+local word = file and file:read("*a") or ""
 kubelua.controller { "configmaps", name = "shop", leader = "shop", labels = "app=shop",
     reconcile = function(map, run)
-        assert(run:patch { metadata = { annotations = { seen = words.seen .. (arg[1] or "") } } })
+        assert(run:patch { metadata = { annotations = { seen = words.seen .. word .. (arg[1] or "") } } })
     end }
 LUA
 echo 'return { seen = require("bytes"):len() .. "\tbytes " }' >"$work/shop/parts/words.lua"
@@ -57,6 +59,8 @@ printf 'return "\377\376"\n' >"$work/shop/bytes.lua"
 echo 'return "only named"' >"$work/shop/parts/other.lua"
 echo 'return function() return require("parts.other") end' >>"$work/shop/lazy.lua"
 echo 'require "lazy"' >>"$work/shop/shop.lua"
+mkdir "$work/shop/dat"
+printf 'word ' >"$work/shop/dat/word"
 cat >"$work/shop.yaml" <<'YAML'
 apiVersion: v1
 kind: ConfigMap
@@ -141,7 +145,7 @@ LUA
     expect "a script with leader has two copies" 0 'replicas: 2' sh -c "bin/kubelua deploy \
         --sim='$work/shop.yaml' --grace 7.5 --pod-monitor '$work/shop/shop.lua' -- -x '{{ b }}' \
         >'$shop' 2>'$work/notes' && cat '$shop'"
-    expect "and no note" 1 '^$' sh -c "grep replica '$work/notes'; echo; exit 1"
+    expect "and no note" 0 '^none$' sh -c "! grep replica '$work/notes' && echo none"
     expect "the pod has 5 seconds more than --grace" 0 'terminationGracePeriodSeconds: 13' cat "$shop"
     expect "arguments stand behind the script" 0 '^        - /script/shop.lua - "--" - "-x" - "\{\{ b' \
         sh -c "tr -s '\\n ' ' ' <'$shop' | grep -o ' - /script.*' | sed 's/^/       /'"
@@ -181,6 +185,28 @@ LUA
         sh -c "cp '$work/evil.lua' '$work/d\$.lua'; bin/kubelua deploy '$work/d\$.lua' -- '\$(A)' \
         '\$\$' 2>/dev/null >'$work/d'; echo \$(grep -o '\$\$(A)' '$work/d') \
         \$(grep -o '\"[\$]*\"' '$work/d' | tr -d '\"') \$(grep -o '\$\$.lua' '$work/d')"
+    here=$PWD
+    mkdir "$work/reads" "$work/reads/dat" "$work/reads/m" "$work/reads/lib"
+    echo word >"$work/reads/dat/word"
+    echo 'return { }' | tee "$work/reads/m/data.lua" >"$work/reads/lib/named.lua"
+    { echo 'for _, name in ipairs { "dat/word", "./dat/word" } do assert(io.open(name)):close() end
+        for line in io.lines(arg[0]:gsub("[^/]*$", "") .. "dat/word") do assert(line == "word") end
+        assert(not io.open("none")); dofile("m/data.lua"); require("lib." .. "named")'
+        cat "$work/s{{ x }}.lua"; } >"$work/reads/reads.lua"
+    cd "$work/reads" || exit 1
+    for script in reads.lua "$work/reads/reads.lua"; do
+        "$here/bin/kubelua" deploy "$script" >"$work/r" 2>"$work/notes"
+        expect "a file that the script reads is named: $script" 0 '^1 0 0$' sh -c "cd '$work' &&
+            echo \$(grep -c 'reads dat/word, which is not deployed: --file dat/word adds it' notes) \
+            \$(grep -c 'none' notes) \$(grep -c 'path: dat' r)"
+        expect "one that it runs is deployed: $script" 0 'path: m/data.lua' cat "$work/r"
+    done
+    expect "one that it reads, by --file" 0 '^path: dat/word word$' sh -c "'$here/bin/kubelua' \
+        deploy --file ./dat/word reads.lua 2>'$work/notes' >'$work/r'; echo \$(grep -o 'path: dat.*' \
+        '$work/r') \$(grep -A 1 'dat_word: ' '$work/r' | tail -n 1)"
+    expect "and no word of it then" 0 '^none$' sh -c "! grep 'not deployed' '$work/notes' && echo none"
+    cd "$here" || exit 1
+    expect "the working directory is that of the script" 0 'workingDir: /script' cat "$work/r"
     # shellcheck disable=SC2086
     expect "several scripts are several Deployments in one namespace" 0 '^2 1 two: 2$' sh -c \
         "bin/kubelua deploy -n two $foo examples/expire-configmaps.lua 2>/dev/null >'$work/two'; \
@@ -395,6 +421,11 @@ refuses() {
     { echo "dofile '$work/up/m/../lib/h.lua'"; cat examples/foo-controller.lua; } >"$work/up/up.lua"
     expect "a file that the API server would refuse is named" 1 "m/../lib/h.lua: a file of a Conf" \
         bin/kubelua deploy --sim=examples/foos.yaml "$work/up/up.lua"
+    expect "a file that the pod cannot have" 1 'is not below the script.s folder' \
+        bin/kubelua deploy --file /etc/passwd $foo
+    expect "a file that is not there" 1 'no/file: No such file' bin/kubelua deploy --file no/file $foo
+    expect "files of two scripts" 2 '^kubelua: --file: for one script only' \
+        bin/kubelua deploy --file README.md $foo examples/expire-configmaps.lua
     expect "a chart and a base at once" 2 'choose one of them' \
         bin/kubelua deploy --helm "$work/a" --kustomize "$work/b" $foo
     expect "one name for two scripts" 2 'for one script only' \
@@ -469,6 +500,7 @@ for _, variable in ipairs(container.env or {}) do
     lines[#lines + 1] = ("export %s=%s"):format(variable.name,
         quote(assert(path == "metadata.namespace" and namespace, path)))
 end
+lines[#lines + 1] = "cd " .. quote(container.workingDir)
 lines[#lines + 1] = "exec " .. table.concat(words, " ")
 write(root .. "/command", table.concat(lines, "\n") .. "\n")
 write(root .. "/account", pod.serviceAccountName)
@@ -563,17 +595,19 @@ real_foo() {
 # is_seen NAME: by the script of the shop.
 is_seen() {
     kube -n default get configmap "$1" -o 'jsonpath={.metadata.annotations.seen}' >"$work/seen" &&
-        grep -qF "bytes $given" "$work/seen"
+        grep -qF "bytes word $given" "$work/seen"
 }
 
 real_shop() {
     given='-x$(POD_NAMESPACE)$$$'
     kube apply -f "$work/shop.yaml" >/dev/null
-    bin/kubelua deploy --sim="$work/shop.yaml" "$work/shop/shop.lua" -- "$given" 2>/dev/null |
+    here=$PWD
+    (cd "$work/shop" && "$here/bin/kubelua" deploy --sim="$work/shop.yaml" --file dat/word shop.lua \
+        -- "$given" 2>/dev/null) |
         kube apply -f - >/dev/null
     run_copy shop shop 1
     holds "a copy with a leader is ready" is_ready
-    holds "its modules, its bytes and its arguments are there" is_seen a
+    holds "its modules, its file, its bytes and its arguments are there" is_seen a
     first=$last
     run_copy shop shop 2
     holds "a standby is ready" is_ready

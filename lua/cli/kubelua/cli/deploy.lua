@@ -7,6 +7,7 @@ local files = require "kubelua.cli.deploy.files"
 local log_lines = require "kubelua.log_lines"
 local objects = require "kubelua.cli.deploy.objects"
 local plan = require "kubelua.cli.plan"
+local reads = require "kubelua.cli.deploy.reads"
 local write_folder = require "kubelua.cli.deploy.folder"
 local yaml = require "kubelua.cli.yaml"
 
@@ -159,15 +160,27 @@ local function roles_of(result, app, options)
     return computed_roles(result, app.name, app.namespace)
 end
 
+-- `needs` has what the script has read.
+local function find_files(script, result, needs, options)
+    local sims = { script, options.replay }
+    for _, path in ipairs(options.sim_load or {}) do
+        sims[#sims + 1] = path
+    end
+    needs.loaded, needs.sims, needs.added = result.files, sims, options.file or {}
+    return files.of(script, needs)
+end
+
 -- Computes what is deployed of one script. `notes` gets lines for the user.
 local function describe_script(script, name, namespace, options, notes)
+    local stop = reads.start(script)
     local result, message = plan_script(script, namespace, options)
+    local needs = stop()
     if not result then
         return nil, message
     end
     local note = message and name .. ": " .. message
     local found
-    found, message = files.of(script, result.files)
+    found, message = find_files(script, result, needs, options)
     if not found then
         return nil, message
     end

@@ -90,10 +90,16 @@ local function choose_key(name, taken)
     return key
 end
 
+-- What the API server takes for a path in a volume.
+local function is_allowed(name)
+    return not name:find("^%.%.") and not ("/" .. name .. "/"):find("/../", 1, true)
+end
+
 local function add_file(found, path, name)
+    found.by_path[path] = true
     if found.by_name[name] then
         return true
-    elseif name:find("^%.%.") or ("/" .. name .. "/"):find("/../", 1, true) then
+    elseif not is_allowed(name) then
         return nil, ("%s: a file of a ConfigMap cannot be called '%s', which begins with '..' or "
             .. "has a part '..': name the file without it"):format(path, name)
     end
@@ -143,17 +149,94 @@ local function check_size(found, script)
     return true
 end
 
+-- The paths below /script at which the script looks for a file in the cluster: it may have made the
+-- path of its own folder (arg[0]), or it is relative to the working directory, /script there.
+local function places_of(path, folder)
+    local places, clean = {}, path:gsub("^%./+", "")
+    if path:sub(1, #folder + 1) == folder .. "/" then
+        places[1] = path:sub(#folder + 2)
+    end
+    if path:sub(1, 1) ~= "/" and clean ~= places[1] then
+        places[#places + 1] = clean
+    end
+    return places
+end
+
+local function add_at_places(found, path, folder)
+    local places = places_of(path, folder)
+    if #places == 0 then
+        return nil, ("%s: is not below the script's folder (%s), nor is its path relative")
+            :format(path, folder)
+    end
+    for _, place in ipairs(places) do
+        local ok, message = add_file(found, path, place)
+        if not ok then
+            return nil, message
+        end
+    end
+    return true
+end
+
+-- The first place at which the script would not find a file.
+local function missing_place(found, path, folder)
+    for _, place in ipairs(places_of(path, folder)) do
+        if not found.by_name[place] then
+            return place
+        end
+    end
+end
+
+-- Notes what the script reads, or loads from elsewhere, and does not get.
+local function note_missing(found, folder, needs)
+    local said = {}
+    for _, list in ipairs { needs.loaded, needs.sims } do
+        for _, path in ipairs(list) do
+            said[path] = true
+        end
+    end
+    for _, path in ipairs(needs.data) do
+        local place = not said[path] and missing_place(found, path, folder)
+        if place and not said[place] then
+            said[place] = true
+            found.notes[#found.notes + 1] = ("reads %s, which is not deployed%s"):format(path,
+                is_allowed(place) and ": --file " .. path .. " adds it"
+                    or "; move it below the script's folder, and --file adds it")
+        end
+    end
+    for _, path in ipairs(needs.loaded) do
+        if not found.by_path[path] and missing_place(found, path, folder) then
+            found.notes[#found.notes + 1] = ("loads %s, which is not deployed: --file %s adds it")
+                :format(path, path)
+        end
+    end
+end
+
+---What a script needs besides itself and what its text requires: paths.
+---@class kubelua.DeployNeeds
+---@field loaded string[] Lua that a run has loaded
+---@field lua string[] that dofile and loadfile have read
+---@field data string[] of other files that it has opened
+---@field added string[] of --file
+---@field sims string[] of files that the command reads itself
+
 ---@param script string its path
----@param loaded string[] paths of modules that a run has loaded
+---@param needs kubelua.DeployNeeds
 ---@return { list: kubelua.DeployedFile[], notes: string[] }? found the script is the first file
 ---@return string? message
-function files.of(script, loaded)
+function files.of(script, needs)
     local folder, name = folder_of(script), script:match("[^/]*$")
-    local found = { list = {}, by_name = {}, notes = {}, size = 0 }
+    local found = { list = {}, by_name = {}, by_path = {}, notes = {}, size = 0 }
     local ok, message = add_file(found, script, name)
-    for _, path in ipairs(ok and loaded or {}) do
+    for _, path in ipairs(ok and needs.loaded or {}) do
         if ok and path:sub(1, #folder + 1) == folder .. "/" then
             ok, message = add_file(found, path, path:sub(#folder + 2))
+        end
+    end
+    for _, list in ipairs { needs.lua, needs.added } do
+        for _, path in ipairs(list) do
+            if ok then
+                ok, message = add_at_places(found, path, folder)
+            end
         end
     end
     if ok then
@@ -165,6 +248,7 @@ function files.of(script, loaded)
     if not ok then
         return nil, message
     end
+    note_missing(found, folder, needs)
     local taken = {}
     for _, file in ipairs(found.list) do
         file.key = choose_key(file.name, taken)

@@ -149,6 +149,7 @@ local function container_of(app)
         image = app.image,
         command = { "kubelua" },
         args = app.arguments,
+        workingDir = FOLDER, -- a relative path is one beside the script
         env = { { name = "POD_NAMESPACE",
             valueFrom = { fieldRef = { fieldPath = "metadata.namespace" } } } },
         ports = { { name = "http", containerPort = PORT } },

@@ -37,6 +37,9 @@ function options.add(parser)
     deploy:option("--log", "The format of the log in the cluster.")
         :argname("FORMAT"):choices { "text", "json" }:default("json")
     deploy:flag("--pod-monitor", "Also print a PodMonitor, for the operator of Prometheus.")
+    deploy:option("--file", "Also put this file, which the script reads, into the ConfigMap. The "
+        .. "script runs in its own folder there. It may be given several times.")
+        :argname("PATH"):count("*")
     deploy:option("--kustomize", "Write a base of kustomize into this new folder.")
         :argname("DIR")
     deploy:option("--helm", "Write a Helm chart into this new folder, with values for image, "
@@ -63,7 +66,7 @@ end
 ---@return string?
 function options.find_contradiction(given)
     local alone = given.name and "--name" or given.rbac and "--rbac"
-        or #given.args > 0 and "arguments behind --"
+        or given.file and #given.file > 0 and "--file" or #given.args > 0 and "arguments behind --"
     if given.kustomize and given.helm then
         return "--kustomize and --helm: choose one of them"
     elseif #given.scripts > 1 and alone then
