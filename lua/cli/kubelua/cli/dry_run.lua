@@ -2,10 +2,13 @@
 -- checks it and stores nothing, and what it would change is shown as a diff. What cannot be tried
 -- so is refused. requests.lua hands every request over; the last check stands before
 -- core.request_send, which all requests of Lua go through.
+local Aggregated = require "kubelua.cli.aggregated"
 local api_path = require "kubelua.cli.api_path"
 local complain = require "kubelua.cli.complaint"
 local core = require "kubelua.core"
+local dry_mark = require "kubelua.cli.dry_mark"
 local leader = require "kubelua.leader"
+local live_state = require "kubelua.cli.live_state"
 local object_diff = require "kubelua.cli.object_diff"
 local requests = require "kubelua.requests"
 local scopes = require "kubelua.scope"
@@ -33,6 +36,7 @@ local APPLY = "application/apply-patch"
 ---@field refusals integer requests that were not sent, or that the server would refuse
 ---@field shown table<string, true>
 ---@field unwritten kubelua.Unwritten
+---@field aggregated kubelua.Aggregated
 ---@field undo fun()
 
 ---A request that may write.
@@ -47,27 +51,6 @@ local APPLY = "application/apply-patch"
 ---@field line string
 
 local current ---@type kubelua.DryRun? # nil: this process is in no dry run
-
--- The DeleteOptions of a delete, with dryRun. With a body, a server ignores the query.
-local function mark_body(body)
-    local options = core.decode(body)
-    if type(options) ~= "table" or getmetatable(options) == getmetatable(core.array()) then
-        return nil
-    end
-    options.dryRun = core.array { "All" }
-    return core.encode(options)
-end
-
-local function is_marked(call, method)
-    if not api_path.has_parameter(call.target, "dryRun", "All") then
-        return false
-    elseif method ~= "DELETE" or not call.body then
-        return true
-    end
-    local options = core.decode(call.body)
-    local marks = type(options) == "table" and options.dryRun
-    return type(marks) == "table" and marks[1] == "All"
-end
 
 local function refuse(what, why)
     local message = what .. " was not sent, because of --dry-run: " .. why
@@ -86,55 +69,11 @@ end
 
 -- Sends the request as a dry run.
 local function send_marked(trial)
-    local call = copy_table(trial.call)
-    call.target = api_path.with_parameter(call.target, "dryRun", "All")
-    if trial.method == "DELETE" and call.body then
-        call.body = mark_body(call.body)
-        if not call.body then
-            return refuse(trial.method .. " " .. trial.call.target, "its body is not JSON")
-        end
+    local call, problem = dry_mark.mark(trial.call, trial.method)
+    if not call then
+        return refuse(trial.method .. " " .. trial.call.target, problem)
     end
     return trial.exchange(trial.client, call, trial.name)
-end
-
-local function decode_object(body)
-    local object = body and core.decode(body)
-    return type(object) == "table" and object or nil
-end
-
--- A part of what a script or a server has sent, if it is a table.
-local function part_of(value, name)
-    return type(value[name]) == "table" and value[name] or {}
-end
-
-local function read_target(trial, target)
-    return trial.exchange(trial.client, { method = "GET", target = target, headers = {},
-        accept = "application/json", timeout = trial.call.timeout }, trial.name)
-end
-
--- The object before the write: true and the object, or true alone if there is none. A role
--- with the verbs watch and list need not have get: then the object is read by a list of one. false:
--- it cannot be read. nil, message, code: the request failed.
-local function read_before(trial)
-    local path = trial.path
-    local reply, message, code = read_target(trial, path.object
-        .. (path.subresource == "scale" and "/scale" or ""))
-    if not reply then
-        return nil, message, code
-    elseif reply.status == 403 and path.subresource ~= "scale" then
-        reply = read_target(trial, path.object:match("^(.*)/") .. "?fieldSelector=metadata.name%3D"
-            .. path.object:match("[^/]*$"))
-        local list = reply and reply.status == 200 and decode_object(reply.body)
-        local found = list and list.items and list.items[1]
-        if found then
-            found.apiVersion = found.apiVersion or list.apiVersion
-            found.kind = found.kind or list.kind:gsub("List$", "")
-        end
-        return list and true or false, found or nil
-    elseif reply.status < 300 then
-        return true, decode_object(reply.body)
-    end
-    return reply.status == 404
 end
 
 local function is_of_secrets(path)
@@ -155,7 +94,7 @@ end
 
 -- An Event is for people, and no change: one line.
 local function show_event(event)
-    local about = part_of(event, event.regarding and "regarding" or "involvedObject")
+    local about = live_state.part(event, event.regarding and "regarding" or "involvedObject")
     local text = ("# Event: %s %s: %s %s%s: %s"):format(tostring(event.type),
         tostring(event.reason), tostring(about.kind),
         about.namespace and tostring(about.namespace) .. "/" or "", tostring(about.name),
@@ -177,16 +116,16 @@ end
 
 -- The reply to a binding of a pod is a Status: what would change is the node.
 local function try_binding(trial)
-    local body = decode_object(trial.call.body) or {}
-    local name = trial.path.name or part_of(body, "metadata").name
+    local body = live_state.decode(trial.call.body) or {}
+    local name = trial.path.name or live_state.part(body, "metadata").name
     local target = type(name) == "string" and trial.path.below(name):gsub("/bindings/", "/pods/")
-    local read = target and read_target(trial, target)
-    local before = read and read.status == 200 and decode_object(read.body)
+    local read = target and live_state.read(trial, target)
+    local before = read and read.status == 200 and live_state.decode(read.body)
     local reply, message, code = send_marked(trial)
     if before and reply and reply.status < 300 then
         local after = copy_table(before)
         after.spec = copy_table(before.spec)
-        after.spec.nodeName = part_of(body, "target").name
+        after.spec.nodeName = live_state.part(body, "target").name
         show_change(trial, before, after, "bind")
     end
     return reply, message, code
@@ -194,10 +133,7 @@ end
 
 -- Shows what a deletion of a collection would delete: the reply names it.
 local function show_collection(trial, reply)
-    local list = decode_object(reply.body) or {}
-    for _, object in ipairs(type(list.items) == "table" and list.items or {}) do
-        object.apiVersion = object.apiVersion or list.apiVersion
-        object.kind = object.kind or tostring(list.kind):gsub("List$", "")
+    for _, object in ipairs(live_state.items(live_state.decode(reply.body) or {})) do
         show_change(trial, object, nil, trial.verb)
         current.unwritten:note_deleted(trial, object)
     end
@@ -210,9 +146,19 @@ local function name_only(path)
         kind = path.plural, metadata = { name = path.name, namespace = path.namespace } }
 end
 
+-- A server that does not know dryRun, or ignores it, writes.
+local function tell_betrayal(trial, is_new, before, after)
+    local sign = current.aggregated:betrayal(trial, is_new, before, after)
+    if sign then
+        current.refusals = current.refusals + 1
+        current.warn(("%s%s %s: has been written: its API server ignores dryRun, as %s"):format(
+            trial.line, trial.verb, trial.path.object, sign))
+    end
+end
+
 -- Shows what a write that the server has accepted would change.
 local function show_success(trial, is_known, before, reply)
-    local path, after = trial.path, decode_object(reply.body)
+    local path, after = trial.path, live_state.decode(reply.body)
     local is_status = not after or after.kind == "Status" and after.apiVersion == "v1"
     local remark = not is_known and "; the state before" .. UNREADABLE or nil
     if trial.method == "DELETE" or path.subresource == "eviction" then
@@ -224,6 +170,7 @@ local function show_success(trial, is_known, before, reply)
             current.unwritten:note_deleted(trial, before)
         end
     elseif not is_status then
+        tell_betrayal(trial, is_known and not before, before, after)
         show_change(trial, before, after, trial.verb, remark)
         if is_known and not before and not path.subresource then
             current.unwritten:note_created(trial, after)
@@ -233,7 +180,7 @@ end
 
 -- The remedy for a refusal that only a dry run can meet.
 local function add_remedy(reply)
-    local status = reply.status == 400 and decode_object(reply.body)
+    local status = reply.status == 400 and live_state.decode(reply.body)
     local message = status and type(status.message) == "string" and status.message or ""
     if message:find("does not support dry run", 1, true) then
         status.message = message .. "; if it has no side effects, or none in a dry run, its "
@@ -247,9 +194,9 @@ end
 local function tell_refusal(trial, reply, is_own)
     local is_hidden = is_of_secrets(trial.path) and not is_own
     current.refusals = current.refusals + 1
-    current.warn(("%s%s %s: refused: %s%s"):format(trial.line, trial.verb, trial.path.object,
-        (core.status_error(reply.status, is_hidden and "" or reply.body)),
-        is_hidden and " (the message is not shown: it may quote the Secret)" or ""))
+    current.warn(("%s%s %s: refused: %s"):format(trial.line, trial.verb, trial.path.object,
+        is_hidden and "HTTP " .. reply.status .. " (the server's message is not shown: it may "
+        .. "quote the Secret)" or core.status_error(reply.status, reply.body)))
 end
 
 -- Sends a write that the server knows the object of.
@@ -257,7 +204,7 @@ local function try_write(trial)
     local is_known, before = true, nil
     if trial.method ~= "POST" or trial.path.name then
         local problem_code
-        is_known, before, problem_code = read_before(trial)
+        is_known, before, problem_code = live_state.before(trial)
         if is_known == nil then
             return nil, before, problem_code
         end
@@ -293,7 +240,7 @@ local function try_event(trial)
         return (current.unwritten:answer(trial))
     end
     local reply, message, code = send_marked(trial)
-    local event = is_new and reply and reply.status < 300 and decode_object(reply.body)
+    local event = is_new and reply and reply.status < 300 and live_state.decode(reply.body)
     if event then
         show_event(event)
         current.unwritten:note_created(trial, event)
@@ -321,12 +268,22 @@ local function try_request(trial)
     return try_write(trial)
 end
 
+-- Why a request cannot be tried, as far as it tells itself.
+local function find_obstacle(call, method, path)
+    return api_path.obstacle(method, path) or dry_mark.obstacle(call, method)
+end
+
+local function describe_service(path, service)
+    return ("%s/%s is served by an API server of its own (Service %s), which may ignore dryRun")
+        :format(path.group, path.version, service)
+end
+
 -- Every request of the process comes here before it is sent.
 local function handle_request(client, call, name, exchange)
     local method = call.method:upper()
     local path = api_path.parse(call.target)
     local is_elsewhere = name == "kubelua.http"
-    local problem = api_path.obstacle(method, not is_elsewhere and path or nil)
+    local problem = find_obstacle(call, method, not is_elsewhere and path or nil)
     if problem then
         return refuse(call.method .. " " .. (is_elsewhere and core.client_server(client) or "")
             .. call.target, problem)
@@ -339,6 +296,12 @@ local function handle_request(client, call, name, exchange)
     elseif (call.type or ""):find(APPLY, 1, true) then
         trial.verb = "apply"
     end
+    local service, message, code = current.aggregated:service(trial, live_state.read)
+    if service == false then
+        return nil, message, code
+    elseif service then
+        return refuse(call.method .. " " .. call.target, describe_service(path, service))
+    end
     return try_request(trial)
 end
 
@@ -346,9 +309,12 @@ end
 local function guard(send)
     return function(client, call, ...)
         local method = tostring(call.method):upper()
-        local problem = api_path.obstacle(method, api_path.parse(call.target))
-        if not problem and not api_path.READS[method] and not is_marked(call, method) then
-            problem = "it lacks dryRun=All"
+        local path = api_path.parse(call.target)
+        local problem = find_obstacle(call, method, path)
+        if not problem and not api_path.READS[method] then
+            local service = current.aggregated:known(client, path)
+            problem = not dry_mark.is_marked(call, method) and "it lacks dryRun=All"
+                or service and describe_service(path, service)
         end
         if problem then
             return refuse(call.method .. " " .. call.target, problem)
@@ -372,8 +338,9 @@ end
 ---@return kubelua.DryRun
 function dry_run.begin(show, warn)
     local send, start = core.request_send, core.process_start
-    current = { show = show, warn = warn or complain, changes = 0, refusals = 0, shown = {},
-        unwritten = Unwritten.new() }
+    warn = warn or complain
+    current = { show = show, warn = warn, changes = 0, refusals = 0, shown = {},
+        unwritten = Unwritten.new(), aggregated = Aggregated.new(warn) }
     requests.trial, leader.without_lease = handle_request, tell_lease
     core.request_send = guard(send)
     core.process_start = function(given)

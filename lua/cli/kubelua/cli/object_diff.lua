@@ -58,7 +58,7 @@ local function mask_value(old, new)
 end
 
 local function is_map(value)
-    return value == nil or type(value) == "table" and value ~= core.null
+    return value == nil or type(value) == "table"
 end
 
 -- Masks one field of a Secret. Of a table, the names are shown.

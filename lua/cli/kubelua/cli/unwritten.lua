@@ -19,9 +19,15 @@ function Unwritten.new()
     return setmetatable({ entries = {} }, Unwritten)
 end
 
+---The cluster that a client writes to.
+---@param client kubelua.Client
+---@return string
+function Unwritten.cluster(client)
+    return tostring(core.state(client, "kubelua.client").sim or core.client_server(client))
+end
+
 local function key_of(client, group, plural, namespace, name)
-    local cluster = core.state(client, "kubelua.client").sim or core.client_server(client)
-    return table.concat({ tostring(cluster), group, plural, namespace or "", name }, "\n")
+    return table.concat({ Unwritten.cluster(client), group, plural, namespace or "", name }, "\n")
 end
 
 local function find_entry(self, trial, name)
