@@ -120,6 +120,24 @@ describe("a rehearsal of a plan #processes", function()
         assert.same({ "4" .. rest, "6-8" .. rest, "9" .. rest }, texts)
     end)
 
+    it("names calls that their line has left out", function()
+        local result = assert(make(WATCHES .. [[
+            local c, no = client, os.getenv("NO_SUCH_NAME")
+            if no then client:delete("pods", "web/a") end
+            local x = no and c:evict("web/a")
+            local y = no or c:get("configmaps", "web/settings")
+            if no then
+                c:get("secrets", "web/a")
+            end
+            if not no then c:list("nodes") end
+            local z = y and y:get("data.a") or y:get("data.b") ]]))
+        local texts = {}
+        for i, range in ipairs(result.unreached) do
+            texts[i] = range.text:match(":(%d.*) was not reached")
+        end
+        assert.same({ "4 (delete)", "5 (evict)", "8" }, texts)
+    end)
+
     it("plays a recording, with its deletes", function()
         local object = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a",'
             .. '"namespace":"default","uid":"u-1","resourceVersion":"%d"}}'

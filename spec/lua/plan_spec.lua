@@ -81,6 +81,53 @@ describe("a plan #processes", function()
             'assert(kubelua.connect():delete_all("configmaps", { namespace = "*" }))')
     end)
 
+    it("has deletecollection in all namespaces, even if there is nothing to delete", function()
+        assert.same({ "list,deletecollection secrets" }, cluster_of
+            'assert(kubelua.connect():delete_all("secrets", { namespace = "*" }))')
+    end)
+
+    it("has patch for a create that may adopt", function()
+        assert.same({ "get,create,patch secrets", "list,watch configmaps",
+            "update configmaps/finalizers" }, cluster_of [[kubelua.controller { "configmaps",
+            reconcile = function(map, run)
+                assert(run:create({ apiVersion = "v1", kind = "Secret",
+                    metadata = { name = map.name } }, { adopt = true }))
+            end }]])
+    end)
+
+    it("has get of the one object that a run creates", function()
+        local result = assert(make [[kubelua.controller { "configmaps", owns = {},
+            reconcile = function(_, run)
+                local _, message, code = run:create({ apiVersion = "v1", kind = "Secret",
+                    metadata = { name = "made", namespace = "web" } }, { owner = false })
+                if message and code ~= "already_exists" then return nil, message end
+            end }]])
+        assert.same({ "create secrets", "get secrets [made]" }, tell(result.rules.namespaces.web))
+    end)
+
+    it("has what a script itself does with the Lease of its leader", function()
+        local result = assert(make [[kubelua.controller { "configmaps", name = "c", leader = "me",
+            reconcile = function() end }
+            kubelua.spawn(function()
+                kubelua.connect():delete("leases", "default/me")
+            end)]])
+        assert.same({ "create leases.coordination.k8s.io",
+            "get,update,delete leases.coordination.k8s.io [me]" },
+            tell(result.rules.namespaces.default))
+    end)
+
+    it("sees owners in a JSON patch", function()
+        local result = assert(make [[
+            kubelua.connect():request { method = "PATCH",
+                path = "/api/v1/namespaces/web/configmaps/settings",
+                headers = { ["Content-Type"] = "application/json-patch+json" },
+                body = { { op = "add", path = "/metadata/ownerReferences", value = { {
+                    apiVersion = "v1", kind = "Pod", name = "shop-1", uid = "u",
+                    blockOwnerDeletion = true } } } } } ]])
+        assert.matches("delete", table.concat(tell(result.rules.cluster), " "))
+        assert.matches("update pods/finalizers", table.concat(tell(result.rules.cluster), " "))
+    end)
+
     it("has a path that is no resource, but not discovery and reviews of oneself", function()
         assert.same({ "get /metrics" }, cluster_of [[
             local client = kubelua.connect()

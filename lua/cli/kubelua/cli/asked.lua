@@ -17,6 +17,7 @@ local core = require "kubelua.core"
 ---@field is_run boolean? sent by the run of a controller
 ---@field is_informer boolean? an informer's list or watch
 ---@field has_uid boolean? a patch that names the UID of the object
+---@field names table<string, true> of objects that it creates; "" is a name made by the server
 ---@field sets_owner boolean? a patch or update with owner references
 ---@field owners table<string, true> "apps/v1/Deployment": owners whose deletion it may block
 
@@ -135,22 +136,44 @@ local function is_free(found, verb)
     return false
 end
 
--- Adds what the body says: owners whose deletion it may block.
+-- The owner references that a JSON patch sets.
+local function patched_references(document)
+    local found
+    for _, step in ipairs(document) do
+        local path = type(step) == "table" and tostring(step.path) or ""
+        local value = type(step) == "table" and type(step.value) == "table" and step.value or {}
+        if path == "/metadata/ownerReferences" then
+            found = value
+        elseif path:find("^/metadata/ownerReferences/") then
+            found = found or {}
+            found[#found + 1] = value
+        elseif path == "/metadata" then
+            found = value.ownerReferences or found
+        end
+    end
+    return found
+end
+
+-- Adds what the body says: the name of a created object, and owners whose deletion it may block.
 local function read_body(entry, call)
     local body = call.body or ""
     entry.has_uid = entry.has_uid or call.method == "PATCH" and body:find("\"uid\"", 1, true) ~= nil
-    if not body:find("\"ownerReferences\"", 1, true) then
+    if entry.verb ~= "create" and not body:find("ownerReferences", 1, true) then
         return
     end
     local ok, document = pcall(core.decode, body)
-    local metadata = ok and type(document) == "table" and document.metadata
-    local references = type(metadata) == "table" and metadata.ownerReferences
+    document = ok and type(document) == "table" and document or {}
+    local metadata = type(document.metadata) == "table" and document.metadata or {}
+    if entry.verb == "create" then
+        entry.names[type(metadata.name) == "string" and metadata.name or ""] = true
+    end
+    local references = metadata.ownerReferences or patched_references(document)
     if type(references) ~= "table" or references == core.null then
         return
     end
     entry.sets_owner = entry.sets_owner or (entry.verb ~= "create" and not entry.is_apply)
     for _, reference in ipairs(references) do
-        if reference.blockOwnerDeletion == true then
+        if type(reference) == "table" and reference.blockOwnerDeletion == true then
             entry.owners[tostring(reference.apiVersion) .. "/" .. tostring(reference.kind)] = true
         end
     end
@@ -173,7 +196,7 @@ local function find_or_add(self, found)
     if entry then
         return entry, false
     end
-    entry = { count = 0, lines = {}, owners = {} }
+    entry = { count = 0, lines = {}, owners = {}, names = {} }
     for _, field in ipairs(FIELDS) do
         entry[field] = found[field]
     end
@@ -234,6 +257,27 @@ function Asked:note_informer(kind, request, line)
                 entry.lines[line] = true
             end
         end
+    end
+end
+
+---@class kubelua.UnsentRequest
+---@field verb string
+---@field resource string as the script names it
+---@field namespace string?
+---@field name string?
+---@field line string?
+---@field is_run boolean?
+
+---Notes a request that the script would have sent if there had been an object for it.
+---@param kind kubelua.Kind
+---@param request kubelua.UnsentRequest
+function Asked:note_unsent(kind, request)
+    local entry = find_or_add(self, { verb = request.verb, group = kind.group,
+        resource = kind.plural, namespace = kind.namespaced and request.namespace or nil,
+        name = request.name })
+    entry.is_run = entry.is_run or request.is_run
+    if request.line then
+        entry.lines[request.line] = true
     end
 end
 

@@ -150,8 +150,9 @@ function Coverage:stop()
     end
 end
 
-local function add_range(ranges, path, first, last)
+local function add_range(ranges, path, first, last, method)
     local where = path .. ":" .. first .. (last > first and "-" .. last or "")
+        .. (method and " (" .. method .. ")" or "")
     ranges[#ranges + 1] = { file = path, first = first, last = last,
         text = where .. " was not reached: what it needs is not in the role" }
 end
@@ -202,13 +203,43 @@ local function add_lines(file, ranges)
     finish()
 end
 
+-- The verb by which a method is seen to have been called; other methods are called as their verb,
+-- or send any.
+local SENDS = { apply = "patch", scale = "patch", status = "patch", evict = "create", logs = "get",
+    wait = "watch", informer = "watch", controller = "watch" }
+local SEND_ANY = { request = true, delete_all = true }
+
+local function has_sent(branch, short, requests)
+    for _, request in ipairs(requests) do
+        if (branch.is_tail or request.lines[short .. ":" .. branch.line])
+            and (SEND_ANY[branch.method]
+                or request.verb == (SENDS[branch.method] or branch.method))
+            or branch.method == "event" and request.resource == "events" then
+            return true
+        end
+    end
+    return false
+end
+
+-- Adds the calls in lines that ran without them.
+local function add_branches(file, short, ranges, requests)
+    for _, branch in ipairs(file.source:branches()) do
+        if file.hits[branch.line] and not is_within(ranges, branch.line)
+            and not has_sent(branch, short, requests) then
+            add_range(ranges, file.path, branch.line, branch.line, branch.method)
+        end
+    end
+end
+
 ---What has not run and may send requests, in the order of files and lines.
+---@param requests kubelua.AskedRequest[] what was sent
 ---@return kubelua.Unreached[]
-function Coverage:unreached()
+function Coverage:unreached(requests)
     local all = {}
-    for _, file in pairs(self.files) do
+    for short, file in pairs(self.by_short) do
         local ranges = list_functions(file)
         add_lines(file, ranges)
+        add_branches(file, short, ranges, requests)
         for _, range in ipairs(ranges) do
             all[#all + 1] = range
         end

@@ -4,12 +4,56 @@ local asked = require "kubelua.cli.asked"
 local cache_of = require "kubelua.controller.cache_of"
 local controllers = require "kubelua.controller"
 local core = require "kubelua.core"
+local deleting = require "kubelua.verbs.deleting"
 local idle = require "kubelua.controller.idle"
 local informer_parts = require "kubelua.informer.parts"
 local leader = require "kubelua.leader"
+local scopes = require "kubelua.scope"
 local verbs = require "kubelua.verbs"
+local write = require "kubelua.controller.write"
 
 local declared = {}
+
+local function is_of(self, client)
+    return core.state(client, "kubelua.client").sim == self.cluster
+end
+
+local function note_unsent(self, request)
+    request.line = scopes.script_line():match("^(.*): $")
+    table.insert(self.unsent, request)
+end
+
+-- Notes that an object may be adopted: the patch is sent only if it exists.
+local function note_adoption(self, run, object)
+    local metadata = type(object) == "table" and object.metadata
+    if type(metadata) == "table" then
+        note_unsent(self, { verb = "patch", name = metadata.name, is_run = true,
+            resource = tostring(object.apiVersion) .. "/" .. tostring(object.kind),
+            namespace = metadata.namespace or run.object and run.object.namespace })
+    end
+end
+
+---Notes calls that send a request only if there are objects for it. The result undoes it.
+---@param self kubelua.Rehearsal
+---@return fun()
+function declared.watch_calls(self)
+    local delete_all, create = deleting.delete_all, write.create
+    function deleting.delete_all(port, resource, given)
+        if type(given) == "table" and given.namespace == "*" and is_of(self, port.client) then
+            note_unsent(self, { verb = "deletecollection", resource = resource })
+        end
+        return delete_all(port, resource, given)
+    end
+    function write.create(run, object, given)
+        if type(given) == "table" and given.adopt and is_of(self, run.state.client) then
+            note_adoption(self, run, object)
+        end
+        return create(run, object, given)
+    end
+    return function()
+        deleting.delete_all, write.create = delete_all, create
+    end
+end
 
 ---Why an informer or controller has not begun: then its rights are not known. nil: all have.
 ---@param self kubelua.Rehearsal
@@ -34,7 +78,7 @@ end
 function declared.list_states(self)
     self.states = {}
     for state in pairs(controllers.started) do
-        if core.state(state.client, "kubelua.client").sim == self.cluster then
+        if is_of(self, state.client) then
             table.insert(self.states, state)
         end
     end
@@ -93,6 +137,12 @@ function declared.note_kinds(self)
         local kind = each.sim == self.cluster and verbs.kind(client, request.resource)
         if kind then
             self.asked:note_informer(kind, request, each.line)
+        end
+    end
+    for _, request in ipairs(self.unsent) do
+        local kind = verbs.kind(client, request.resource)
+        if kind then
+            self.asked:note_unsent(kind, request)
         end
     end
     for _, object in ipairs(self.objects) do

@@ -201,8 +201,7 @@ function Source:function_at(line)
     return found
 end
 
--- Calls that send requests; `get` and `list` also read objects and caches, so they count for what
--- looks like a client only.
+-- Calls that send requests; `get` and `list` also read objects, and of a run the caches.
 local VERBS = {}
 for word in ([[create update apply patch scale delete delete_all evict logs wait request event
     status informer controller]]):gmatch("[%a_]+") do
@@ -210,16 +209,24 @@ for word in ([[create update apply patch scale delete delete_all evict logs wait
 end
 local READS = { get = true, list = true }
 
-local function is_client(token)
-    return token ~= nil and token.type == "name" and token.value:lower():find("client") ~= nil
+-- True for a call such as object:get("data.x"), which reads a field.
+local function reads_field(tokens, i)
+    local given = tokens[i].value == "get" and lua_call.arguments(tokens, i + 1)
+    return given and #given == 1 and tokens[given[1].first].type == "string"
+end
+
+-- True if the `get` or `list` at the token `i` may send a request.
+local function asks_to_read(tokens, i)
+    return READS[tokens[i].value] and is_symbol(tokens[i - 1], ":")
+        and tokens[i - 2].value ~= "run" and not reads_field(tokens, i)
 end
 
 -- The name of the method whose arguments begin behind the token `i`, if the call sends requests.
 local function find_method(tokens, i)
     local token, dot = tokens[i], tokens[i - 1]
     if token.type == "name" and (is_symbol(dot, ":") or is_symbol(dot, "."))
-        and (VERBS[token.value] or READS[token.value] and is_client(tokens[i - 2]))
-        and is_call(tokens, i + 1) then
+        and is_call(tokens, i + 1)
+        and (VERBS[token.value] or asks_to_read(tokens, i)) then
         return token.value
     end
 end
@@ -237,9 +244,30 @@ function Source:asks(first, last)
     return false
 end
 
--- True for a call such as object:get("data.x"), which reads a field.
-local function reads_field(tokens, i)
-    return tokens[i].value == "get" and #lua_call.arguments(tokens, i + 1) < 2
+local BRANCHES = { ["then"] = true, ["else"] = true, ["and"] = true, ["or"] = true }
+
+---A call that its line may leave out.
+---@class kubelua.LuaBranch
+---@field line integer
+---@field method string
+---@field is_tail boolean behind a `return`, so Lua forgets its line
+
+---The calls that send requests, behind a branch of their own line: `x and client:get(...)`.
+---@return kubelua.LuaBranch[]
+function Source:branches()
+    local found, line, is_branch, is_tail = {}, 0, false, false
+    for i, token in ipairs(self.tokens) do
+        if token.line ~= line then
+            line, is_branch, is_tail = token.line, false, false
+        end
+        local word = token.type == "symbol" and token.value
+        is_branch, is_tail = is_branch or BRANCHES[word] or false, is_tail or word == "return"
+        local method = is_branch and find_method(self.tokens, i)
+        if method then
+            found[#found + 1] = { line = line, method = method, is_tail = is_tail }
+        end
+    end
+    return found
 end
 
 ---What the only call of a method in a line writes as the name or the namespace of its object: a

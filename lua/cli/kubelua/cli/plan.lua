@@ -303,7 +303,7 @@ function plan.of(options)
             leases = shown.leases, finalizers = shown.finalizers,
         }),
         namespace = namespace, failures = shown.failures, refused = shown.refusals.texts,
-        unreached = shown.coverage:unreached(),
+        unreached = shown.coverage:unreached(requests),
         files = shown.coverage:paths(), leases = shown.leases, unled = shown.unled,
         seconds = shown.seconds, elsewhere = shown.asked.elsewhere or false,
     }

@@ -31,6 +31,7 @@ local waiting = require "kubelua.waiting"
 ---@field finalizers { kind: kubelua.Kind, namespaces: (string|false)[] }[] of controllers
 ---@field failures string[] of controllers, once nothing new happens
 ---@field failed_keys table<string, true> that are among them
+---@field unsent kubelua.UnsentRequest[] what other objects would have caused
 ---@field refusals kubelua.Refusals what the script may not do
 ---@field patience integer timers in a row without news, after which it ends
 ---@field objects kubelua.PlanObject[] that were there before
@@ -342,6 +343,7 @@ local function watch_all(self, options)
     watch_informers(self)
     watch_requests(self)
     local accept
+    local unwatch = declared.watch_calls(self)
     self.refusals, accept = refusals.start(self.clock, options.real)
     self.coverage = coverage.start(stage.own_files(options.script), self.till, LATE)
     return function()
@@ -352,6 +354,7 @@ local function watch_all(self, options)
         end_script(self)
         waiting.stopping = false
         accept()
+        unwatch()
         unset()
     end
 end
@@ -374,7 +377,7 @@ function rehearsal.run(options, new_cluster)
     local now = core.now()
     ---@type kubelua.Rehearsal
     local self = { asked = asked.new(), timers = {}, leases = {}, unled = {}, finalizers = {},
-        failures = {}, failed_keys = {},
+        failures = {}, failed_keys = {}, unsent = {},
         patience = options.real and QUIET_REAL_TIMERS or QUIET_TIMERS,
         kinds = {}, objects = objects, informers = {}, states = {}, news = 0,
         known = 0, quiet = 0, since = now,

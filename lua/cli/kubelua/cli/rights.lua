@@ -76,8 +76,14 @@ local function add_consequences(self, request, scope, name, context)
     end
     -- A run looks its object up after a conflict, and after a write without an answer; a patch that
     -- names a UID, after a refusal.
-    if is_write and (request.is_run or request.has_uid) then
-        self:add(scope, group, resource, "get", request.verb ~= "create" and name or nil)
+    if request.verb == "create" and request.is_run then
+        for created in pairs(request.names) do
+            local named = setmetatable({ name = created }, { __index = request })
+            self:add(scope, group, resource, "get", context.is_constant(named, "name") and created
+                or nil)
+        end
+    elseif is_write and (request.is_run or request.has_uid) then
+        self:add(scope, group, resource, "get", name)
     end
     -- The admission plugin OwnerReferencesPermissionEnforcement asks for these.
     if request.sets_owner then
@@ -132,9 +138,13 @@ local function add_finalizers(self, finalizers)
     end
 end
 
+-- What the leader itself does with its Lease.
+local LEADS = { get = true, create = true, update = true }
+
 local function is_lease_of(request, leases)
     for _, lease in ipairs(leases) do
-        if request.resource == "leases" and request.group == "coordination.k8s.io"
+        if LEADS[request.verb] and request.resource == "leases"
+            and request.group == "coordination.k8s.io"
             and request.namespace == lease.namespace
             and (request.name == lease.name or request.verb == "create") then
             return true
