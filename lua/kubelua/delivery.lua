@@ -254,7 +254,20 @@ function deliveries.has_told(state)
     return state.task.is_over or state.task.is_resting and not state.task.is_ready
 end
 
----The same, but passes these events to `f(event, a, b)` instead, at once.
+---How many of them its handlers were not called for.
+---@param state table
+---@return integer
+function deliveries.count_untold(state)
+    local count = 0
+    for _, stream in ipairs(state.streams or {}) do
+        local is_called = not state.task.is_resting
+            and state.task.registration == stream.registration
+        count = count + math.max((stream.left or 0) - (is_called and 1 or 0), 0)
+    end
+    return count
+end
+
+---The same as tell_left, but passes these events to `f(event, a, b)` instead, at once.
 ---@param state table
 ---@param f fun(event: string, a: any, b: any)
 function deliveries.take_left(state, f)

@@ -11,6 +11,7 @@ local nginx = require "kubelua.nginx"
 local options = require "kubelua.options"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
+local scripts = require "kubelua.script"
 local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 local waiting = require "kubelua.waiting"
@@ -332,14 +333,21 @@ function loop.run_until_idle()
     end, waiting.grace)
 end
 
+---When a call of kubelua.run that begins now ends at the latest, and its grace.
+---@param given (number|kubelua.RunOptions)? what it gets
+---@return number till, number grace
+function loop.plan(given)
+    local seconds, grace = read_run_options(given)
+    return waiting.deadline_of(seconds, "kubelua.run") or math.huge, grace
+end
+
 ---The same for a script that can be replaced: it goes on while there is nothing to do, and also
 ---returns when `is_wanted()`. True: the run has ended, or its time is over.
----@param given (number|kubelua.RunOptions)? what the script has given to kubelua.run
+---@param till number
+---@param grace number
 ---@param is_wanted fun(): boolean
 ---@return boolean is_over, integer? signal
-function loop.run_until(given, is_wanted)
-    local seconds, grace = read_run_options(given)
-    local till = waiting.deadline_of(seconds, "kubelua.run") or math.huge
+function loop.run_until(till, grace, is_wanted)
     local deadline, is_over = math.min(till, waiting.ends_at), false
     local signal = run_rounds(deadline, function()
         is_over = waiting.must_end()
@@ -358,7 +366,7 @@ end
 
 ---Ends kubelua.run once the handler that calls it returns.
 function loop.stop()
-    waiting.stopping = true
+    waiting.stopping, waiting.stopped_by = true, scripts.here()
     poller:wake()
 end
 

@@ -152,7 +152,9 @@ end
 ---@param task kubelua.Task
 function tasks.resume(task)
     task.is_ready = false
-    if task.is_cancelled and not task.has_begun then
+    if task.is_over then
+        return -- it was dropped meanwhile
+    elseif task.is_cancelled and not task.has_begun then
         return finish_task(task, false, trace.CANCELED)
     end
     local outer = current

@@ -16,6 +16,7 @@ local waiting = {
     -- The message of a call outside of tasks that the end of the run interrupted.
     CANCELED = "the run was stopped",
     stopping = false, -- kubelua.stop() was called
+    stopped_by = nil, ---@type kubelua.Script?
     -- Set while a script starts that can be replaced: true if its start is given up, because there
     -- is a newer one.
     is_given_up = nil, ---@type (fun(): boolean)?

@@ -217,3 +217,112 @@ describe("SIGTERM while the main part of a script computes", function()
         assert.same({ "begin 2", "computed 2", "cleans up 1" }, witness.notes)
     end)
 end)
+
+-- ---- starts that fail ----
+
+describe("a start that fails leaves no trace", function()
+    it("in package.path, package.preload, and the module kubelua", function()
+        local before = { package.path, package.cpath, kubelua.backlog }
+        local text = [[
+            witness.note(#package.path .. " " .. kubelua.backlog .. " "
+                .. tostring(kubelua.own) .. tostring(package.preload.own))
+            package.path = "./own/?.lua;" .. package.path
+            package.cpath = "./own/?.so;" .. package.cpath
+            kubelua.backlog, kubelua.own, package.preload.own = NAME, NAME, function() end
+        ]]
+        run(text_of(text, 1), function()
+            local settings = { package.path, package.cpath, kubelua.backlog }
+            save_broken(text_of(text, 2) .. "error(1)")
+            assert.same(settings, { package.path, package.cpath, kubelua.backlog })
+            assert.equal(1, kubelua.own)
+            save_good(text_of(text, 3))
+            assert.equal("./own/?.lua;" .. before[1], package.path)
+        end)
+        assert.equal(witness.notes[1], witness.notes[2])
+        assert.equal(witness.notes[1], witness.notes[3])
+        package.path, package.cpath, kubelua.backlog = before[1], before[2], before[3]
+        kubelua.own, package.preload.own = nil, nil
+    end)
+
+    it("of its kubelua.stop()", function()
+        run(text_of("kubelua.every(0.005, function() witness.by = NAME end)", 1), function()
+            save_broken(text_of("kubelua.stop() error('no')", 2))
+            save_broken(text_of("kubelua.stop() kubelua.sleep(1)", 3))
+            witness.by = nil
+            await(function() return witness.by == 1 end, "the old script goes on")
+        end)
+    end)
+
+    it("on the time of the kubelua.run that goes on", function()
+        run(text_of([[
+            local since = kubelua.now()
+            kubelua.run(0.6)
+            witness.seconds = kubelua.now() - since
+        ]], 1), function()
+            for i = 1, 40 do
+                pcall(save_broken, "error(" .. i .. ")") -- at last, the run ends
+            end
+        end)
+        assert.is_true(witness.seconds < 1.5, witness.seconds .. " s")
+    end)
+end)
+
+-- ---- hints ----
+
+describe("a folder in which other files change all the time", function()
+    it("is looked at now and then", function()
+        local open, looks = io.open, 0
+        run(text_of("-- NAME", 1), function()
+            function io.open(path, ...) -- luacheck: ignore
+                looks = looks + (path == world.path and 1 or 0)
+                return open(path, ...)
+            end
+            local till = core.now() + 0.7
+            while core.now() < till do
+                world.write_file("other", "text")
+                kubelua.sleep(0.002)
+            end
+            io.open = open -- luacheck: ignore
+        end)
+        assert.is_true(looks >= 1 and looks <= 6, looks .. " looks")
+    end)
+end)
+
+-- ---- the last events ----
+
+describe("a handler that does not return in time", function()
+    it("leaves a warning that says how many events it was not told", function()
+        waiting.grace = 0.05
+        local lines, log = {}, core.log
+        local text = HEAD .. [[
+            local informer = assert(client:informer { "configmaps", namespace = "default" })
+        ]]
+        run(text .. [[
+            informer:on { add = function(o)
+                witness.note("add " .. o.name)
+                if o.name == "b" then pcall(kubelua.sleep, 60) end
+            end }
+            assert(informer:wait_synced())
+            witness.note("synced")
+        ]], function()
+            await(function() return witness.has("synced") end, "it runs")
+            function witness.change()
+                for _, name in ipairs { "a", "b", "c", "d" } do
+                    put(name, 1, true)
+                end
+            end
+            core.log = function(level, message) -- luacheck: ignore
+                lines[#lines + 1] = level .. " " .. message
+            end
+            local ok, problem = pcall(save_good, text .. [[
+                witness.change()
+                while not informer:get("default/d") do kubelua.sleep(0.001) end
+            ]])
+            core.log = log -- luacheck: ignore
+            assert(ok, problem)
+        end)
+        assert.is_true(witness.has("add b"))
+        assert.is_false(witness.has("add c"))
+        assert.truthy(table.concat(lines, "\n"):find("2 later events", 1, true))
+    end)
+end)

@@ -25,6 +25,14 @@ local function logged(f)
 end
 
 describe("a wait for a task", function()
+    it("that is dropped before its turn has none", function()
+        local has_run = false
+        local task = tasks.task("dropped", function() has_run = true end)
+        tasks.drop(task)
+        settle()
+        assert.is_false(has_run)
+    end)
+
     it("returns all results of the function, nils too, before and after it ends", function()
         local task = kubelua.spawn(function(...)
             kubelua.sleep(0)

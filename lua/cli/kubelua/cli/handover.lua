@@ -324,12 +324,20 @@ local function tell_handlers(script, seconds)
     end)
 end
 
+local function count_untold(script)
+    local count = 0
+    for _, delivery in ipairs(deliveries_of(script)) do
+        count = count + deliveries.count_untold(delivery)
+    end
+    return count
+end
+
 local function take_over(old, new, seconds)
     new:enter("stands", tasks.release)
     run_task("reload: events", hand_over_events, old, new)
     if not tell_handlers(old, seconds) and not waiting.must_end() then
-        log("warn", "reload: a handler of the former script has not returned within %g s (--grace)",
-            seconds)
+        log("warn", "reload: a handler of the former script has not returned within %g s "
+            .. "(--grace); %d later events are not told to it", seconds, count_untold(old))
     end
     hand_over_all_keys(old, new)
     finish(old)

@@ -3,6 +3,7 @@
 -- the new one fails.
 local core = require "kubelua.core"
 local handover = require "kubelua.cli.handover"
+local kubelua = require "kubelua"
 local lines = require "kubelua.log_lines"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
@@ -27,18 +28,47 @@ local waiting = require "kubelua.waiting"
 ---@field script kubelua.Script
 ---@field version string
 ---@field main thread the coroutine of its main part
----@field given any if it is in kubelua.run: what it has given to that call
+---@field till number when its kubelua.run ends, if nothing ends it before
+---@field grace number
 ---@field is_in_run boolean
 
 -- ---- globals and modules ----
 
-local base, base_meta = {}, nil -- what _G has before the first script
+local base, base_meta -- what _G has before the first script
+local base_settings -- what read_settings returns then
+
+local function copy(from)
+    local all = {}
+    for name, value in next, from do
+        all[name] = value
+    end
+    return all
+end
+
+local function refill(into, from)
+    for name in pairs(copy(into)) do
+        rawset(into, name, from[name])
+    end
+    for name, value in pairs(from) do
+        rawset(into, name, value)
+    end
+end
+
+-- What else a script may have set that would reach the next one, or add up.
+local function read_settings()
+    return { path = package.path, cpath = package.cpath, preload = copy(package.preload),
+        kubelua = copy(kubelua), is_hosted = tasks.is_hosted }
+end
+
+local function write_settings(settings)
+    package.path, package.cpath = settings.path, settings.cpath
+    refill(package.preload, settings.preload)
+    refill(kubelua, settings.kubelua)
+    tasks.is_hosted = settings.is_hosted
+end
 
 local function remember_globals()
-    for name, value in pairs(_G) do
-        base[name] = value
-    end
-    base_meta = debug.getmetatable(_G)
+    base, base_meta, base_settings = copy(_G), debug.getmetatable(_G), read_settings()
 end
 
 -- A module that is not the script's own stays loaded, and so does the global that it has set.
@@ -53,14 +83,13 @@ end
 
 -- Takes the script's modules and globals out. The result puts them back.
 local function take_out()
-    local modules, globals, meta = {}, {}, debug.getmetatable(_G)
+    local modules, globals, meta = {}, copy(_G), debug.getmetatable(_G)
+    local settings = read_settings()
     for name in pairs(script_folder.own_modules()) do
         modules[name], package.loaded[name] = package.loaded[name], nil
     end
     local remember_places = script_folder.forget()
-    for name, value in next, _G do
-        globals[name] = value
-    end
+    write_settings(base_settings)
     debug.setmetatable(_G, base_meta) -- a script may have set __metatable
     for name, value in pairs(globals) do
         if base[name] == nil and not is_kept(value) then
@@ -73,6 +102,7 @@ local function take_out()
     return function()
         take_out()
         remember_places()
+        write_settings(settings)
         for name, module in pairs(modules) do
             package.loaded[name] = module
         end
@@ -105,7 +135,8 @@ local function resume_main(self, running_script, ...)
     local resumed, ok, message = coroutine.resume(main, ...)
     tasks.poller:leave()
     running_script.is_in_run = resumed and ok == RUN and coroutine.status(main) == "suspended"
-    running_script.given = running_script.is_in_run and message or nil
+    running_script.till, running_script.grace = loop.plan(running_script.is_in_run
+        and message or nil)
     if running_script.is_in_run then
         return true
     end
@@ -191,6 +222,10 @@ local function begin_next(self, chunk)
         handover.complete(old.script, new, waiting.grace)
         show_version(self, old)
         return true
+    end
+    if waiting.stopping and waiting.stopped_by == new then
+        waiting.stopping = false
+        message = message == waiting.ENDED and "it has called kubelua.stop()" or message
     end
     handover.take_back(new, old.script)
     put_back()
@@ -297,7 +332,7 @@ end
 local function run_scripts(self)
     while true do
         start_watching(self)
-        local is_over, signal = loop.run_until(self.current.given, function()
+        local is_over, signal = loop.run_until(self.current.till, self.current.grace, function()
             return self.is_wanted
         end)
         local one = self.current

@@ -13,6 +13,7 @@ local waiting = require "kubelua.waiting"
 ---@field seen table<string, string|false> the texts that were looked at last, by path
 ---@field missing string? why the script itself was not there at the last look
 ---@field interval number seconds between two looks, if no hint comes
+---@field looked_at number? when the last look began
 ---@field hint fun(): boolean true if something may have changed since the last call
 ---@field watch fun(paths: table<string, any>)? these will be looked at
 local Source = {}
@@ -21,6 +22,9 @@ Source.__index = Source
 -- Editors write a file in several steps: a change counts once the texts have been the same for so
 -- many seconds, or after so many looks.
 local REST, LOOKS = 0.05, 40
+
+-- Between two looks are so many seconds at least, but for SIGHUP.
+local GAP = 0.2
 
 -- Seconds between two looks without inotify; and with it, for what it cannot see: folders above,
 -- and what other machines change in a file system of the network.
@@ -262,18 +266,32 @@ local function judge(self, changed)
     return nil
 end
 
+-- Waits until there is a hint. Other files in the same folder may change all the time.
+local function await_hint(self, has_hint, is_asked)
+    waiting.wait("--reload", self.interval, has_hint)
+    local left = self.looked_at and self.looked_at + GAP - core.now() or 0
+    if left > 0 and not is_asked() then
+        waiting.wait("--reload", left, is_asked)
+    end
+end
+
 ---Waits for a change of the files. Returns nothing, or what is wrong with them. Only for a task.
 ---@param is_forced fun(): boolean true: the same as a change
 ---@return string? problem
 function Source:await_change(is_forced)
     local is_hinted, is_asked = false, false
-    local function has_hint()
+    local function has_asked()
         is_asked = is_forced() or is_asked
+        return is_asked
+    end
+    local function has_hint()
         is_hinted = self.hint() or is_hinted
-        return is_hinted or is_asked
+        return has_asked() or is_hinted
     end
     while true do
-        waiting.wait("--reload", self.interval, has_hint)
+        await_hint(self, has_hint, has_asked)
+        self.looked_at = core.now()
+        self.hint() -- what has changed until now is looked at
         local now, changed = look_until_rest(self)
         local missing = not now[self.main] and select(2, self.read(self.main)) or nil
         if is_asked or #changed > 0 or (missing and missing ~= self.missing) then
