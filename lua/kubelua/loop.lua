@@ -24,6 +24,7 @@ local loop = {
     begins = nil, ---@type fun()? # called when a run begins
     is_complete = nil, ---@type (fun(): boolean)? # of the command: a run also ends when it is true
     signal = nil, ---@type integer? # what ended the last run
+    ended_at = nil, ---@type number? # when it had nothing left to do but its end
 }
 
 -- Of the LONGEST_END seconds, cancelled tasks have this many to end.
@@ -256,6 +257,7 @@ local function run_rounds(deadline, is_over, grace)
         repeat
             scheduler.round(deadline, is_over)
         until is_over() or core.now() >= deadline
+        loop.ended_at = core.now()
         if waiting.must_end() then
             end_run(poller:caught(), grace)
         end

@@ -821,9 +821,6 @@ if arg[1] == "run" then
     print("after its own run")
 end
 END
-echo 'print(kubelua.connect():get("clusterroles", "other"))' >"$work/role.lua"
-expect "an API server takes the roles" 0 '^ClusterRole other' \
-    bin/kubelua run --sim="$work/plan" "$work/role.lua"
 cat >"$work/outside.lua" <<'END'
 kubelua.http("http://127.0.0.1:1/hook", { method = "POST" })
 END
@@ -896,28 +893,33 @@ kubelua.controller { "pods", name = "forbidden", client = kubelua.connect { sim 
 END
 expect "--once does not wait for a right" 1 'once: pods: HTTP 403' \
     bin/kubelua run --once "$work/forbidden.lua"
-expect "--once is interrupted by a signal" 1 'once: it was interrupted: kubelua.spawn' \
-    timeout --preserve-status -s TERM 1 bin/kubelua run --once "$work/spin.lua"
+echo 'require("kubelua.loop").on_end(function() os.execute("sleep 2") end)' >"$work/end.lua"
+expect "--once may take longer than --for to end what is left" 0 '^0$' \
+    sh -c 'bin/kubelua run --once --for 1.5 "$0"; echo $?' "$work/end.lua"
+expect "but not to do what there is to do" 1 'within the 0.5 seconds of --for: kubelua.spawn' \
+    bin/kubelua run --once --for 0.5 "$work/spin.lua"
 cat >"$work/own.lua" <<'END'
 kubelua.spawn(function()
+    kubelua.sleep(0.01)
     print("ready")
     kubelua.sleep(3600)
 end)
-if arg[1] == "own" then
+if arg[1] == "its" then
     kubelua.run()
-else
+elseif arg[1] == "no" then
     kubelua.sleep(3600)
 end
 END
 for pass in --once --dry-run; do
-    for of in own no; do
+    for of in the its no; do
         : >"$work/output"
         bin/kubelua run $pass "$work/own.lua" $of >"$work/output" 2>&1 &
         pid=$!
         until_true grep -q ready "$work/output"
         kill -TERM $pid
         wait $pid
-        expect "$pass is interrupted by a signal in $of run" 0 "^1 .*$pass: it was interrupted" \
+        expect "$pass is interrupted by a signal in $of run" 0 \
+            "^1 .*$pass: it was interrupted" \
             echo $? "$(tr '\n' ' ' <"$work/output")"
     done
 done
@@ -969,6 +971,9 @@ expect "--name names them" 0 '^  name: other$' cat "$work/plan"
 expect "what was not reached is said apart" 0 'foo-controller.lua:17-18' cat "$work/unreached"
 foo --strict >/dev/null 2>&1
 expect "--strict fails then" 0 '^1$' echo $?
+echo 'print(kubelua.connect():get("clusterroles", "other"))' >"$work/role.lua"
+expect "an API server takes the roles" 0 '^ClusterRole other' \
+    bin/kubelua run --sim="$work/plan" "$work/role.lua"
 cat >"$work/outside.lua" <<'END'
 kubelua.controller { "namespaces", reconcile = function()
     assert(os.execute("echo child"))

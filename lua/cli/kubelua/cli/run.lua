@@ -6,6 +6,7 @@ local kubelua = require "kubelua"
 local log_lines = require "kubelua.log_lines"
 local loop = require "kubelua.loop"
 local outcome = require "kubelua.cli.outcome"
+local Pass = require "kubelua.cli.pass"
 local scheduler = require "kubelua.scheduler"
 local script_folder = require "kubelua.script_folder"
 local tasks = require "kubelua.tasks"
@@ -122,7 +123,7 @@ local function begin_pass(options)
         return nil
     end
     local pass
-    pass, loop.is_complete = outcome.begin_pass(not options.dry_run)
+    pass, loop.is_complete = Pass.begin(not options.dry_run)
     if options.dry_run then
         local object_diff = require "kubelua.cli.object_diff"
         local has_colours = core.has_colours()
@@ -171,6 +172,9 @@ local function run_script(chunk, options, allow_all)
     local is_idle = scheduler.is_idle()
     -- What has interrupted the script: in its own kubelua.run, or while it waited outside of a run.
     local interrupt = loop.signal or tasks.poller:caught()
+    if pass then
+        pass:close(ok and loop.ended_at or core.now())
+    end
     loop.finish()
     if clients.recorder then
         clients.recorder:finish()
