@@ -91,6 +91,19 @@ describe("a key that waits for its time", function()
         end)
     end)
 
+    it("is handed over to a controller that spells the resource in another way", function()
+        put("a", 1, true)
+        run(text(1, 0.5, "nil"), function()
+            await(function() return witness.has("run a 1") end, "the first run")
+            world.delete("a")
+            await(function()
+                return witness.controller:status().queue.delayed == 1
+            end, "the delete is gathered")
+            save_good((text(2, 0, "nil"):gsub('"configmaps"', '"cm"')))
+            await(function() return witness.has("gone default/a 2") end, "the next one is told")
+        end)
+    end)
+
     it("and whose run does not end in time runs again", function()
         waiting.grace = 0.01
         put("a", 1, true)
@@ -173,6 +186,18 @@ describe("a save does not end the process", function()
             save_broken(text_of("kubelua.run { seconds = 0/0 }", 3))
             save_good(text_of("witness.note('run NAME')", 4))
             assert.is_true(witness.has("run 4"))
+        end)
+    end)
+
+    it("if kubelua.run is called in a module, which an error explains", function()
+        run(text_of("-- NAME", 1), function()
+            world.write_file("ends.lua", 'require("kubelua").run()')
+            save_broken(text_of([[
+                local ok, problem = pcall(require, "ends")
+                witness.note(tostring(problem))
+                error(problem, 0)
+            ]], 2))
+            assert.truthy(witness.notes[1]:find("call it in the script itself", 1, true))
         end)
     end)
 
@@ -285,6 +310,33 @@ describe("a folder in which other files change all the time", function()
             io.open = open -- luacheck: ignore
         end)
         assert.is_true(looks >= 1 and looks <= 6, looks .. " looks")
+    end)
+end)
+
+describe("a watch of files", function()
+    local function count_watches()
+        local file = assert(io.popen("cat /proc/$PPID/fdinfo/* 2>/dev/null | grep -c ^inotify"))
+        local count = file:read("*n")
+        file:close()
+        return count
+    end
+
+    it("ends when the script does not need the file any more", function()
+        for i = 1, 5 do
+            assert(os.execute("mkdir " .. world.folder .. "/m" .. i))
+            world.write_file("m" .. i .. "/part.lua", "return " .. i)
+        end
+        run(text_of("-- NAME", 1), function()
+            local before = count_watches()
+            assert.is_true(before > 0)
+            for i = 1, 5 do
+                save_good(text_of('witness.note(require("mNAME.part"))', i))
+            end
+            assert.same({ 1, 2, 3, 4, 5 }, witness.notes)
+            save_good(text_of("-- NAME", 6))
+            assert.equal(before, count_watches())
+            save_good(text_of("witness.note('NAME')", 7)) -- and files are still watched
+        end)
     end)
 end)
 

@@ -3,6 +3,7 @@
 -- what came before the new ones took over, and the old script ends. Otherwise the new one ends, and
 -- the old one goes on.
 local core = require "kubelua.core"
+local cache_of = require "kubelua.controller.cache_of"
 local clients = require "kubelua.client"
 local controllers = require "kubelua.controller"
 local deliveries = require "kubelua.delivery"
@@ -236,9 +237,26 @@ end
 
 -- ---- the next one ----
 
+local function find_kind(state)
+    return state.main and cache_of.kind_of(state.main)
+end
+
+-- "po" and "pods" are the same resource.
+local function has_same_resource(a, b)
+    local one, other = find_kind(a), find_kind(b)
+    return a.options.resource == b.options.resource
+        or one and other and one.group == other.group and one.plural == other.plural
+end
+
+-- Without the option `name`, a controller has that of its resource.
+local function has_same_name(a, b)
+    return a.name == b.name
+        or a.name == a.options.resource and b.name == b.options.resource
+end
+
 local function find_successor(state, script)
     for _, other in ipairs(controllers_of(script)) do
-        if other.name == state.name and other.options.resource == state.options.resource
+        if has_same_name(state, other) and has_same_resource(state, other)
             and not other.is_stopped then
             return other
         end
@@ -249,7 +267,8 @@ end
 -- other objects it gets from its caches.
 local function hand_over_deletes(source, successor)
     for _, other in ipairs(successor.in_order) do
-        if other.name == source.name and other.role == source.role then
+        if other.role == source.role
+            and (other.name == source.name or source.role == "reconciles") then
             for _, event in pairs(source.refused) do
                 triggers.deliver(successor, other, { old = event.old or event.new })
             end

@@ -7,6 +7,7 @@ local kubelua = require "kubelua"
 local lines = require "kubelua.log_lines"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
+local misuse = require "kubelua.misuse"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local script_folder = require "kubelua.script_folder"
@@ -162,6 +163,10 @@ local function start(self, script, chunk)
         return xpcall(chunk, self.describe, ...)
     end)
     tasks.mains[one.main] = function(given)
+        if not core.is_yieldable() then
+            misuse("kubelua.run inside a module that is required, or a function that C called: "
+                .. "with --reload, call it in the script itself, or not at all")
+        end
         return coroutine.yield(RUN, given)
     end
     local restore, timer = loop.forget_hopeless(), watch_start(self, one.main)

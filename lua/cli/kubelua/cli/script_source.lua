@@ -53,12 +53,29 @@ local function read_file(path)
     return text, problem and path .. ": " .. problem
 end
 
+local function add_paths(watch, all)
+    for path in pairs(all) do
+        local folder = path:match("^(.*)/[^/]*$") or "."
+        watch:add(folder == "" and "/" or folder)
+        watch:add(path) -- what a symbolic link leads to; fails if there is none yet
+    end
+end
+
 local function watch_files(self, watch)
-    self.interval, self.hint = WITH_HINTS, function() return watch:has_changed() end
+    local has_changed = false -- what the watches before have seen
+    self.interval = WITH_HINTS
+    function self.hint()
+        local before = has_changed
+        has_changed = false
+        return watch:has_changed() or before
+    end
     function self.watch(all)
-        for path in pairs(all) do
-            watch:add(path:match("^(.*)/[^/]*$") or ".")
-            watch:add(path) -- what a symbolic link leads to; fails if there is none yet
+        local next_watch = core.file_watch(tasks.poller) -- nothing that is not read any more
+        add_paths(next_watch or watch, all)
+        if next_watch then
+            has_changed = watch:has_changed() or has_changed
+            watch:close()
+            watch = next_watch
         end
     end
 end
