@@ -19,6 +19,15 @@ local deliveries = {
 ---@field registration userdata the core's, with one informer
 ---@field id integer the poller returns it when there are events
 ---@field namespace string? if there are several streams
+---@field left integer? see must_pause
+---@field aside kubelua.EventAside[]? taken out of the core, in order; see set_aside
+---@field aside_first integer? the first of them that was not handled
+
+---@class kubelua.EventAside
+---@field event string
+---@field a any
+---@field b any
+---@field is_late boolean it came after the successor of the script took over
 
 -- A stream delivers at most this many events before the next stream is asked.
 local BATCH = 256
@@ -66,9 +75,47 @@ local function handle_stream_event(stream, state, event, a, b)
     call_handler(state, event, a, b)
 end
 
+-- An informer waits for a handler that gets every change and is full. While its script stands,
+-- nothing would make room, and the next script would wait for its caches for ever: so the events
+-- are set aside here.
+local function set_aside(stream)
+    local marked = core.registration_marked(stream.registration)
+    local event, a, b = next_event(stream.registration)
+    while event do
+        stream.aside = stream.aside or {}
+        table.insert(stream.aside, { event = event, a = a, b = b, is_late = marked == 0 })
+        core.registration_done(stream.registration)
+        marked = core.registration_marked(stream.registration)
+        event, a, b = next_event(stream.registration)
+    end
+end
+
+-- How many events are set aside that came before the successor.
+local function count_aside(stream)
+    local count = 0
+    for i = stream.aside_first or 1, #(stream.aside or {}) do
+        count = count + (stream.aside[i].is_late and 0 or 1)
+    end
+    return count
+end
+
+-- The next event and its arguments; nil: none waits.
+local function take_next(stream)
+    local aside, first = stream.aside, stream.aside_first or 1
+    if not aside then
+        return next_event(stream.registration)
+    end
+    local one = aside[first]
+    aside[first], stream.aside_first = false, first + 1
+    if first == #aside then
+        stream.aside, stream.aside_first = nil, nil
+    end
+    return one.event, one.a, one.b
+end
+
 -- Handles one event; false if none waits. The next call gives the event back to the core.
 local function handle_next(stream, state)
-    local event, a, b = next_event(stream.registration)
+    local event, a, b = take_next(stream)
     if not event then
         return false
     end
@@ -167,8 +214,10 @@ function deliveries.begin(state, given, streams)
     state.wake = function()
         tasks.wake(state.task)
     end
+    state.every_change = given.coalesce == false
     local function pull()
         state.has_more = true
+        deliveries.make_room(state)
         if state.idle then
             state.idle = false
             tasks.wake(state.task)
@@ -188,7 +237,7 @@ end
 ---@return boolean
 function deliveries.is_at_rest(state)
     for _, stream in ipairs(state.streams) do
-        if (stream.registration:backlog() or 0) > 0 then
+        if stream.aside or (stream.registration:backlog() or 0) > 0 then
             return false
         end
     end
@@ -222,13 +271,35 @@ end
 function deliveries.unmark(state)
     for _, stream in ipairs(state.streams or {}) do
         core.registration_unmark(stream.registration)
+        for i = stream.aside_first or 1, #(stream.aside or {}) do
+            stream.aside[i].is_late = false
+        end
     end
 end
 
 -- How many events wait that came before the successor of the script took over, or all, if it does
 -- not use this informer.
 local function count_left(stream)
-    return core.registration_marked(stream.registration) or stream.registration:backlog() or 0
+    return count_aside(stream)
+        + (core.registration_marked(stream.registration) or stream.registration:backlog() or 0)
+end
+
+---If its script stands, its informer does not wait for it. Called when the script begins to stand,
+---and for later events.
+---@param state table
+function deliveries.make_room(state)
+    local script = state.task.script
+    if not state.every_change or state.removed or not script or script.stage ~= "stands" then
+        return
+    end
+    for _, stream in ipairs(state.streams) do
+        local ok, problem = pcall(set_aside, stream)
+        if not ok then -- memory is short: what is left still waits in the core
+            pcall(log, "error", "%s: %s", state.name, problem)
+        end
+    end
+    state.idle = false
+    tasks.wake(state.task)
 end
 
 ---Its handlers are called for the events that came before the successor of the script took over, in
@@ -273,7 +344,7 @@ end
 function deliveries.take_left(state, f)
     for _, stream in ipairs(state.streams or {}) do
         for _ = 1, count_left(stream) do
-            local event, a, b = next_event(stream.registration)
+            local event, a, b = take_next(stream)
             if event then
                 f(event, a, b)
             end

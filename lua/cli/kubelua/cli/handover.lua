@@ -160,6 +160,9 @@ local function pause(script, seconds)
         return false
     end
     script:enter("stands", tasks.release)
+    for _, delivery in ipairs(deliveries_of(script)) do
+        deliveries.make_room(delivery)
+    end
     return true
 end
 
