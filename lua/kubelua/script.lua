@@ -1,7 +1,8 @@
 -- The scripts of a lua_State, one after the other: kubelua run --reload replaces a script over the
 -- caches and connections of the one before. Tasks, informers, clients and controllers know the
 -- script that made them. This file says which tasks of a script may have a turn; the command's
--- cli/handover.lua moves a script from stage to stage. Without --reload there is no script here.
+-- cli/reload/handover.lua moves a script from stage to stage. Without --reload there is no script
+-- here.
 
 ---A script that can be replaced.
 ---@class kubelua.Script

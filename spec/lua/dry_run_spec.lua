@@ -1,9 +1,9 @@
 -- The dry run of the command: nothing is written, and each change is shown as a diff.
-local api_path = require "kubelua.cli.api_path"
+local api_path = require "kubelua.cli.dry_run.api_path"
 local core = require "kubelua.core"
 local dry_run = require "kubelua.cli.dry_run"
 local kubelua = require "kubelua"
-local object_diff = require "kubelua.cli.object_diff"
+local object_diff = require "kubelua.cli.dry_run.object_diff"
 local Sim = require "kubelua.sim"
 local simcore = require "kubelua.simcore"
 

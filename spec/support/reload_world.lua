@@ -3,7 +3,7 @@
 local assert = require("busted").assert
 local core = require "kubelua.core"
 local clients = require "kubelua.client"
-local handover = require "kubelua.cli.handover"
+local handover = require "kubelua.cli.reload.handover"
 local kubelua = require "kubelua"
 local reload = require "kubelua.cli.reload"
 local scripts = require "kubelua.script"

@@ -34,7 +34,7 @@ local function run_command(options, allow_all)
     elseif options.command == "sim" then
         return require("kubelua.cli.serve")(options)
     elseif options.command == "plan" then
-        return require("kubelua.cli.plan_command")(options, allow_all)
+        return require("kubelua.cli.plan.command")(options, allow_all)
     elseif options.command == "record" then
         return require("kubelua.cli.record").run(options)
     elseif options.command == "test" then

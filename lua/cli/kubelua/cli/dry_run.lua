@@ -2,17 +2,17 @@
 -- checks it and stores nothing, and what it would change is shown as a diff. What cannot be tried
 -- so is refused. requests.lua hands every request over; the last check stands before
 -- core.request_send, which all requests of Lua go through.
-local Aggregated = require "kubelua.cli.aggregated"
-local api_path = require "kubelua.cli.api_path"
+local Aggregated = require "kubelua.cli.dry_run.aggregated"
+local api_path = require "kubelua.cli.dry_run.api_path"
 local complain = require "kubelua.cli.complaint"
 local core = require "kubelua.core"
-local dry_mark = require "kubelua.cli.dry_mark"
+local dry_mark = require "kubelua.cli.dry_run.mark"
 local leader = require "kubelua.leader"
-local live_state = require "kubelua.cli.live_state"
-local object_diff = require "kubelua.cli.object_diff"
+local live_state = require "kubelua.cli.dry_run.live_state"
+local object_diff = require "kubelua.cli.dry_run.object_diff"
 local requests = require "kubelua.requests"
 local scopes = require "kubelua.scope"
-local Unwritten = require "kubelua.cli.unwritten"
+local Unwritten = require "kubelua.cli.dry_run.unwritten"
 
 local dry_run = {}
 

@@ -1,10 +1,10 @@
--- Computes which rights a script needs: runs it against a simulated cluster (rehearsal.lua), and
--- makes the smallest rules of RBAC of what it has asked for (rights.lua). Prints nothing.
--- kubelua plan prints it, kubelua deploy puts it into its manifests.
+-- Computes which rights a script needs: runs it against a simulated cluster (plan/rehearsal.lua),
+-- and makes the smallest rules of RBAC of what it has asked for (plan/rights.lua). Prints nothing.
+-- kubelua plan prints it (plan/command.lua), kubelua deploy puts it into its manifests.
 local core = require "kubelua.core"
-local lua_source = require "kubelua.cli.lua_source"
-local rehearsal = require "kubelua.cli.rehearsal"
-local rights = require "kubelua.cli.rights"
+local lua_source = require "kubelua.cli.plan.lua_source"
+local rehearsal = require "kubelua.cli.plan.rehearsal"
+local rights = require "kubelua.cli.plan.rights"
 local sims = require "kubelua.sim"
 local simcore_state = require("kubelua.simcore").state
 

@@ -1,8 +1,8 @@
 -- kubelua run --reload: runs a script, and replaces it when its files change, or after SIGHUP.
--- script_source.lua says what has changed; handover.lua stops the old script and goes back to it if
--- the new one fails.
+-- reload/source.lua says what has changed; reload/handover.lua stops the old script, and goes back
+-- to it if the new one fails.
 local core = require "kubelua.core"
-local handover = require "kubelua.cli.handover"
+local handover = require "kubelua.cli.reload.handover"
 local kubelua = require "kubelua"
 local lines = require "kubelua.log_lines"
 local log = require "kubelua.log"
@@ -12,7 +12,7 @@ local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local script_folder = require "kubelua.script_folder"
 local scripts = require "kubelua.script"
-local Source = require "kubelua.cli.script_source"
+local Source = require "kubelua.cli.reload.source"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
 

@@ -125,7 +125,7 @@ local function begin_pass(options)
     local pass
     pass, loop.is_complete = Pass.begin(not options.dry_run)
     if options.dry_run then
-        local object_diff = require "kubelua.cli.object_diff"
+        local object_diff = require "kubelua.cli.dry_run.object_diff"
         local has_colours = core.has_colours()
         pass.trial = require("kubelua.cli.dry_run").begin(function(text)
             io.stdout:write(has_colours and object_diff.colour(text) or text)

@@ -103,7 +103,7 @@ end
 ---@param now (fun(): number)?
 ---@return integer
 return function(options, allow_all, now)
-    local found, Runner = pcall(require, "kubelua.cli.test_blocks")
+    local found, Runner = pcall(require, "kubelua.cli.test.blocks")
     if not found then
         complain(tostring(Runner):find("'luassert", 1, true) and "kubelua test needs luassert: apt "
             .. "install lua-luassert, or luarocks install luassert" or Runner)
@@ -121,7 +121,7 @@ return function(options, allow_all, now)
     now = now or os.time
     local started = now()
     local seed = options.seed or options.shuffle and os.time() % 100000 + 1
-    local report = require("kubelua.cli.test_report").new(options)
+    local report = require("kubelua.cli.test.report").new(options)
     local runner = Runner.new { report = report, selects = make_selects(options), seed = seed }
     if seed then
         io.stdout:write("# --seed ", string.format("%d", seed), "\n")

@@ -1,6 +1,6 @@
 -- Notes which files a script opens or runs while it is planned, for kubelua deploy: those by paths
 -- that could be the same in the cluster, relative ones and ones below the script's folder.
-local rehearsal = require "kubelua.cli.rehearsal"
+local rehearsal = require "kubelua.cli.plan.rehearsal"
 local script_folder = require "kubelua.script_folder"
 
 local reads = {}

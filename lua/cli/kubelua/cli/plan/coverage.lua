@@ -1,7 +1,7 @@
 -- Notes which lines of a script and of its own modules run, for kubelua plan: what did not run may
 -- need rights that nothing has shown. LuaJIT calls no hook in compiled code, so it is switched off.
 local core = require "kubelua.core"
-local lua_source = require "kubelua.cli.lua_source"
+local lua_source = require "kubelua.cli.plan.lua_source"
 local nginx = require "kubelua.nginx"
 
 ---A file that has run.

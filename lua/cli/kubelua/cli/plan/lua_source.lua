@@ -1,7 +1,7 @@
 -- Reads the text of a Lua script for kubelua plan: its strings, its functions and its calls. Lua
 -- itself tells nothing about a function that never came to exist.
 
-local lua_call = require "kubelua.cli.lua_call"
+local lua_call = require "kubelua.cli.plan.lua_call"
 
 ---@class kubelua.LuaToken
 ---@field type "name"|"string"|"symbol"

@@ -2,20 +2,20 @@
 -- it asks for: each request, informer, timer and Lease, with the line of the script. For kubelua
 -- plan. Nothing reaches a real API server; other HTTP calls, programs and written files are refused
 -- (refusals.lua), but for --real.
-local asked = require "kubelua.cli.asked"
+local asked = require "kubelua.cli.plan.asked"
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
-local coverage = require "kubelua.cli.coverage"
-local declared = require "kubelua.cli.declared"
+local coverage = require "kubelua.cli.plan.coverage"
+local declared = require "kubelua.cli.plan.declared"
 local informer_parts = require "kubelua.informer.parts"
 local loop = require "kubelua.loop"
-local refusals = require "kubelua.cli.refusals"
+local refusals = require "kubelua.cli.plan.refusals"
 local requests = require "kubelua.requests"
 local running = require "kubelua.running"
 local scheduler = require "kubelua.scheduler"
 local scopes = require "kubelua.scope"
 local state_of = require("kubelua.simcore").state
-local stage = require "kubelua.cli.script_stage"
+local stage = require "kubelua.cli.plan.script_stage"
 local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 local waiting = require "kubelua.waiting"

@@ -1,6 +1,6 @@
 -- What a script has declared by the end of its rehearsal: informers and controllers with their
 -- resources, Leases and finalizers. They need rights, whatever has happened in the run.
-local asked = require "kubelua.cli.asked"
+local asked = require "kubelua.cli.plan.asked"
 local cache_of = require "kubelua.controller.cache_of"
 local controllers = require "kubelua.controller"
 local core = require "kubelua.core"

@@ -53,7 +53,7 @@ end
 local function cut_trace(trace)
     local kept = {}
     for line in trace:gmatch("[^\n]+") do
-        if line:find("cli/test_blocks", 1, true) then
+        if line:find("cli/test/blocks", 1, true) then
             break
         end
         kept[#kept + 1] = line

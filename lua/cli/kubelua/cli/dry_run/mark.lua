@@ -1,5 +1,5 @@
 -- Makes a dry run of a request: dryRun=All in its query, or in the body of a delete.
-local api_path = require "kubelua.cli.api_path"
+local api_path = require "kubelua.cli.dry_run.api_path"
 local core = require "kubelua.core"
 
 local dry_mark = {}

@@ -2,7 +2,7 @@
 -- (kube-aggregator). Some of these ignore dryRun, and write, so a dry run sends them no writes. And
 -- tells from a reply that a server has written in spite of dryRun.
 local core = require "kubelua.core"
-local Unwritten = require "kubelua.cli.unwritten"
+local Unwritten = require "kubelua.cli.dry_run.unwritten"
 
 local SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 
