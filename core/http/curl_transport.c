@@ -46,6 +46,11 @@ kl_transport *kl__curl_transport_new(kl_error *err)
      * opens another connection after 100. */
     (void)curl_multi_setopt(transport->multi, CURLMOPT_MAX_CONCURRENT_STREAMS,
                             (long)MOST_STREAMS);
+#if LIBCURL_VERSION_NUM >= 0x081400
+    /* Since 8.20 the resolver's threads are the multi handle's, and its end
+     * would wait for a DNS server that does not answer: see curl_setup.c. */
+    (void)curl_multi_setopt(transport->multi, CURLMOPT_QUICK_EXIT, 1L);
+#endif
     if (kl__thread_start(&transport->thread, "kl-transport", kl__curl_loop,
                          transport, err) != KL_OK) {
         goto fail;
