@@ -447,11 +447,11 @@ kl__child_end kl__child_reap(kl__child *child, kl__child_status *status)
 
 bool kl__child_has_ended(const kl__child *child)
 {
-    struct pollfd entry = {.fd = child->ended, .events = POLLIN};
+    struct pollfd socket = {.fd = child->ended, .events = POLLIN};
     siginfo_t end = {.si_pid = 0};
 
     if (child->keeper > 0) {
-        return poll(&entry, 1, 0) > 0;
+        return poll(&socket, 1, 0) > 0;
     }
     return waitid(P_PID, (id_t)child->pid, &end, WEXITED | WNOHANG | WNOWAIT) <
                0 ||
