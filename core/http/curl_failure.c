@@ -167,6 +167,10 @@ static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
 {
     const char *text = detail_of(stream, status);
 
+    if (status == CURLE_BAD_FUNCTION_ARGUMENT &&
+        message_has(stream, "private key")) {
+        status = CURLE_SSL_CERTPROBLEM; /* libcurl 8.22 calls it otherwise */
+    }
     switch (status) {
     case CURLE_PEER_FAILED_VERIFICATION:
         explain_verification(stream, failure);

@@ -363,14 +363,15 @@ static kl_code set_method(kl__curl_stream *stream, const kl__request *request,
 /* ---- TLS ---- */
 
 /* Without a copy in curl: a private key is in memory once, and kl__tls wipes
- * it. */
+ * it. libcurl 8.22 takes no empty text, and says nothing of use about it. */
 static void set_blob(CURL *easy, CURLcode *status, CURLoption option,
                      const char *pem)
 {
-    struct curl_blob blob = {(void *)(uintptr_t)pem, 0, CURL_BLOB_NOCOPY};
-
     if (pem != NULL) {
-        blob.len = strlen(pem);
+        const char *text = *pem != '\0' ? pem : "\n";
+        struct curl_blob blob = {(void *)(uintptr_t)text, strlen(text),
+                                 CURL_BLOB_NOCOPY};
+
         SET(easy, status, option, &blob);
     }
 }
