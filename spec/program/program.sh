@@ -93,6 +93,7 @@ in_pod() {
 # resolves MODE PATTERN: the script connects, and the server has been asked so.
 resolves() {
     : >"$work/asked"
+    : >"$work/dns" # else the former server's "ready" could be read
     python3 "$root/spec/program/dns.py" "$dns_address" "$1" "$work/asked" >"$work/dns" 2>&1 &
     dns=$!
     wait_for "$work/dns" ready
