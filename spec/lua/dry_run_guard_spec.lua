@@ -249,6 +249,9 @@ describe("a dry run, where API servers stand behind a server,", function()
         assert.truthy(stderr[3]:find("patch /apis/y.io/v1/namespaces/web/foos/f: has been written: "
             .. "its API server ignores dryRun, as the resourceVersion has changed", 1, true),
             stderr[3])
+        -- The API server itself is believed: what it says of a new Service looks as if written.
+        assert(client:create { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = "own", namespace = "web" } })
         assert.equal(2, trial.refusals)
     end)
 end)

@@ -96,7 +96,8 @@ end
 
 ---Says which sign of a write a reply has; nil: none. What a dry run creates has no resourceVersion,
 ---and what it changes keeps the one that it had. Another client may write between the read and the
----write, so the second counts only where the APIServices must not be read.
+---write, so the second counts only where the APIServices must not be read. kube-apiserver honours
+---dryRun in its own groups, though its reply to the apply of a new Service has a resourceVersion.
 ---@param trial kubelua.DryRun.Trial
 ---@param is_new boolean the object did not exist before
 ---@param before table?
@@ -104,10 +105,11 @@ end
 ---@return string?
 function Aggregated:betrayal(trial, is_new, before, after)
     local was, is = version_of(before), version_of(after)
-    local is_unsure = self.unsure[Unwritten.cluster(trial.client)] and not OWN[trial.path.group]
-    if is_new and is then
+    if OWN[trial.path.group] then
+        return nil
+    elseif is_new and is then
         return "the object has a resourceVersion"
-    elseif is_unsure and was and is and was ~= is then
+    elseif self.unsure[Unwritten.cluster(trial.client)] and was and is and was ~= is then
         return "the resourceVersion has changed"
     end
     return nil
