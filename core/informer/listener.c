@@ -165,6 +165,35 @@ static kl_event make_event(const kl__change *change, bool initial)
     return event;
 }
 
+static bool is_before_mark_locked(const kl__listener *listener,
+                                  const kl__note *note)
+{
+    return listener->is_marked && note->mark < listener->marks;
+}
+
+static void append_locked(kl__listener *listener, kl__note *note)
+{
+    note->mark = listener->marks;
+    kl__notes_append(&listener->notes, note);
+}
+
+static void remove_locked(kl__listener *listener, kl__note *note)
+{
+    listener->marked -= is_before_mark_locked(listener, note) ? 1 : 0;
+    kl__notes_remove(&listener->notes, note);
+}
+
+/* True: the newest note of the key is before the mark. What is pushed now comes
+ * after it, and is not merged into that note. */
+static bool waits_before_mark_locked(const kl__listener *listener,
+                                     const char *key)
+{
+    const kl__note *newest =
+        listener->is_marked ? kl__notes_find(&listener->notes, key) : NULL;
+
+    return newest != NULL && is_before_mark_locked(listener, newest);
+}
+
 /* True: the event was merged into a note that waits. */
 static bool merge_locked(kl__listener *listener, kl_event *event)
 {
@@ -173,6 +202,7 @@ static bool merge_locked(kl__listener *listener, kl_event *event)
 
     if (listener->options.every_change || !notes->is_keyed ||
         notes->count < listener->options.backlog ||
+        waits_before_mark_locked(listener, kl_object_key(event->object)) ||
         !kl__notes_merge(notes, event, &unseen)) {
         return false;
     }
@@ -194,8 +224,7 @@ static void push_locked(kl__listener *listener, const kl__change *change,
         kl__sync_tracker_start(&listener->tracker);
     }
     if (!merge_locked(listener, &event)) {
-        kl__notes_append(&listener->notes,
-                         fill_note(&listener->spares, &event));
+        append_locked(listener, fill_note(&listener->spares, &event));
         listener->spare_count--;
     }
 }
@@ -204,7 +233,7 @@ static void push_synced_locked(kl__listener *listener)
 {
     const kl_event event = {.type = KL_EVENT_SYNCED};
 
-    kl__notes_append(&listener->notes, fill_note(&listener->spares, &event));
+    append_locked(listener, fill_note(&listener->spares, &event));
     listener->spare_count--;
     kl__sync_tracker_complete(&listener->tracker);
     tell_synced_locked(listener);
@@ -253,7 +282,7 @@ static void resync_locked(kl__listener *listener, const kl_object_list *objects,
         }
         event.old = kl_object_ref(object);
         event.object = kl_object_ref(object);
-        kl__notes_append(notes, fill_note(fresh, &event));
+        append_locked(listener, fill_note(fresh, &event));
     }
 }
 
@@ -303,9 +332,9 @@ kl_code kl__listener_error(kl__listener *listener, const kl_error *error)
             former = *kl__notes_error(&listener->notes, error);
         }
         if (former != NULL) {
-            kl__notes_remove(&listener->notes, former);
+            remove_locked(listener, former);
         }
-        kl__notes_append(&listener->notes, note);
+        append_locked(listener, note);
         wake_locked(listener);
     }
     kl__mutex_unlock(&listener->mutex);
@@ -350,6 +379,7 @@ kl_code kl__listener_open(kl__listener *listener,
         tell_synced_locked(listener);
     }
     kl__notes_prepend(&listener->notes, &node_list, count);
+    listener->marked += listener->is_marked ? count : 0;
     listener->is_paused = false;
     wake_locked(listener);
     kl__mutex_unlock(&listener->mutex);
@@ -368,6 +398,7 @@ void kl__listener_close(kl__listener *listener)
         kl__list_append(&dropped.list, kl__list_shift(&listener->notes.list));
     }
     listener->notes.count = 0;
+    listener->marked = 0;
     listener->notes.unreadable = NULL;
     listener->notes.failure = NULL;
     kl__cond_broadcast(&listener->settled);
@@ -384,8 +415,7 @@ bool kl__listener_next(kl__listener *listener, kl_event *event, bool *made_room)
     kl__mutex_lock(&listener->mutex);
     if (can_deliver_locked(listener)) {
         note = KL__CONTAINER(listener->notes.list.next, kl__note, node);
-        kl__notes_remove(&listener->notes, note);
-        listener->marked -= listener->marked > 0 ? 1 : 0;
+        remove_locked(listener, note);
         *made_room = listener->notes.count + 1 == backlog;
     } else {
         listener->is_awake = false;
@@ -453,6 +483,7 @@ bool kl__listener_mark(kl__listener *listener)
     is_new = !listener->is_marked;
     if (is_new) {
         listener->is_marked = true;
+        listener->marks++;
         listener->marked = listener->notes.count;
     }
     kl__mutex_unlock(&listener->mutex);
@@ -473,8 +504,7 @@ bool kl__listener_marked(kl__listener *listener, size_t *count)
 
     kl__mutex_lock(&listener->mutex);
     is_marked = listener->is_marked;
-    *count = listener->marked < listener->notes.count ? listener->marked
-                                                      : listener->notes.count;
+    *count = listener->marked;
     kl__mutex_unlock(&listener->mutex);
     return is_marked;
 }

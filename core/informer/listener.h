@@ -27,7 +27,9 @@ typedef struct kl__listener_options {
  * With a backlog of B and K objects at most B + 3K + 2 notes wait: the first B;
  * behind them a delete and an add of each object, but no delete of an object
  * that has a note among the first B; an initial add of each object, from
- * `open`; synced and two errors. Nothing is merged while fewer than B wait.
+ * `open`; synced and two errors. Nothing is merged while fewer than B wait. A
+ * mark adds a delete and an add of each object and two errors: what comes after
+ * it is not merged into what waits before it.
  */
 typedef struct kl__listener {
     kl__listener_options options; /* constant */
@@ -44,7 +46,8 @@ typedef struct kl__listener {
     bool is_closed;
     bool has_merged; /* it has merged a change at least once */
     bool is_marked;  /* see kl__listener_mark */
-    size_t marked;   /* notes that waited at the mark, and still wait */
+    unsigned marks;  /* how often it was marked */
+    size_t marked;   /* notes before the mark that still wait */
 
     /* Empty notes, reserved for the next push; the processor's distribute lock
      * guards them. */
@@ -107,9 +110,10 @@ bool kl__listener_wait(kl__listener *listener, kl__cond *cond);
 kl_code kl__listener_wait_synced(kl__listener *listener, kl__clock *clock,
                                  int64_t timeout_ms);
 
-/* Remembers how many notes wait now; false: there is a mark already. Unmark
- * forgets it. Marked: false if there is no mark; else sets how many of these
- * notes still wait. Any thread. */
+/* Marks the end of what waits now; false: there is a mark already. What is
+ * pushed later comes after the mark, and is not merged into a note before it.
+ * Unmark forgets the mark. Marked: false if there is none; else sets how many
+ * notes before it still wait. Any thread. */
 bool kl__listener_mark(kl__listener *listener);
 void kl__listener_unmark(kl__listener *listener);
 bool kl__listener_marked(kl__listener *listener, size_t *count);

@@ -18,6 +18,8 @@ typedef struct kl__note {
     /* While the notes are keyed: the previous and next note of the same key. */
     struct kl__note *older;
     struct kl__note *newer;
+    /* How often its listener had been marked when it was appended. */
+    unsigned mark;
 } kl__note;
 
 /* Drops the references of an event, and zeroes it. */

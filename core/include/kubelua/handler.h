@@ -164,8 +164,8 @@ KL_API kl_code kl_registration_wait_synced(kl_registration *registration,
  * `takes_over`, so its snapshot has what waits before the mark, and it is
  * pushed what comes after the mark. False: there is no mark; else `count` gets
  * how many events still wait before it. A second one leaves the first mark
- * where it is, until unmark. Beyond the backlog, a change that comes after the
- * mark may be merged into an event before it. Thread-safe.
+ * where it is, until unmark. A change that comes after the mark is not merged
+ * into an event before it. Thread-safe.
  */
 KL_API bool kl_registration_marked(kl_registration *registration,
                                    size_t *count);

@@ -300,6 +300,80 @@ static void beyond_the_backlog_one_error_of_a_sort_waits(void **state)
     end(&listener);
 }
 
+static size_t before_mark(kl__listener *listener)
+{
+    size_t count = 99;
+
+    assert_true(kl__listener_marked(listener, &count));
+    return count;
+}
+
+static void what_comes_after_a_mark_is_not_merged_before_it(void **state)
+{
+    kl__listener listener;
+
+    (void)state;
+    begin(&listener, 1, false);
+    open_empty(&listener);
+    push(&listener, add("a", 1), false);
+    push(&listener, add("b", 1), false);
+    assert_true(kl__listener_mark(&listener));
+    push(&listener, update("a", 2), false);
+    push(&listener, update("a", 3), false);
+    push(&listener, removal("b", 2), false);
+    assert_int_equal(before_mark(&listener), 2);
+    assert_string_equal(take_all(&listener), "+a@1 +b@1 ~a@1>3 -b@2");
+    assert_int_equal(before_mark(&listener), 0);
+    push(&listener, add("c", 1), false);
+    kl__listener_unmark(&listener);
+    push(&listener, add("d", 1), false);
+    assert_true(kl__listener_mark(&listener));
+    assert_int_equal(before_mark(&listener), 2);
+    kl__listener_unmark(&listener);
+    push(&listener, removal("c", 2), false);
+    assert_string_equal(take_all(&listener), "+d@1");
+    end(&listener);
+}
+
+static void
+an_error_that_leaves_its_place_before_a_mark_is_not_counted(void **state)
+{
+    kl__listener listener;
+    kl_error first = {.message = "first"}, second = {.message = "second"};
+    kl_error third = {.message = "third"};
+
+    (void)state;
+    begin(&listener, 1, false);
+    open_empty(&listener);
+    push(&listener, add("a", 1), false);
+    assert_int_equal(kl__listener_error(&listener, &first), KL_OK);
+    assert_true(kl__listener_mark(&listener));
+    assert_int_equal(before_mark(&listener), 2);
+    assert_int_equal(kl__listener_error(&listener, &second), KL_OK);
+    assert_int_equal(before_mark(&listener), 1);
+    assert_int_equal(kl__listener_error(&listener, &third), KL_OK);
+    assert_int_equal(before_mark(&listener), 1);
+    assert_string_equal(take_all(&listener), "+a@1 error:third");
+    end(&listener);
+}
+
+static void
+the_snapshot_of_a_listener_that_opens_is_before_its_mark(void **state)
+{
+    kl__listener listener;
+    kl_object_list objects = pod_list(1, pod("a", "a", 1));
+
+    (void)state;
+    begin(&listener, 10, false);
+    assert_true(kl__listener_mark(&listener));
+    push(&listener, add("b", 2), false);
+    assert_int_equal(kl__listener_open(&listener, &objects, true), KL_OK);
+    assert_int_equal(before_mark(&listener), 2);
+    assert_string_equal(take_all(&listener), "i+a@1 synced +b@2");
+    kl_object_list_clear(&objects);
+    end(&listener);
+}
+
 static void close_drops_waiting_events_and_refuses_more(void **state)
 {
     kl__listener listener;
@@ -352,6 +426,11 @@ int main(void)
         cmocka_unit_test(a_pulled_event_is_not_merged),
         cmocka_unit_test(every_change_disables_coalescing),
         cmocka_unit_test(beyond_the_backlog_one_error_of_a_sort_waits),
+        cmocka_unit_test(what_comes_after_a_mark_is_not_merged_before_it),
+        cmocka_unit_test(
+            an_error_that_leaves_its_place_before_a_mark_is_not_counted),
+        cmocka_unit_test(
+            the_snapshot_of_a_listener_that_opens_is_before_its_mark),
         cmocka_unit_test(close_drops_waiting_events_and_refuses_more),
         cmocka_unit_test(a_uid_change_stays_a_delete_and_an_add),
     };
