@@ -368,12 +368,15 @@ kl_code kl_registration_wait_synced(kl_registration *registration,
 
 bool kl_registration_marked(kl_registration *registration, size_t *count)
 {
-    return kl__listener_marked(&registration->listener, count);
+    return kl__check_process(registration->made_in, NULL) == KL_OK &&
+           kl__listener_marked(&registration->listener, count);
 }
 
 void kl_registration_unmark(kl_registration *registration)
 {
-    kl__listener_unmark(&registration->listener);
+    if (kl__check_process(registration->made_in, NULL) == KL_OK) {
+        kl__listener_unmark(&registration->listener);
+    }
 }
 
 size_t kl_registration_backlog(const kl_registration *registration)
