@@ -216,9 +216,10 @@ static inline const char *leave_with(look_fn look, kl__between_fn between,
     return last < end - at ? at + last + 1 : end;
 }
 
-/* Inlines everything above, as in skip.c. 64 bytes at once gain nothing here.
- */
-static KL__FLATTEN_16 const char *leave_16(const char *at, const char *end)
+/* `flatten` inlines everything above: without it gcc calls kl__look_16, and
+ * takes 1.4 times as many instructions. 64 bytes at once gain nothing here. */
+static __attribute__((flatten)) const char *leave_16(const char *at,
+                                                     const char *end)
 {
     return leave_with(kl__look_16, kl__between, at, end);
 }

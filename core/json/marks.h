@@ -20,14 +20,6 @@
 #define KL__HAS_16 1
 #endif
 
-/* For the loop over blocks. On amd64 only machines from before 2013 read 16
- * bytes at once. */
-#ifdef KL__HAS_WIDE
-#define KL__FLATTEN_16
-#else
-#define KL__FLATTEN_16 __attribute__((flatten))
-#endif
-
 enum { KL__BLOCK_SIZE = 64 };
 
 #ifdef KL__HAS_16

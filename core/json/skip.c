@@ -330,8 +330,14 @@ static inline kl__skip_result run_with(const instructions *by, kl__skip *skip,
     return found.result;
 }
 
-/* `flatten` inlines everything above into one loop without calls. `cold`, and
- * KL__FLATTEN_16, are for the size of the library. */
+/* `flatten` inlines everything above into one loop without calls; what is
+ * `cold` stays a call, so that the library is small. On amd64 run_16 is not
+ * flattened, also for size: only machines from before 2013 run it. */
+#ifdef KL__HAS_WIDE
+#define KL__FLATTEN_16
+#else
+#define KL__FLATTEN_16 __attribute__((flatten))
+#endif
 static KL__FLATTEN_16 kl__skip_result run_16(kl__skip *skip, const char **at,
                                              const char *end)
 {
