@@ -167,9 +167,11 @@ static bool explain_tls(const kl__curl_stream *stream, CURLcode status,
 {
     const char *text = detail_of(stream, status);
 
+    /* How libcurl 8.22 reports a bad private key; older ones say CERTPROBLEM.
+     */
     if (status == CURLE_BAD_FUNCTION_ARGUMENT &&
         message_has(stream, "private key")) {
-        status = CURLE_SSL_CERTPROBLEM; /* libcurl 8.22 calls it otherwise */
+        status = CURLE_SSL_CERTPROBLEM;
     }
     switch (status) {
     case CURLE_PEER_FAILED_VERIFICATION:

@@ -363,7 +363,8 @@ static kl_code set_method(kl__curl_stream *stream, const kl__request *request,
 /* ---- TLS ---- */
 
 /* Without a copy in curl: a private key is in memory once, and kl__tls wipes
- * it. libcurl 8.22 takes no empty text, and says nothing of use about it. */
+ * it. For an empty text libcurl 8.22 returns an error that does not say what is
+ * wrong; for a line without content, one that says so. */
 static void set_blob(CURL *easy, CURLcode *status, CURLoption option,
                      const char *pem)
 {
@@ -376,9 +377,19 @@ static void set_blob(CURL *easy, CURLcode *status, CURLoption option,
     }
 }
 
-/* The CAs of the system. The environment names others, as for Go's programs and
- * OpenSSL's. libcurl knows one place from its build, which in the one file of
- * the command is Debian's: other distributions have theirs elsewhere. */
+/* NULL: the variable is not set, or empty, which is the same for Go's programs.
+ */
+static const char *path_of_environment(const char *name)
+{
+    const char *path = secure_getenv(name);
+
+    return path != NULL && *path != '\0' ? path : NULL;
+}
+
+/* The CAs of the system, unless SSL_CERT_FILE and SSL_CERT_DIR name others, as
+ * for Go's programs and OpenSSL's. libcurl has the path of one file from its
+ * build. In the one file of the command this is Debian's path; the other
+ * distributions keep that file in another place. */
 static void set_system_ca(CURL *easy, CURLcode *status)
 {
     static const char *const places[] = {
@@ -388,8 +399,8 @@ static void set_system_ca(CURL *easy, CURLcode *status)
         "/etc/ssl/cert.pem",                  /* others */
     };
     const char *built_in = curl_version_info(CURLVERSION_NOW)->cainfo;
-    const char *file = secure_getenv("SSL_CERT_FILE");
-    const char *folder = secure_getenv("SSL_CERT_DIR");
+    const char *file = path_of_environment("SSL_CERT_FILE");
+    const char *folder = path_of_environment("SSL_CERT_DIR");
 
     if (file == NULL && built_in != NULL && access(built_in, R_OK) != 0) {
         for (size_t i = 0;

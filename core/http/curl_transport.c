@@ -47,8 +47,9 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     (void)curl_multi_setopt(transport->multi, CURLMOPT_MAX_CONCURRENT_STREAMS,
                             (long)MOST_STREAMS);
 #if LIBCURL_VERSION_NUM >= 0x081400
-    /* Since 8.20 the resolver's threads are the multi handle's, and its end
-     * would wait for a DNS server that does not answer: see curl_setup.c. */
+    /* Since 8.20 the multi handle owns the resolver's threads. Without this,
+     * curl_multi_cleanup waits for a DNS server that does not answer: see
+     * CURLOPT_QUICK_EXIT in curl_setup.c. */
     (void)curl_multi_setopt(transport->multi, CURLMOPT_QUICK_EXIT, 1L);
 #endif
     if (kl__thread_start(&transport->thread, "kl-transport", kl__curl_loop,

@@ -208,8 +208,31 @@ static void ssl_cert_file_names_the_cas_of_the_system(void **state)
     unlink(path);
     setenv("SSL_CERT_FILE", "/nowhere/ca", 1);
     assert_refused(f, NULL, "SSL_CERT_FILE");
+    setenv("SSL_CERT_FILE", "", 1); /* as if it were not set */
+    assert_refused(f, NULL, "is not trusted");
     unsetenv("SSL_CERT_FILE");
-    assert_refused(f, NULL, "certificate-authority");
+    assert_refused(f, NULL, "is not trusted");
+}
+
+static void ssl_cert_dir_names_a_folder_of_cas_of_the_system(void **state)
+{
+    fixture *f = *state;
+    char folder[] = "/tmp/kubelua-cas-XXXXXX", path[64], command[128];
+
+    serve(f, &by_address, false);
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/XXXXXX", folder);
+    write_file(path, authority.cert);
+    snprintf(command, sizeof(command),
+             "cd %s && mv * ca.pem && openssl rehash .", folder);
+    assert_int_equal(system(command), 0);
+    setenv("SSL_CERT_DIR", folder, 1);
+    assert_trusted(f, NULL);
+    setenv("SSL_CERT_DIR", "/nowhere", 1);
+    assert_refused(f, NULL, "is not trusted");
+    unsetenv("SSL_CERT_DIR");
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
 }
 
 /* ---- under another name ---- */
@@ -464,6 +487,7 @@ int main(void)
         SPEC(insecure_trusts_any_certificate),
         SPEC(a_ca_that_is_not_a_certificate_is_an_error),
         SPEC(ssl_cert_file_names_the_cas_of_the_system),
+        SPEC(ssl_cert_dir_names_a_folder_of_cas_of_the_system),
         SPEC(tls_server_name_is_verified_instead_of_the_host),
         SPEC(a_wrong_tls_server_name_is_an_error),
         SPEC(with_tls_server_name_the_hosts_name_does_not_count),
