@@ -70,7 +70,8 @@ function(kubelua_install_manuals lua)
             -e "require('kubelua.cli.manual').write_all(\
 require('kubelua.cli.usage').parser, '${made}', '${PROJECT_VERSION}')"
         DEPENDS ${cli}/kubelua/cli/manual.lua ${cli}/kubelua/cli/usage.lua
-            ${cli}/kubelua/cli/option_values.lua VERBATIM)
+            ${cli}/kubelua/cli/option_values.lua
+            ${cli}/kubelua/cli/deploy/options.lua VERBATIM)
     add_custom_target(manuals ALL DEPENDS ${made}/man1/kubelua.1)
     set(zsh site-functions)
     if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
