@@ -62,6 +62,10 @@ void spec_read_cases(const char *path, CMUnitTestFunction run,
         }
     }
     fclose(file);
+    if (read == NULL) { /* else an empty file would be green */
+        fprintf(stderr, "%s has no case\n", path);
+        exit(1);
+    }
 }
 
 int main(void)
