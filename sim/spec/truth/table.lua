@@ -34,8 +34,8 @@ Left out, as no script, controller or use of kubectl needs it:
   applies are JSON, not what Go prints.
 - malformed HTTP (no Host or two, control characters, odd methods ...): libmicrohttpd refuses some
   of it, each version other parts; the rest is taken as far as it is understood.
-- warnings that v1 Endpoints and ComponentStatus are deprecated. Deprecated versions of custom
-  resources are warned of.
+- the warning that v1 Endpoints are deprecated. Deprecated versions of custom resources are warned
+  of.
 - an object with a name twice: refused (400). A real server takes the last member, and warns or
   refuses by fieldValidation.
 - Pod Security Standards: every pod is admitted, whatever the labels of its namespace say.
