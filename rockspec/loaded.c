@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Lua has loaded the module for itself only, and so that it can be unloaded.
- * The names that others see begin with kl_ all of them. */
+/* Lua has loaded the module in a way that hides its names from other libraries,
+ * and that lets dlclose unload it. The names that it shows now all begin with
+ * kl_ or luaopen_kubelua_. */
 __attribute__((constructor)) static void keep_loaded(void)
 {
     Dl_info own;

@@ -46,8 +46,9 @@ for _, gcc in ipairs { "gcc-12", "gcc-13", "gcc-14", "gcc-15" } do
     LICENCES[gcc] = { "GPL-3.0-or-later WITH GCC-exception-3.1", "the compiler's run-time library" }
 end
 
--- Libraries that scripts/static-libraries builds: their source, the files of its licences, and the
--- folders of what is compiled, whose files name the holders of the copyright.
+-- Libraries that scripts/static-libraries builds: the name of the source, the files with its
+-- licences, and the folders of the code that is compiled, whose files name the holders of the
+-- copyright.
 local BUILT = {
     ["libcurl.a"] = { "curl", { "COPYING" }, { "include", "lib" } },
     ["libgnutls.a"] = {
@@ -131,8 +132,8 @@ local function sum_of(path)
     return run("sha256sum", path):match("^\\?(%x+)")
 end
 
--- Where Debian's indexes say that a package of this version is: they are in `build`/apt. A newer
--- index may have a newer version only; its URL is not known then.
+-- The addresses of packages by their checksum, out of Debian's indexes in `build`/apt. A package is
+-- not among them if the index has been updated since, and has a newer version only.
 local function urls_of(build)
     local urls = {}
     for list in run("ls", build .. "/apt/lists"):gmatch("[^\n]+") do
@@ -149,7 +150,7 @@ local function urls_of(build)
     return urls
 end
 
--- The packages that were unpacked: name, version, source, checksum, address; and which has a file.
+-- The packages that were unpacked: first by the path of each file in them, then by name.
 local function packages_of(build)
     local owners, by_name, urls = {}, {}, urls_of(build)
     for deb in run("ls", build .. "/debs"):gmatch("[^\n]+%.deb") do

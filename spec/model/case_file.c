@@ -1,7 +1,7 @@
 /*
- * case_file.c - see case_file.h. A line is "case NAME", with which the next one
- * begins, "seed N", "schedules N", "NAME=N" for each switch, or an operation:
- * its name, its hand, slot and key, a, b, c.
+ * case_file.c - see case_file.h. A line is "case NAME", which begins a case;
+ * "seed N", "schedules N", "NAME=N" for each switch; or an operation: its name,
+ * its hand, slot and key, a, b, c.
  */
 #include "case_file.h"
 
@@ -18,7 +18,7 @@ enum { LINE = 200, PATH = 1024, SCHEDULES = 20 };
 typedef struct model_case {
     char name[LINE];
     history history;
-    /* how many seeds to run it with: its own, and the next ones */
+    /* the number of seeds to run it with: history.seed and those after it */
     int schedules;
 } model_case;
 
