@@ -329,7 +329,7 @@ end)
 -- ---- saved in any way ----
 
 describe("a script is reloaded", function()
-    it("when it is written in place, replaced, or behind a link that is swapped", function()
+    it("when it is written in place, replaced, or linked to another #processes", function()
         take_notes()
         assert(os.execute("cd " .. world.folder .. " && mkdir one two && ln -s one ..data"))
         for _, name in ipairs { "one", "two" } do

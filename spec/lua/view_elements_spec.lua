@@ -302,10 +302,10 @@ local function read_all(map, count, value)
     end
 end
 
--- The shortest of three times of f(count).
+-- The shortest of five times of f(count).
 local function shortest(f, count)
     local best = math.huge
-    for _ = 1, 3 do
+    for _ = 1, 5 do
         collectgarbage()
         local began = os.clock()
         f(count)

@@ -143,13 +143,23 @@ function world.run(text, drive)
     return ok, message
 end
 
+---Removes a file, or a folder with all that is in it.
+local function remove(path)
+    if not os.remove(path) then
+        for _, name in ipairs(core.list_folder(path) or {}) do
+            remove(path .. "/" .. name)
+        end
+        os.remove(path)
+    end
+end
+
 ---@return table witness
 function world.begin()
     world.sim = assert(Sim.new { bookmark = 0.5, history = 3000 })
     clients.defaults.sim = world.sim
     world.folder = os.tmpname()
     os.remove(world.folder)
-    assert(os.execute("mkdir " .. world.folder))
+    assert(core.make_folder(world.folder)) -- without a process, for ThreadSanitizer
     world.path, problem = world.folder .. "/script.lua", nil
     world.witness = { generation = 0 }
     package.loaded.witness = world.witness
@@ -162,7 +172,7 @@ function world.finish()
     clients.defaults.sim = nil
     package.loaded.witness = nil
     world.sim:close()
-    os.execute("rm -rf " .. world.folder)
+    remove(world.folder)
 end
 
 return world
