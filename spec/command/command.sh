@@ -587,6 +587,17 @@ expect "a spec that is not there is named" 1 'nowhere_spec.lua: No such file' \
     bin/kubelua test "$work/nowhere_spec.lua"
 expect "a pattern that does not parse is named" 1 "'%' is not a Lua pattern" \
     bin/kubelua test --filter % "$specs"
+if command -v luajit >/dev/null; then
+    mkdir "$work/ffi"
+    cat >"$work/ffi/1_spec.lua" <<'EOF'
+it("declares a type", function() require("ffi").cdef "struct one { int a; };" end)
+EOF
+    cat >"$work/ffi/2_spec.lua" <<'EOF'
+it("knows it", function() assert.equal(4, require("ffi").sizeof "struct one") end)
+EOF
+    expect "in LuaJIT, the module ffi stays for the next file" 0 '2 passed, 0 failed$' \
+        env KUBELUA_COLLECT=always luajit spec/run.lua "$work/ffi"
+fi
 expect "test without a spec is a usage error" 2 "missing argument 'specs'" bin/kubelua test
 expect "a seed is a number" 2 "'x' is not a seed" bin/kubelua test --seed x "$specs"
 echo 'it("waits", function() print("ready") while true do end end) it("runs", function() print("on") end)' \

@@ -307,6 +307,9 @@ function Runner:run_file(path)
         fail_block(self, { name = path, where = path }, { message = message })
     end
     snapshot:revert()
+    -- LuaJIT's FFI stays: a state that collects it, or loads it twice, crashes at its end, as the
+    -- module holds the table of all finalizers.
+    loaded.ffi = package.loaded.ffi
     restore(package.loaded, loaded)
     setmetatable(_G, meta)
     restore(_G, globals)
