@@ -27,6 +27,17 @@ describe("a rehearsal of a plan #processes", function()
         assert.is_true(result.seconds >= 30 * 86400)
     end)
 
+    it("does not wait for a leader's Lease, but for sleeps of the main part", function()
+        local result = assert(make [[
+            kubelua.controller { "configmaps", name = "c", leader = "me",
+                reconcile = function() end }
+            kubelua.sleep(250)
+            assert(kubelua.connect():list("pods"))
+        ]])
+        assert.same({ "list pods", "list,watch configmaps" }, tell(result.rules.cluster))
+        assert.is_true(result.seconds > 250 and result.seconds < 1000, result.seconds .. " s")
+    end)
+
     it("ends an endless loop that sleeps", function()
         assert.same({ "list configmaps" }, cluster_of [[
             while true do

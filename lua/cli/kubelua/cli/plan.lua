@@ -248,8 +248,8 @@ end
 
 local function list_waits(shown, requests)
     local waits = {}
-    for _, name in ipairs(sorted_lines(shown.timers)) do
-        local timer = shown.timers[name]
+    for _, name in ipairs(sorted_lines(shown.timers.by_name)) do
+        local timer = shown.timers.by_name[name]
         waits[#waits + 1] = string.format("%s: %d timer%s, the longest of %.10g s", name,
             timer.count, timer.count == 1 and "" or "s", math.floor(timer.longest * 1000) / 1000)
     end

@@ -9,6 +9,7 @@ local coverage = require "kubelua.cli.plan.coverage"
 local declared = require "kubelua.cli.plan.declared"
 local informer_parts = require "kubelua.informer.parts"
 local loop = require "kubelua.loop"
+local NotedTimers = require "kubelua.cli.plan.noted_timers"
 local refusals = require "kubelua.cli.plan.refusals"
 local requests = require "kubelua.requests"
 local running = require "kubelua.running"
@@ -24,7 +25,7 @@ local waiting = require "kubelua.waiting"
 ---@class kubelua.Rehearsal
 ---@field asked kubelua.Asked
 ---@field coverage kubelua.Coverage
----@field timers table<string, { count: integer, longest: number }> by what has set them
+---@field timers kubelua.NotedTimers
 ---@field leases { namespace: string, name: string }[]
 ---@field unled string[] names of controllers without `leader`
 ---@field seconds number how far the cluster's clock has gone
@@ -51,6 +52,7 @@ local waiting = require "kubelua.waiting"
 ---@field known integer news and lines, when it was last looked
 ---@field since number a time of core.now: the last time that something new was seen
 ---@field quiet integer timers since then
+---@field is_sleeping boolean the main part sleeps
 ---@field till number a time of core.now: it ends then
 ---@field duration number? seconds of the cluster's clock
 
@@ -59,6 +61,11 @@ local rehearsal = {}
 -- The rehearsal ends when so many timers in a row have shown nothing new, or in so many real
 -- seconds. With --real each of them may start programs and the like, so they are fewer.
 local QUIET_TIMERS, QUIET_REAL_TIMERS, QUIET_SECONDS = 1000, 50, 2
+
+-- The timers of a leader's Lease never end. If no other timer is left, the rehearsal ends when so
+-- many of them in a row have shown nothing new: after about 200 s of the cluster's clock, in which
+-- the Lease of another holder expires, too. Each of them is a request, which takes about 2 ms.
+local QUIET_LEASE_TIMERS = 100
 
 -- Real seconds after which a script that does not return, or never settles, is given up.
 local LONGEST = 60
@@ -70,28 +77,6 @@ local ROUNDS = 100 -- of the loop, in which cancelled tasks end
 
 local function script_line()
     return scopes.script_line():match("^(.*): $")
-end
-
--- The files whose timers are the script's: of sleeps, of kubelua.every, of a key that is reconciled
--- again later, of `resync`. Other timers are the library's own: limits of time, Events, Leases.
-local OF_SCRIPT = { "/waiting%.lua$", "kubelua/init%.lua$", "controller/queue%.lua$",
-    "controller/state%.lua$" }
-
--- Notes a timer by the line of the script that sets it, or by what runs. `level`: of the function
--- that has asked the clock for it.
-local function note_timer(self, at, level)
-    local source = debug.getinfo(level + 1, "S").source
-    for _, pattern in ipairs(OF_SCRIPT) do
-        if source:find(pattern) then
-            local task = tasks.task_here()
-            local name = script_line() or task and task.what or "the script"
-            local entry = self.timers[name] or { count = 0, longest = 0 }
-            self.timers[name] = entry
-            entry.count = entry.count + 1
-            entry.longest = math.max(entry.longest, at - self.clock:now())
-            return
-        end
-    end
 end
 
 -- How much is known: it grows with each new request and each new line.
@@ -111,6 +96,8 @@ local function is_over(self)
         return self.clock:now() >= self.duration
     end
     return self.quiet >= self.patience or now >= self.since + QUIET_SECONDS
+        or self.quiet >= QUIET_LEASE_TIMERS and not self.is_sleeping
+            and self.timers:has_only_leases()
 end
 
 -- Lets everything happen that happens before time passes. What waits for something that never
@@ -154,17 +141,20 @@ local function watch_clock(self)
     local clock = self.clock
     local add_timer = clock.at
     function clock.at(this, at, fire)
-        if at > this:now() then
-            note_timer(self, at, 2)
-        end
-        return add_timer(this, at, fire)
+        local timer = add_timer(this, at, fire)
+        self.timers:note(at, 2)
+        self.timers:mark_lease(timer, 2)
+        return timer
     end
     function clock.pass(this, seconds)
         local till = this:now() + seconds
-        note_timer(self, till, 2)
+        self.timers:note(till, 2)
         settle(self)
+        self.is_sleeping = true
         pass_time(self, till)
-        if is_over(self) then
+        local must_end = is_over(self)
+        self.is_sleeping = false
+        if must_end then
             error(stage.EXIT, 0)
         end
         jump(self, till)
@@ -374,15 +364,16 @@ function rehearsal.run(options, new_cluster)
     if not cluster then
         return nil, message
     end
-    local now = core.now()
+    local now, clock = core.now(), state_of(cluster).clock
     ---@type kubelua.Rehearsal
-    local self = { asked = asked.new(), timers = {}, leases = {}, unled = {}, finalizers = {},
+    local self = { asked = asked.new(), leases = {}, unled = {}, finalizers = {},
         failures = {}, failed_keys = {}, unsent = {},
         patience = options.real and QUIET_REAL_TIMERS or QUIET_TIMERS,
         kinds = {}, objects = objects, informers = {}, states = {}, news = 0,
-        known = 0, quiet = 0, since = now,
-        till = now + LONGEST, duration = options.duration, cluster = cluster, namespaces = {},
-        clock = state_of(cluster).clock, new_cluster = new_cluster, is_busy = false, seconds = 0 }
+        known = 0, quiet = 0, since = now, is_sleeping = false,
+        till = now + LONGEST, duration = options.duration, cluster = cluster, clock = clock,
+        namespaces = {}, timers = NotedTimers.new(clock), new_cluster = new_cluster,
+        is_busy = false, seconds = 0 }
     local undo = watch_all(self, options)
     local ok, problem = pcall(perform, self, chunk, options)
     undo()
