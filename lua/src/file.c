@@ -133,8 +133,18 @@ enum {
 };
 
 typedef struct file_watch {
-    int fd; /* -1: closed */
+    int fd;    /* -1: closed */
+    int last;  /* of the numbers that inotify_add_watch has returned: 1, 2, ...
+                */
+    pid_t pid; /* of the process that has made it, and alone reads it */
 } file_watch;
+
+/* False in a child of fork: it shares the watches and the reports with its
+ * parent. */
+static bool is_own_watch(const file_watch *self)
+{
+    return self->fd >= 0 && self->pid == getpid();
+}
 
 static file_watch *check_file_watch(lua_State *L)
 {
@@ -148,7 +158,7 @@ static int file_watch_new(lua_State *L)
     file_watch *self = lua_newuserdata(L, sizeof(*self));
     kl_error err;
 
-    self->fd = -1;
+    *self = (file_watch){.fd = -1, .pid = getpid()};
     luaL_getmetatable(L, TYPE_FILE_WATCH);
     lua_setmetatable(L, -2);
     self->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -164,36 +174,55 @@ static int file_watch_new(lua_State *L)
  * code. */
 static int file_watch_add(lua_State *L)
 {
-    const file_watch *self = check_file_watch(L);
+    file_watch *self = check_file_watch(L);
     const char *path = check_text(L, 2);
+    int number = inotify_add_watch(self->fd, path, CHANGES);
     kl_error err;
 
-    if (inotify_add_watch(self->fd, path, CHANGES) < 0) {
+    if (number < 0) {
         kl_error_set(&err, KL_EIO, "%s: %s", path, strerror(errno));
         return push_error(L, &err);
     }
+    self->last = number > self->last ? number : self->last;
     lua_pushboolean(L, true);
     return 1;
+}
+
+/* Reads all reports; true if there were any. */
+static bool read_reports(const file_watch *self)
+{
+    char buffer[4096];
+    bool has_changed = false;
+
+    while (is_own_watch(self) && read(self->fd, buffer, sizeof(buffer)) > 0) {
+        has_changed = true;
+    }
+    return has_changed;
 }
 
 /* watch:has_changed(): true if something was reported since the last call. */
 static int file_watch_has_changed(lua_State *L)
 {
-    const file_watch *self = check_file_watch(L);
-    char buffer[4096];
-    bool has_changed = false;
-
-    while (read(self->fd, buffer, sizeof(buffer)) > 0) {
-        has_changed = true;
-    }
-    lua_pushboolean(L, has_changed);
+    lua_pushboolean(L, read_reports(check_file_watch(L)));
     return 1;
+}
+
+/* A child of fork that lives on has the descriptor, too, so the close does not
+ * take it out of the poller: it would wake the poller for ever, and no function
+ * could read it. Without watches and reports it wakes nothing. */
+static void end_watches(const file_watch *self)
+{
+    for (int number = 1; is_own_watch(self) && number <= self->last; number++) {
+        inotify_rm_watch(self->fd, number); /* which makes a report */
+    }
+    read_reports(self);
 }
 
 static int file_watch_close(lua_State *L)
 {
     file_watch *self = check_file_watch(L);
 
+    end_watches(self);
     if (self->fd >= 0) {
         close(self->fd); /* which takes it out of the poller, too */
     }
