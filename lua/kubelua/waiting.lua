@@ -83,11 +83,10 @@ local function run_rounds_outside(deadline, condition)
     end
     local catches = poller:catch()
     local ok, result = pcall(run_rounds_until, math.min(deadline, waiting.ends_at), condition)
-    signalled = poller:caught() or signalled -- another call may have caught it
-    if catches and not signalled then
-        -- A signal that came stays caught: the next one ends the process.
-        poller:release()
+    if catches then
+        poller:release_unless_caught()
     end
+    signalled = poller:caught() or signalled -- another call may have caught it
     if signalled or waiting.stopping or core.now() >= waiting.ends_at or is_given_up() then
         return false, true, waiting.ENDED
     elseif not ok then

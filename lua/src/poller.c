@@ -445,14 +445,19 @@ static bool is_catching(const poller *self)
     return self->queue != NULL && atomic_load(&signal_queue) == self->queue;
 }
 
+static void forget_signals(const poller *self)
+{
+    atomic_store(&signal_watch, NULL);
+    watch_hurry(self->watch, 0);
+    atomic_store(&signal_queue, NULL);
+}
+
 static void restore_signals(const poller *self)
 {
     if (is_catching(self)) {
         sigaction(SIGINT, &before_int, NULL);
         sigaction(SIGTERM, &before_term, NULL);
-        atomic_store(&signal_watch, NULL);
-        watch_hurry(self->watch, 0);
-        atomic_store(&signal_queue, NULL);
+        forget_signals(self);
     }
 }
 
@@ -503,18 +508,41 @@ static int poller_caught_second(lua_State *L)
 }
 
 /* poller:release(): restores the signals; returns the signal that came, or
- * nil. */
+ * nil. It is looked at last: until the actions are restored, one may come. */
 static int poller_release(lua_State *L)
 {
     poller *self = check_poller(L, 1);
-    int number = is_catching(self) ? atomic_load(&caught) : 0;
+    bool is_first = is_catching(self);
+    int number;
 
     restore_signals(self);
+    number = is_first ? atomic_load(&caught) : 0;
     if (number == 0) {
         return 0;
     }
     lua_pushinteger(L, number);
     return 1;
+}
+
+/* poller:release_unless_caught(): restores the signals; but if one came, it
+ * stays caught, and the next one ends the process. */
+static int poller_release_unless_caught(lua_State *L)
+{
+    struct sigaction ends = {.sa_handler = SIG_DFL};
+    const poller *self = check_poller(L, 1);
+
+    if (!is_catching(self)) {
+        return 0;
+    }
+    sigaction(SIGINT, &before_int, NULL);
+    sigaction(SIGTERM, &before_term, NULL);
+    if (atomic_load(&caught) == 0) { /* and no other can be caught now */
+        forget_signals(self);
+        return 0;
+    }
+    sigaction(SIGINT, &ends, NULL); /* as on_signal did */
+    sigaction(SIGTERM, &ends, NULL);
+    return 0;
 }
 
 /* poller:caught(): the signal that came, or nil. */
@@ -606,25 +634,27 @@ static int poller_has_hung_up(lua_State *L)
 
 void bind_poller(lua_State *L)
 {
-    static const luaL_Reg methods[] = {{"__gc", poller_gc},
-                                       {"open", poller_open},
-                                       {"fd", poller_fd},
-                                       {"arm", poller_arm},
-                                       {"wait", poller_wait},
-                                       {"next", poller_next},
-                                       {"enter", poller_enter},
-                                       {"leave", poller_leave},
-                                       {"wake", poller_wake},
-                                       {"show", poller_show},
-                                       {"catch", poller_catch},
-                                       {"release", poller_release},
-                                       {"shut_unused", poller_shut_unused},
-                                       {"caught", poller_caught},
-                                       {"catch_again", poller_catch_again},
-                                       {"caught_second", poller_caught_second},
-                                       {"catch_hangup", poller_catch_hangup},
-                                       {"has_hung_up", poller_has_hung_up},
-                                       {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"__gc", poller_gc},
+        {"open", poller_open},
+        {"fd", poller_fd},
+        {"arm", poller_arm},
+        {"wait", poller_wait},
+        {"next", poller_next},
+        {"enter", poller_enter},
+        {"leave", poller_leave},
+        {"wake", poller_wake},
+        {"show", poller_show},
+        {"catch", poller_catch},
+        {"release", poller_release},
+        {"release_unless_caught", poller_release_unless_caught},
+        {"shut_unused", poller_shut_unused},
+        {"caught", poller_caught},
+        {"catch_again", poller_catch_again},
+        {"caught_second", poller_caught_second},
+        {"catch_hangup", poller_catch_hangup},
+        {"has_hung_up", poller_has_hung_up},
+        {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"poller", poller_new},         {"now", push_now},
         {"boottime", push_boottime},    {"unix", push_unix_time},

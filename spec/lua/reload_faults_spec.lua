@@ -1,6 +1,7 @@
 -- kubelua run --reload: faults of a script that must not end the process, nor lose a key or client.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
+local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
 local world = require "reload_world"
 
@@ -240,6 +241,34 @@ describe("SIGTERM while the main part of a script computes", function()
             pcall(kubelua.sleep, 30)
         end)
         assert.same({ "begin 2", "computed 2", "cleans up 1" }, witness.notes)
+    end)
+end)
+
+describe("SIGTERM when a reload is over", function()
+    it("and the signals are given back ends the run #signals", function()
+        local methods, befores = debug.getmetatable(tasks.poller).__index, {}
+        local function send_before(name)
+            befores[name] = methods[name]
+            methods[name] = function(...)
+                if witness.is_over then
+                    witness.is_over = nil
+                    assert(os.execute("kill -TERM $PPID"))
+                end
+                return befores[name](...)
+            end
+        end
+        send_before("release")
+        send_before("release_unless_caught")
+        run(text_of("witness.note('begin NAME')", 1), function()
+            world.save(text_of("witness.note('begin NAME') witness.is_over = NAME == 2", 2))
+            if pcall(kubelua.sleep, 5) then
+                witness.note("goes on")
+            end
+        end)
+        for name, method in pairs(befores) do
+            methods[name] = method
+        end
+        assert.same({ "begin 1", "begin 2" }, witness.notes)
     end)
 end)
 

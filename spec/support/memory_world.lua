@@ -228,6 +228,7 @@ world.calls = {
     ["poller.caught"] = function() poller:caught() end,
     ["poller.shut_unused"] = function() must(core.poller()):shut_unused() end,
     ["poller.release"] = function() poller:release() end,
+    ["poller.release_unless_caught"] = function() poller:release_unless_caught() end,
     ["core.registration_next"] = function()
         last[1], last[2], last[3] = core.registration_next(registration)
     end,

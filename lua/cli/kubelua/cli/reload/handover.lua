@@ -87,8 +87,8 @@ end
 function handover.with_signals(f, ...)
     local catches = tasks.poller:catch()
     local ok, result = pcall(f, ...)
-    if catches and not tasks.poller:caught() then
-        tasks.poller:release()
+    if catches then
+        tasks.poller:release_unless_caught()
     end
     if not ok then
         error(result, 0)
