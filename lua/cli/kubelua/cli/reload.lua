@@ -375,15 +375,16 @@ return function(options, describe)
     remember_globals()
     make_metrics()
     tasks.poller:catch_hangup()
-    local ok
+    local ok, signal
     ok, message = start_first(self)
-    if not ok then
-        return false, message
+    if ok then
+        log("info", "%s runs (version %s); a change reloads it", self.source.what,
+            self.current.version)
+        ok, message, signal = run_scripts(self)
     end
-    log("info", "%s runs (version %s); a change reloads it", self.source.what,
-        self.current.version)
-    local signal
-    ok, message, signal = run_scripts(self)
-    self.watcher:cancel()
-    return ok, message, signal
+    if self.watcher then
+        self.watcher:cancel()
+    end
+    self.source:close()
+    return ok or false, message, signal
 end

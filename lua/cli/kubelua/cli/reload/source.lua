@@ -16,6 +16,7 @@ local waiting = require "kubelua.waiting"
 ---@field looked_at number? when the last look began
 ---@field hint fun(): boolean true if something may have changed since the last call
 ---@field watch fun(paths: table<string, any>)? these will be looked at
+---@field end_watch fun()?
 local Source = {}
 Source.__index = Source
 
@@ -77,6 +78,9 @@ local function watch_files(self, watch)
             watch:close()
             watch = next_watch
         end
+    end
+    function self.end_watch()
+        watch:close()
     end
 end
 
@@ -173,6 +177,13 @@ function Source.of_config_map(wanted)
     return ok and self, problem
 end
 
+---Nothing waits for a change any more.
+function Source:close()
+    if self.end_watch then
+        self.end_watch()
+    end
+end
+
 -- ---- loading, and looking again ----
 
 ---The main part of the script; nil, message: it cannot be read, or has a mistake.
@@ -227,6 +238,19 @@ function Source:keep_seen(seen)
     end
 end
 
+-- Waits until the condition is true, before a look. Reads the hints, which the look makes obsolete:
+-- unread, they would wake the loop again and again.
+local function wait_and_read(self, seconds, condition)
+    waiting.wait("--reload", seconds, function()
+        self.hint()
+        return condition()
+    end)
+end
+
+local function never()
+    return false
+end
+
 -- The texts now, and the paths whose texts differ from those of `before`.
 local function look(self, before)
     local now, changed = {}, {}
@@ -248,7 +272,7 @@ local function look_until_rest(self)
         if #more == 0 then
             break
         end
-        waiting.sleep(REST)
+        wait_and_read(self, REST, never)
         now, more = look(self, now)
     end
     changed = {}
@@ -288,7 +312,7 @@ local function await_hint(self, has_hint, is_asked)
     waiting.wait("--reload", self.interval, has_hint)
     local left = self.looked_at and self.looked_at + GAP - core.now() or 0
     if left > 0 and not is_asked() then
-        waiting.wait("--reload", left, is_asked)
+        wait_and_read(self, left, is_asked)
     end
 end
 
