@@ -320,3 +320,29 @@ describe("a start that fails leaves no trace", function()
         assert.is_true(witness.seconds < 1.5, witness.seconds .. " s")
     end)
 end)
+
+-- ---- versions ----
+
+describe("a start that goes on while a mistake is saved", function()
+    local function version()
+        return kubelua.metric.text():match('kubelua_script_info{[^}]*version="(%w+)"} 1')
+    end
+
+    it("has the version of its own text", function()
+        local text = text_of([[
+            witness.waits = true
+            while not witness.goes do kubelua.sleep(0.005) end
+        ]], 1)
+        run("-- NAME", function()
+            local before = world.metric(world.RELOADED) or 0
+            world.save(text)
+            await(function() return witness.waits end, "its start")
+            save_broken("x = = 1")
+            witness.goes = true
+            world.await_more(world.RELOADED, before)
+            local of_start = version()
+            save_good(text)
+            assert.equal(version(), of_start)
+        end)
+    end)
+end)

@@ -11,6 +11,7 @@ local waiting = require "kubelua.waiting"
 ---@field main string the path of the script
 ---@field read fun(path: string): string?, string? # the text now; nil, message: there is none
 ---@field seen table<string, string|false> the texts that were looked at last, by path
+---@field loaded table<string, string|false> the texts that the script was loaded from, by path
 ---@field missing string? why the script itself was not there at the last look
 ---@field interval number seconds between two looks, if no hint comes
 ---@field looked_at number? when the last look began
@@ -33,10 +34,10 @@ local WITHOUT_HINTS, WITH_HINTS = 0.5, 2
 
 local function make(fields)
     local self = setmetatable(fields, Source)
-    self.seen = {}
+    self.seen, self.loaded = {}, {}
     script_folder.read = function(path) -- the script requires a module, or tries a path
         local text = self.read(path)
-        self.seen[path] = text or false
+        self.seen[path], self.loaded[path] = text or false, text or false
         return text
     end
     return self
@@ -190,7 +191,7 @@ end
 ---@return function?, string?
 function Source:load()
     local text, message = self.read(self.main)
-    self.seen = { [self.main] = text or false }
+    self.seen, self.loaded = { [self.main] = text or false }, { [self.main] = text or false }
     if not text then
         return nil, message
     end
@@ -219,9 +220,9 @@ function Source:note_loaded()
         end
     end
     for name, path in pairs(script_folder.own_modules()) do
-        texts[name] = self.seen[path] or nil
+        texts[name] = self.loaded[path] or self.seen[path] or nil
     end
-    texts["."] = self.seen[self.main] or nil
+    texts["."] = self.loaded[self.main] or nil
     if self.watch then
         self.watch(all)
     end
