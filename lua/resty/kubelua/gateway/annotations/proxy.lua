@@ -1,0 +1,105 @@
+-- Annotations about the connection to the backend: protocol, timeouts, sizes, and which endpoint.
+
+-- The words of backend-protocol, and of the contract. AUTO_HTTP takes the client's scheme.
+local PROTOCOLS = { HTTPS = "https", GRPC = "grpc", GRPCS = "grpcs" }
+
+local RETRIES = {}
+for word in ("error timeout invalid_header http_500 http_502 http_503 http_504 http_403 http_404 "
+    .. "http_429 non_idempotent off"):gmatch("%S+") do
+    RETRIES[word] = true
+end
+
+local function read_protocol(reader, parsed)
+    local protocol = reader:choice("backend-protocol", "HTTP HTTPS AUTO_HTTP GRPC GRPCS FCGI", true)
+    if protocol == "FCGI" then
+        reader:add("unsupported", "backend-protocol", "FastCGI is not spoken: the paths answer "
+            .. "503; put an HTTP server before the application")
+        parsed.settings.denied = "backend-protocol FCGI is not supported"
+    elseif protocol == "AUTO_HTTP" then
+        reader:add("differs", "backend-protocol", "AUTO_HTTP: HTTP is spoken also to clients of "
+            .. "HTTPS; write HTTPS if the backend wants it")
+    end
+    parsed.protocol = PROTOCOLS[protocol]
+    parsed.cluster_ip = reader:flag("service-upstream") or nil
+    -- It may have variables; a line break or a quote is none of a name.
+    parsed.upstream_vhost = reader:like("upstream-vhost", "^[%w%-%._~/:%${}%*]+;?$", "a host name")
+    parsed.default_backend = reader:like("default-backend", "^[a-z0-9][a-z0-9%-]*$",
+        "the name of a Service in the namespace of the Ingress")
+end
+
+local function read_limits(reader, settings)
+    settings.body_size = reader:size("proxy-body-size")
+    for _, name in ipairs { "connect", "read", "send" } do
+        settings[name .. "_timeout"] = reader:number("proxy-" .. name .. "-timeout", 1, 2147483,
+            " of seconds")
+    end
+end
+
+-- What proxy-next-upstream says, as F's balancers read it: `retry` of settings.balance.
+local function read_retries(reader)
+    local text = reader:text("proxy-next-upstream")
+    local tries = reader:number("proxy-next-upstream-tries", 0, 1000)
+    local timeout = reader:number("proxy-next-upstream-timeout", 0, 86400, " of seconds")
+    if not text and not tries and not timeout then
+        return nil
+    end
+    local on = {}
+    for word in (text or "error timeout"):gmatch("%S+") do
+        if not RETRIES[word] then
+            reader:wrong("proxy-next-upstream", "a list of words of proxy_next_upstream")
+            return nil
+        end
+        on[tonumber(word:match("^http_(%d+)$")) or word] = true
+    end
+    local is_off, is_any = on.off, on.non_idempotent
+    on.off, on.non_idempotent = nil, nil
+    if is_off then
+        return { tries = 0, on = {} }
+    end
+    -- nginx counts the first try, too; 0 is no limit.
+    return { tries = tries == 0 and 1000 or (tries or 3) - 1, on = on, non_idempotent = is_any,
+        timeout = timeout ~= 0 and timeout or nil }
+end
+
+local function read_cookie(reader, parsed)
+    if not reader:choice("affinity", "cookie") then
+        return nil
+    end
+    local function seconds(name)
+        return reader:number(name, -2147483648, 2147483647, " of seconds")
+    end
+    local expires = seconds("session-cookie-expires")
+    local path = reader:like("session-cookie-path", "^/[%w%-%._~/:,%?&=]*$", "a path")
+    parsed.has_cookie_path = path ~= nil
+    return { name = reader:like("session-cookie-name", "^[%w%-%._~]+$", "the name of a cookie")
+            or "INGRESSCOOKIE",
+        path = path, max_age = seconds("session-cookie-max-age") or expires,
+        domain = reader:like("session-cookie-domain", "^[%w%-%.]+$", "a host name"),
+        same_site = reader:choice("session-cookie-samesite", "None Lax Strict", true),
+        secure = reader:flag("session-cookie-secure") or nil,
+        change_on_failure = reader:flag("session-cookie-change-on-failure") or nil }
+end
+
+local function read_balance(reader, parsed)
+    local cookie = read_cookie(reader, parsed)
+    local hash = reader:like("upstream-hash-by", "^[%w%-_%${}]+$",
+        "a text with variables of nginx (letters, digits and -_${})")
+    local known_hash = hash and reader:template("upstream-hash-by")
+    local algorithm = reader:choice("load-balance",
+        "round_robin ewma chash chashsubset sticky_balanced sticky_persistent")
+    local retry = read_retries(reader)
+    local by = cookie and "sticky" or known_hash and "hash" or algorithm == "ewma" and "ewma"
+        or algorithm == "round_robin" and "round_robin" or nil
+    if by or retry then
+        parsed.settings.balance = { by = by, hash_by = known_hash and by == "hash" and hash or nil,
+            cookie = cookie, retry = retry }
+    end
+end
+
+---@param reader kubelua.gateway.AnnotationReader
+---@param parsed kubelua.gateway.ParsedAnnotations
+return function(reader, parsed)
+    read_protocol(reader, parsed)
+    read_limits(reader, parsed.settings)
+    read_balance(reader, parsed)
+end

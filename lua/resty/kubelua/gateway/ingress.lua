@@ -1,0 +1,277 @@
+-- Ingresses (networking.k8s.io/v1) as rules and matches of the gateway: what compile.lua puts into
+-- its tables beside the routes of Gateways. Pure Lua; objects are plain tables.
+--
+--   ingresses -> classes (ours?) -> annotations -> claims (hosts, paths) -> rules -> contributions
+local annotations = require "resty.kubelua.gateway.annotations"
+local claims = require "resty.kubelua.gateway.ingress.claims"
+local classes = require "resty.kubelua.gateway.ingress.classes"
+local paths = require "resty.kubelua.gateway.ingress.paths"
+local rules = require "resty.kubelua.gateway.ingress.rules"
+local tls = require "resty.kubelua.gateway.ingress.tls"
+
+---An Ingress while it is compiled.
+---@class kubelua.gateway.IngressItem
+---@field object string "Ingress web/shop"
+---@field namespace string
+---@field name string
+---@field created string
+---@field spec table
+---@field parsed kubelua.gateway.ParsedAnnotations
+---@field hosts string[]
+---@field problems kubelua.gateway.Problem[]
+
+---@class kubelua.gateway.IngressObjects
+---@field ingresses table[]
+---@field classes table[]?
+---@field services table[]? nil: they are not known, and ports are not checked
+
+---@class kubelua.gateway.IngressResult
+---@field contributions table<string, table[]> by "namespace/name": for compile's `contribute`
+---@field problems kubelua.gateway.Problem[]
+---@field taken table<string, true> the names of the Ingresses that are this gateway's
+---@field left table<string, string> the others, and why
+
+local ingress = {}
+
+local ENTRIES = { "*:80", "*:443" }
+
+-- The annotations of an object version, read once. The weak keys are the objects.
+local parsed_objects = setmetatable({}, { __mode = "k" })
+
+local function read_item(object)
+    local metadata = object.metadata
+    local parsed = parsed_objects[object]
+    if not parsed then
+        parsed = annotations.parse(object)
+        parsed_objects[object] = parsed
+    end
+    local item = { namespace = metadata.namespace or "default", name = metadata.name,
+        created = tostring(metadata.creationTimestamp or "9"), parsed = parsed, hosts = {},
+        spec = type(object.spec) == "table" and object.spec or {}, problems = {} }
+    item.object = ("Ingress %s/%s"):format(item.namespace, item.name)
+    for i, problem in ipairs(parsed.problems) do
+        item.problems[i] = problem
+    end
+    return item
+end
+
+local function is_older(a, b)
+    if a.created ~= b.created then
+        return a.created < b.created
+    elseif a.namespace ~= b.namespace then
+        return a.namespace < b.namespace
+    end
+    return a.name < b.name
+end
+
+local function choose_items(objects, options, result)
+    local items = {}
+    local is_ours = classes.chooser(objects.classes or {}, options)
+    for _, object in ipairs(objects.ingresses) do
+        local taken, why = is_ours(object)
+        local name = (object.metadata.namespace or "default") .. "/" .. object.metadata.name
+        if taken then
+            items[#items + 1] = read_item(object)
+            result.taken[name] = true
+        else
+            result.left[name] = why
+        end
+    end
+    table.sort(items, is_older)
+    return items
+end
+
+local function index_services(list)
+    if not list then
+        return nil
+    end
+    local services = {}
+    for _, service in ipairs(list) do
+        local namespace = service.metadata.namespace or "default"
+        services[namespace .. "/" .. service.metadata.name] = service
+    end
+    return services
+end
+
+-- The oldest alias counts; a host of a rule wins over it.
+local function add_aliases(hosts, items)
+    for _, item in ipairs(items) do
+        for _, alias in ipairs(item.parsed.canary and {} or item.parsed.aliases) do
+            local host = item.hosts[1]
+            if hosts.by_name[alias] then
+                item.problems[#item.problems + 1] = { object = item.object, kind = "conflict",
+                    annotation = "nginx.ingress.kubernetes.io/server-alias", message = ("%s is a "
+                    .. "host of %s, which has its requests"):format(alias,
+                    hosts.by_name[alias].first.object) }
+            elseif host then
+                local of = hosts.by_name[host]
+                hosts.by_name[alias] = { name = alias, first = item, list = of.list,
+                    by_key = of.by_key, is_regex = of.is_regex }
+                hosts.names[#hosts.names + 1] = alias
+            end
+        end
+    end
+end
+
+-- The last match of a host: its requests that fit no path get 404, or the default backend.
+local function fallback_of(host, context)
+    local item = host.first
+    local backend = { status = 404, weight = 1 }
+    if type(item.spec.defaultBackend) == "table" then
+        local name, message = rules.service(item, item.spec.defaultBackend, context.services)
+        backend = name and { service = name, weight = 1 } or backend
+        if message then
+            item.problems[#item.problems + 1] = { object = item.object, kind = "missing",
+                message = "defaultBackend: " .. message }
+        end
+    end
+    return { source = ("Ingress %s/%s default"):format(item.namespace, item.name),
+        backends = { backend }, filters = {} }
+end
+
+-- What each Ingress gives to a host: its matches and rules.
+local function parts_of(host, context)
+    local parts, order = {}, {}
+    local function part_of(item)
+        if not parts[item] then
+            parts[item] = { matches = {}, rules = {} }
+            order[#order + 1] = item
+        end
+        return parts[item]
+    end
+    for _, claim in ipairs(host.list) do
+        local part = part_of(claim.item)
+        part.rules[#part.rules + 1] = rules.of(claim, host, context)
+        part.matches[#part.matches + 1] = paths.match(claim.path, claim.type, host.is_regex,
+            #part.rules)
+        local note = not host.is_regex and rules.path_note(claim)
+        if note then
+            claim.item.problems[#claim.item.problems + 1] = { object = claim.item.object,
+                kind = "differs", message = note }
+        end
+    end
+    if not host.by_key["^/"] then
+        local part = part_of(host.first)
+        part.rules[#part.rules + 1] = fallback_of(host, context)
+        part.matches[#part.matches + 1] = { kind = "prefix", path = "/", rule = #part.rules }
+    end
+    return parts, order
+end
+
+local function contribute(result, item, host, part, certificates)
+    local key = item.namespace .. "/" .. item.name
+    local list = result.contributions[key] or {}
+    result.contributions[key] = list
+    for _, entry in ipairs(ENTRIES) do
+        local is_tls = entry == "*:443"
+        list[#list + 1] = { entry = entry, listener = "*", host = host, tls = is_tls or nil,
+            certificates = is_tls and certificates or nil, matches = part.matches,
+            rules = part.rules, origin = { kind = "Ingress", namespace = item.namespace,
+                name = item.name, created = item.created ~= "9" and item.created or nil } }
+    end
+end
+
+-- www.example.com redirects to example.com, or the other way round, if the other is no host.
+local function add_www(result, hosts, item, certificates)
+    for _, name in ipairs(item.parsed.www_redirect and item.hosts or {}) do
+        local other = name:match("^www%.(.+)$") or "www." .. name
+        if name:sub(1, 1) ~= "*" and not hosts.by_name[other] then
+            hosts.by_name[other] = hosts.by_name[name]
+            contribute(result, item, other, {
+                matches = { { kind = "prefix", path = "/", rule = 1 } },
+                rules = { { source = item.object .. " www", backends = {}, filters = {
+                    { type = "redirect", host = name, status = 308 } } } } },
+                certificates.of(other) or certificates.of(name))
+        end
+    end
+end
+
+-- The problems of an Ingress, each once: several hosts may show the same.
+local function add_problems(result, item)
+    local seen = {}
+    for _, problem in ipairs(item.problems) do
+        local key = (problem.annotation or "") .. "\n" .. problem.message
+        if not seen[key] then
+            seen[key] = true
+            result.problems[#result.problems + 1] = problem
+        end
+    end
+end
+
+---Turns all Ingresses into what they give to the tables of the gateway.
+---@param objects kubelua.gateway.IngressObjects
+---@param options kubelua.gateway.ClassOptions?
+---@return kubelua.gateway.IngressResult
+function ingress.compile(objects, options)
+    local result = { contributions = {}, problems = {}, taken = {}, left = {} }
+    local items = choose_items(objects, options or {}, result)
+    local hosts = claims.collect(items)
+    local certificates = tls.collect(items)
+    local context = { services = index_services(objects.services),
+        has_certificate = function(host) return certificates.of(host) ~= nil end }
+    add_aliases(hosts, items)
+    for _, name in ipairs(hosts.names) do
+        local parts, order = parts_of(hosts.by_name[name], context)
+        for _, item in ipairs(order) do
+            contribute(result, item, name, parts[item], certificates.of(name))
+        end
+    end
+    for _, item in ipairs(items) do
+        add_www(result, hosts, item, certificates)
+    end
+    for _, item in ipairs(items) do
+        add_problems(result, item)
+    end
+    return result
+end
+
+local function is_equal(a, b)
+    if type(a) ~= "table" or type(b) ~= "table" then
+        return a == b
+    end
+    for key, value in pairs(a) do
+        if not is_equal(value, b[key]) then
+            return false
+        end
+    end
+    for key in pairs(b) do
+        if a[key] == nil then
+            return false
+        end
+    end
+    return true
+end
+
+---The names of Ingresses whose contributions differ; those that are gone, too.
+---@param before table<string, table[]>
+---@param after table<string, table[]>
+---@return string[]
+function ingress.changes(before, after)
+    local names = {}
+    for name, list in pairs(after) do
+        if not is_equal(before[name], list) then
+            names[#names + 1] = name
+        end
+    end
+    for name in pairs(before) do
+        if not after[name] then
+            names[#names + 1] = name
+        end
+    end
+    table.sort(names)
+    return names
+end
+
+---The status of an Ingress that is served at these addresses.
+---@param addresses string[] IP addresses or host names
+---@return table
+function ingress.status(addresses)
+    local cidr = require "resty.kubelua.gateway.cidr"
+    local list = {}
+    for i, address in ipairs(addresses) do
+        list[i] = { [cidr.address(address) and "ip" or "hostname"] = address }
+    end
+    return { loadBalancer = #list > 0 and { ingress = list } or {} }
+end
+
+return ingress

@@ -1,0 +1,217 @@
+-- The rule of a path: its backends, filters and settings.
+local paths = require "resty.kubelua.gateway.ingress.paths"
+local template = require "resty.kubelua.gateway.template"
+
+local rules = {}
+
+local PREFIX = "nginx.ingress.kubernetes.io/"
+
+local function add_problem(item, kind, message, annotation)
+    item.problems[#item.problems + 1] = { object = item.object, kind = kind, message = message,
+        annotation = annotation and PREFIX .. annotation }
+end
+
+-- The port of a Service that a backend names. nil: it has none.
+local function find_port(service, port)
+    local ports = type(service.spec) == "table" and service.spec.ports
+    for _, each in ipairs(type(ports) == "table" and ports or {}) do
+        if each.name == port.name and port.name ~= nil
+            or each.port == port.number and port.number ~= nil then
+            return each
+        end
+    end
+end
+
+-- Checks a Service that is known. Its port; nil and a message.
+local function check_service(service, key, port)
+    local spec = type(service.spec) == "table" and service.spec or {}
+    if spec.type == "ExternalName" then
+        return nil, ("the Service %s is of the type ExternalName, which has no endpoints: 503; "
+            .. "give it endpoints, or write an EndpointSlice"):format(key)
+    end
+    local found = find_port(service, port)
+    if not found then
+        return nil, ("the Service %s has no port %s: 503"):format(key,
+            tostring(port.name or port.number))
+    end
+    return found
+end
+
+---The name of a backend's port, "web/shop:80". nil, and a message.
+---@param item kubelua.gateway.IngressItem
+---@param backend any of the API
+---@param services table<string, table>? by "namespace/name"; nil: they are not known
+---@return string? name, string? message, kubelua.gateway.BackendFacts? facts
+function rules.service(item, backend, services)
+    local service = type(backend) == "table" and backend.service
+    local port = type(service) == "table" and service.port
+    if type(service) ~= "table" then
+        return nil, "a backend names no Service (a resource is not supported): 404"
+    elseif type(service.name) ~= "string" or type(port) ~= "table"
+        or type(port.name) ~= "string" and type(port.number) ~= "number" then
+        return nil, "a backend has no Service name or no port: 404"
+    end
+    local key = item.namespace .. "/" .. service.name
+    local known = services and services[key]
+    local name = key .. ":" .. (port.number and ("%d"):format(port.number) or port.name)
+    local message
+    if services and not known then
+        message = ("the Service %s does not exist: 503"):format(key)
+    elseif known then
+        local found
+        found, message = check_service(known, key, port)
+        name = found and key .. ":" .. ("%d"):format(found.port) or name
+    end
+    return name, message, { service_name = service.name,
+        service_port = tostring(port.name or ("%d"):format(port.number)) }
+end
+
+-- The port of the Service that default-backend names: its first one.
+local function default_backend(item, services)
+    local key = item.namespace .. "/" .. item.parsed.default_backend
+    local service = services and services[key]
+    local ports = service and type(service.spec) == "table" and service.spec.ports
+    local first = type(ports) == "table" and ports[1]
+    if services and not first then
+        add_problem(item, "missing", ("the Service %s does not exist"):format(key),
+            "default-backend")
+        return nil
+    end
+    return first and ("%s:%d"):format(key, first.port) or key
+end
+
+local function copy(from)
+    local to = {}
+    for key, value in pairs(from) do
+        to[key] = value
+    end
+    return to
+end
+
+-- The balancer's settings: the cookie's path is that of the location, as in ingress-nginx.
+local function balance_of(claim, is_regex)
+    local parsed = claim.item.parsed
+    local balance = parsed.settings.balance
+    if not balance or not balance.cookie or parsed.has_cookie_path then
+        return balance
+    end
+    balance = copy(balance)
+    balance.cookie = copy(balance.cookie)
+    balance.cookie.path = is_regex and "/" or claim.path
+    if is_regex then
+        add_problem(claim.item, "differs", "the cookie's path is /, since the paths are regular "
+            .. "expressions; set session-cookie-path", "affinity")
+    end
+    return balance
+end
+
+local function settings_of(claim, host, context)
+    local item = claim.item
+    local settings = copy(item.parsed.settings)
+    settings.balance = balance_of(claim, host.is_regex)
+    if item.parsed.ssl_redirect == "always"
+        or item.parsed.ssl_redirect == "tls" and context.has_certificate(host.name) then
+        settings.ssl_redirect = item.parsed.ssl_redirect
+    end
+    if item.parsed.default_backend then
+        settings.default_backend = default_backend(item, context.services)
+    end
+    return next(settings) and settings or nil
+end
+
+-- The Host for the backend: its variables are known.
+local function vhost_of(claim, facts)
+    local item = claim.item
+    local parts, unknown = template.parse((item.parsed.upstream_vhost:gsub(";$", "")), {
+        namespace = item.namespace, ingress_name = item.name, location_path = claim.path,
+        service_name = facts.service_name, service_port = facts.service_port })
+    if parts and #parts == 1 and type(parts[1]) == "string" then
+        return parts[1]
+    elseif parts and #parts == 1 and (parts[1].var == "host" or parts[1].var == "http_host") then
+        return nil -- what is sent anyway
+    end
+    add_problem(item, "unsupported", ("the variable $%s is not at hand here; the Host stays that "
+        .. "of the client"):format(unknown or "of the request"), "upstream-vhost")
+end
+
+-- The filter of rewrite-target; nil if the target is the path itself.
+local function rewrite_of(claim)
+    local target = claim.item.parsed.rewrite_target
+    if not target or target == claim.path then
+        return nil
+    elseif target:find("^https?://") then
+        return { type = "redirect", location = { target }, status = 302 }
+    end
+    return { type = "rewrite", path = { kind = "regex", pattern = "(?i)^" .. claim.path,
+        value = target:sub(1, 1) == "/" and target or "/" .. target } }
+end
+
+local function filters_of(claim, facts)
+    local parsed, filters = claim.item.parsed, {}
+    for i, filter in ipairs(parsed.filters) do
+        filters[i] = filter
+    end
+    local rewrite = rewrite_of(claim)
+    filters[#filters + 1] = rewrite
+    local host = parsed.upstream_vhost and facts and vhost_of(claim, facts)
+    if host then
+        filters[#filters + 1] = { type = "rewrite", host = host }
+    end
+    filters[#filters + 1] = parsed.redirect
+    return filters
+end
+
+local function backend_of(claim, weight, context)
+    local parsed = claim.item.parsed
+    local name, message, facts = rules.service(claim.item, claim.backend, context.services)
+    if message and not parsed.redirect then
+        add_problem(claim.item, "missing", message)
+    end
+    if not name then
+        return { status = 404, weight = weight }, facts
+    end
+    return { service = name, weight = weight, protocol = parsed.protocol,
+        cluster_ip = parsed.cluster_ip }, facts
+end
+
+-- The two backends of a path with a canary.
+local function add_canary(main, claim, context)
+    local canary = claim.item.parsed.canary
+    main.weight = canary.total - canary.weight
+    local backend = backend_of(claim, canary.weight, context)
+    backend.canary = { header = canary.header, value = canary.value, pattern = canary.pattern,
+        cookie = canary.cookie, sticky = canary.sticky }
+    return { main, backend }
+end
+
+---Makes the rule of a path.
+---@param claim kubelua.gateway.Claim
+---@param host kubelua.gateway.ClaimedHost
+---@param context { services: table<string, table>?, has_certificate: fun(host: string): boolean }
+---@return table RULE of the contract
+function rules.of(claim, host, context)
+    local main, facts = backend_of(claim, 1, context)
+    local backends = claim.canary and add_canary(main, claim.canary, context) or { main }
+    return { source = ("Ingress %s/%s %d"):format(claim.item.namespace, claim.item.name,
+            claim.number),
+        backends = backends, filters = filters_of(claim, facts),
+        settings = settings_of(claim, host, context) }
+end
+
+---What a path of ImplementationSpecific or with a slash at its end does otherwise here.
+---@param claim kubelua.gateway.Claim
+---@return string?
+function rules.path_note(claim)
+    local path, short = claim.path, paths.without_slash(claim.path)
+    if path == "/" then
+        return nil
+    elseif claim.type == "ImplementationSpecific" and path == short then
+        return ("the path %s (ImplementationSpecific) is taken as Prefix: it fits %s and %s/..., "
+            .. "but not %sx, which ingress-nginx lets in"):format(path, path, path, path)
+    elseif claim.type ~= "Exact" and path ~= short then
+        return ("the path %s also fits %s, which ingress-nginx redirects to %s"):format(path, short,
+            path)
+    end
+end
+
+return rules

@@ -1,0 +1,50 @@
+-- Which Secret has the certificate of a host. The oldest Ingress wins a host.
+local tls = {}
+
+---@class kubelua.gateway.IngressCertificates
+---@field of fun(host: string): string[]? the Secrets, "namespace/name"
+
+local function add(hosts, item, host, secret)
+    local other = hosts[host]
+    if not other then
+        hosts[host] = { secret = secret, object = item.object }
+    elseif other.secret ~= secret and other.object ~= item.object then
+        item.problems[#item.problems + 1] = { object = item.object, kind = "conflict",
+            message = ("the certificate of %s comes from the Secret %s of %s, which is older")
+                :format(host, other.secret, other.object) }
+    end
+end
+
+-- The hosts of an entry; without a list, those of the rules.
+local function hosts_of(item, entry)
+    local list = {}
+    for _, host in ipairs(type(entry.hosts) == "table" and entry.hosts or {}) do
+        list[#list + 1] = type(host) == "string" and host:lower() or nil
+    end
+    if #list > 0 then
+        return list
+    end
+    return #item.hosts > 0 and item.hosts or { "*" }
+end
+
+---Collects the certificates of Ingresses, which are sorted: the oldest first.
+---@param items kubelua.gateway.IngressItem[]
+---@return kubelua.gateway.IngressCertificates
+function tls.collect(items)
+    local hosts = {}
+    for _, item in ipairs(items) do
+        for _, entry in ipairs(type(item.spec.tls) == "table" and item.spec.tls or {}) do
+            local secret = type(entry) == "table" and entry.secretName
+            for _, host in ipairs(type(secret) == "string" and secret ~= ""
+                and hosts_of(item, entry) or {}) do
+                add(hosts, item, host, item.namespace .. "/" .. secret)
+            end
+        end
+    end
+    return { of = function(host)
+        local found = hosts[host] or hosts[(host:gsub("^[^.]+", "*", 1))]
+        return found and { found.secret }
+    end }
+end
+
+return tls
