@@ -130,7 +130,59 @@ describe("a watch of files", function()
             assert.is_true(count_watches() > 0)
         end)
         assert.equal(0, count_watches())
-        assert.is_false((run("x = = 1", function() end)))
-        assert.equal(0, count_watches())
+    end)
+end)
+
+describe("a script whose folder is replaced", function()
+    local function write_version(number)
+        assert(core.make_folder(world.folder .. "/v" .. number))
+        world.write_file("v" .. number .. "/script.lua", text_of("witness.note('NAME')", number))
+    end
+
+    local function swap_link(number)
+        assert(os.execute(("ln -sfn v%d %s/next && mv -T %s/next %s/now"):format(number,
+            world.folder, world.folder, world.folder)))
+    end
+
+    it("by a link to another folder is reloaded #processes", function()
+        write_version(1)
+        swap_link(1)
+        world.path = world.folder .. "/now/script.lua"
+        run(nil, function()
+            write_version(2)
+            swap_link(2)
+            await(function() return witness.has("2") end, "the folder of the link")
+            world.write_file("v2/script.lua", text_of("witness.note('NAME')", 3))
+            await(function() return witness.has("3") end, "a change in it")
+        end)
+    end)
+
+    it("by a folder that is made anew, is reloaded", function()
+        write_version(1)
+        world.path = world.folder .. "/v1/script.lua"
+        run(nil, function()
+            assert(os.remove(world.path))
+            assert(os.remove(world.folder .. "/v1"))
+            world.await_more(world.FAILED, world.metric(world.FAILED) or 0)
+            assert(core.make_folder(world.folder .. "/v1"))
+            world.write_file("v1/script.lua", text_of("witness.note('NAME')", 2))
+            await(function() return witness.has("2") end, "the new file")
+            world.write_file("v1/script.lua", text_of("witness.note('NAME')", 3))
+            await(function() return witness.has("3") end, "a change in the new folder")
+        end)
+    end)
+end)
+
+describe("two saves one after the other", function()
+    it("end with the second one, however soon it comes", function()
+        run(text_of("witness.note('NAME')", 1), function()
+            for i = 2, 20, 2 do
+                world.save(text_of("witness.note('NAME')", i))
+                kubelua.sleep(i / 200) -- from within a rest to after a start
+                world.save(text_of("witness.note('NAME')", i + 1))
+                await(function() return witness.has(tostring(i + 1)) end, "save " .. i + 1)
+                assert.equal(tostring(i + 1), witness.notes[#witness.notes])
+            end
+        end)
     end)
 end)
