@@ -1,5 +1,5 @@
--- Writes what the command complains of to standard error: in the log's format, if that is JSON.
--- Else a further line is indented; what a terminal would obey is escaped.
+-- Writes a message of the command to standard error: as JSON if the log is JSON. Else as text, with
+-- further lines indented, and with control characters, which a terminal would obey, escaped.
 local core = require "kubelua.core"
 
 ---@param message any

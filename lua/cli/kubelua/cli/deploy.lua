@@ -13,15 +13,16 @@ local yaml = require "kubelua.cli.yaml"
 
 local STOPPED, FAILED = 0, 1
 
--- What is known of a script without a plan.
+-- Stands for the plan of a script that cannot be planned: nothing is known of it.
 local UNPLANNED = { unreached = {}, failures = {}, leases = {}, unled = {}, files = {} }
 
--- What exists in each cluster, and must not be deleted with the manifests.
+-- True for the namespaces that every cluster has. The manifests do not contain these: kubectl
+-- delete -f would delete them.
 local function is_of_kubernetes(namespace)
     return namespace == "default" or namespace:find("^kube%-") ~= nil
 end
 
--- The name that a script gives what is deployed of it.
+-- Makes the name of the Deployment from the name of the script's file.
 local function name_of_script(script)
     local name = script:match("[^/]*$"):gsub("%.lua$", ""):lower():gsub("[^a-z0-9]+", "-")
         :gsub("^%-+", ""):gsub("%-+$", "")
@@ -32,7 +33,7 @@ local function name_of_script(script)
     return name
 end
 
--- The names of the scripts, each once.
+-- The name for each script. Two scripts must not have the same one.
 local function choose_names(options)
     local names, taken = {}, {}
     for i, script in ipairs(options.scripts) do
@@ -84,8 +85,8 @@ local function read_roles(path, namespace)
     return all
 end
 
--- The computed roles. Those outside the script's namespace have it in their names, so that the same
--- script may run in two of them.
+-- The roles that the plan has computed. A ClusterRole, and a Role in another namespace, get the
+-- script's namespace into their names: so the same script can be deployed into two namespaces.
 local function computed_roles(result, name, namespace)
     local roles = plan.manifests(result, name)
     for _, role in ipairs(roles) do
@@ -126,7 +127,8 @@ local function add_notes(notes, app, result)
     end
 end
 
--- Chooses the replicas. The comment says why there should be one only.
+-- Chooses the number of replicas. If the script has no leader, app.comment says why only one should
+-- run.
 local function choose_replicas(app, options, result)
     app.has_leader = #result.leases > 0 and #result.unled == 0
     app.replicas = options.replicas or app.has_leader and 2 or 1
@@ -137,8 +139,8 @@ local function choose_replicas(app, options, result)
     end
 end
 
--- What the plan says of a script. With roles of the user's own, a script that cannot be planned is
--- deployed too, if it is Lua: as one without leader, and with the modules that its text names.
+-- Plans a script. With --rbac, a script whose plan fails is deployed all the same, if Lua can
+-- compile it: as a script without leader, with the modules that its text requires.
 local function plan_script(script, namespace, options)
     local result, message = plan.of { script = script, args = options.args,
         own_namespace = namespace, sim_load = options.sim_load, replay = options.replay,
@@ -160,7 +162,7 @@ local function roles_of(result, app, options)
     return computed_roles(result, app.name, app.namespace)
 end
 
--- `needs` has what the script has read.
+-- `needs` is the result of reads.start: what the script has opened and run.
 local function find_files(script, result, needs, options)
     local sims = { script, options.replay }
     for _, path in ipairs(options.sim_load or {}) do

@@ -1,7 +1,7 @@
--- kubelua run --dry-run: every request that may write is sent with dryRun=All, so that the server
--- checks it and stores nothing, and what it would change is shown as a diff. What cannot be tried
--- so is refused. requests.lua hands every request over; the last check stands before
--- core.request_send, which all requests of Lua go through.
+-- kubelua run --dry-run: sends every request that may write with dryRun=All, so that the server
+-- checks it and stores nothing, and shows the change as a diff. A request that has no dry run is
+-- refused, not sent. requests.lua calls handle_request for each request; and as a last check,
+-- guard() stands before core.request_send, which sends all requests of Lua.
 local Aggregated = require "kubelua.cli.dry_run.aggregated"
 local api_path = require "kubelua.cli.dry_run.api_path"
 local complain = require "kubelua.cli.complaint"
@@ -146,7 +146,7 @@ local function name_only(path)
         kind = path.plural, metadata = { name = path.name, namespace = path.namespace } }
 end
 
--- A server that does not know dryRun, or ignores it, writes.
+-- Warns if the reply shows that the server has written: it does not know dryRun, or ignores it.
 local function tell_betrayal(trial, is_new, before, after)
     local sign = current.aggregated:betrayal(trial, is_new, before, after)
     if sign then
@@ -190,7 +190,8 @@ local function add_remedy(reply)
     return reply
 end
 
--- What a server says about a Secret may quote it. The script gets the message all the same.
+-- Warns that the server refuses a write. Its message about a Secret may quote the Secret, so it is
+-- not printed; the script gets it all the same.
 local function tell_refusal(trial, reply, is_own)
     local is_hidden = is_of_secrets(trial.path) and not is_own
     current.refusals = current.refusals + 1
@@ -199,7 +200,7 @@ local function tell_refusal(trial, reply, is_own)
         .. "quote the Secret)" or core.status_error(reply.status, reply.body)))
 end
 
--- Sends a write that the server knows the object of.
+-- Tries a write to an object that this dry run has neither created nor deleted.
 local function try_write(trial)
     local is_known, before = true, nil
     if trial.method ~= "POST" or trial.path.name then
@@ -221,7 +222,7 @@ local function try_write(trial)
     return reply
 end
 
--- Answers a write to what exists, or does not exist any more, in this dry run only.
+-- Answers a write to an object that this dry run has created or deleted: the server cannot.
 local function answer_write(trial)
     local reply, before, after = current.unwritten:answer(trial)
     if before or after then
@@ -268,7 +269,7 @@ local function try_request(trial)
     return try_write(trial)
 end
 
--- Why a request cannot be tried, as far as it tells itself.
+-- Returns why a request cannot be tried, as far as the request itself shows it; nil: it can.
 local function find_obstacle(call, method, path)
     return api_path.obstacle(method, path) or dry_mark.obstacle(call, method)
 end
@@ -323,7 +324,7 @@ local function guard(send)
     end
 end
 
--- To take the Lease would write.
+-- Says once for each Lease that it is not taken: that would be a write.
 local function tell_lease(lease)
     if not current.shown[lease] then
         current.shown[lease] = true

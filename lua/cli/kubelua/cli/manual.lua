@@ -141,8 +141,8 @@ local function mend_zsh(script)
     return (script:gsub('"(%*?%-%-sim)(%[[^\n]-%])"', '"%1=-%2:: :_files"'))
 end
 
----The completion of a shell.
----@param parser table of the command line; it is good for nothing else then
+---The script that completes commands and options in a shell.
+---@param parser table of the command line; it is changed, so it cannot be used again
 ---@param shell "bash"|"zsh"|"fish"
 ---@return string script
 function manual.completion(parser, shell)

@@ -36,7 +36,7 @@ function outcome.unreached()
     return problem
 end
 
----The resources of open informers without a handler, for which no call has waited either.
+---The resources of open informers that have no handler, and for which no call has waited.
 ---@return string[]
 function outcome.unheard()
     local names = {}

@@ -1,4 +1,5 @@
--- The one pass of --once and --dry-run over what is there: when it is over, and how it has ended.
+-- --once and --dry-run reconcile each object once: this file decides when that pass is over, and
+-- whether it was a success.
 local controllers = require "kubelua.controller"
 local core = require "kubelua.core"
 local deliveries = require "kubelua.delivery"
@@ -17,7 +18,7 @@ local TRIES, RETRYING = 10, 60
 -- Seconds that an informer may go on failing before its first list, and that a cache may lack a
 -- write of this process.
 local PATIENCE, LAG = 30, 5
--- Seconds between two looks at what tells nothing when it changes.
+-- Seconds between two looks: for states that wake nothing when they change.
 local TICK = 0.05
 
 -- Failures of a first list that do not pass by themselves.
@@ -77,8 +78,8 @@ local function tell_informers(self)
     return left
 end
 
--- A task that serves rests between the calls of its function. Those of controllers are told with
--- their keys.
+-- True if a task of kubelua.spawn has not ended, or if a handler's or ticker's task is in a call of
+-- its function. Runs of controllers are not tasks here: tell_controller looks at their keys.
 local function is_working(task)
     return task.is_spawned or task.serves and task.has_begun and not task.is_resting
 end

@@ -38,7 +38,7 @@ local simcore_state = require("kubelua.simcore").state
 ---@field failures string[] what still fails at the end: "controller x: web/a: ..."
 ---@field refused string[] HTTP calls, programs and writes that were refused, with their lines
 ---@field unreached kubelua.Unreached[] parts of the script that did not run
----@field files string[] paths of the script and of its own modules
+---@field files string[] paths of the script and of those of its own modules that have run
 ---@field leases { namespace: string, name: string }[] of `leader`
 ---@field unled string[] names of controllers without `leader`
 ---@field elsewhere boolean there were requests to another cluster, which are not in the plan
@@ -46,7 +46,8 @@ local simcore_state = require("kubelua.simcore").state
 
 local plan = {}
 
--- Adds each word of a text to a set: names are words of letters, digits, "-" and ".".
+-- Adds each text in a value, and each word of these texts, to a set. A word has letters, digits,
+-- "-" and ".", as names of objects have.
 local function add_words(words, value)
     if type(value) == "string" then
         words[value] = true
@@ -67,7 +68,7 @@ end
 ---@field namespace string?
 ---@field name string
 ---@field words table<string, true>
----@field is_fixed boolean it is neither changed nor deleted: others depend on it
+---@field is_fixed boolean the rehearsal neither changes nor deletes it: other objects depend on it
 
 -- Adds an object, or those of a list.
 local function add_object(objects, document, is_fixed)
@@ -114,7 +115,7 @@ local function read_objects(options, cluster)
     return objects
 end
 
--- How a request reads an object: "all" with others, "one" by its name; nil: it does not.
+-- "all": the request reads the object among others; "one": by its name; nil: it does not read it.
 local function sees(request, kind, object)
     if request.resource ~= kind.plural or request.group ~= kind.group or request.subresource
         or request.namespace and request.namespace ~= object.namespace then
@@ -125,8 +126,9 @@ local function sees(request, kind, object)
     return request.verb == "get" and request.name == object.name and "one" or nil
 end
 
--- The objects that the script may have read, each with how it was read, and whether its namespace
--- could have been any.
+-- Lists the objects that the script may have read. `is_one_of_all`: a list or watch has shown the
+-- object among others, so the script may know its name from there. `is_anywhere`: that list or
+-- watch was for all namespaces, so the script may know its namespace from there.
 local function list_seen(shown, requests)
     local seen = {}
     for _, object in ipairs(shown.objects) do
@@ -145,7 +147,7 @@ local function list_seen(shown, requests)
     return seen
 end
 
--- True if the value could have come out of an object.
+-- True if the script may have read the value in an object.
 local function is_in_objects(seen, request, value)
     for _, each in ipairs(seen) do
         local object = each.object
@@ -193,9 +195,9 @@ local function is_written_at_calls(shown, request, field, namespace)
     return next(request.lines) ~= nil
 end
 
--- Says which names and namespaces are constant: a call writes them as they are; or the script has
--- them elsewhere, or options give them, and no object that the script has read has the same text,
--- so it cannot have come from there.
+-- Makes a function that is true for a constant name or namespace. It is constant if the call itself
+-- contains it as a string; or if another line of the script or an option contains it, and no object
+-- that the script has read does: then it cannot come from an object.
 local function make_is_constant(shown, requests, options, namespace)
     local seen = list_seen(shown, requests)
     return function(request, field)

@@ -9,7 +9,7 @@ return function(path)
     if not fd then
         return nil, message
     end
-    -- The very file that was made: a path could lead to another one by now.
+    -- Opens the descriptor, and not the path, which may lead to another file by now.
     local file, problem = io.open("/proc/self/fd/" .. math.floor(fd), "wb")
     core.close_file(fd)
     return file, problem

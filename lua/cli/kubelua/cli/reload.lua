@@ -21,9 +21,9 @@ local waiting = require "kubelua.waiting"
 ---@field arguments string[]
 ---@field describe fun(problem: any): any # makes a text with a traceback of an error
 ---@field current kubelua.RunningScript? nil: the first start has failed, or goes on
----@field is_wanted boolean the script is to be replaced
+---@field is_wanted boolean true: the current script is to be replaced soon
 ---@field is_forced boolean after SIGHUP, even if nothing has changed
----@field put_back fun()? while the next one starts: restores what the current one has
+---@field put_back fun()? while the next script starts: restores the current one's globals
 
 ---@class kubelua.RunningScript
 ---@field script kubelua.Script
@@ -55,7 +55,8 @@ local function refill(into, from)
     end
 end
 
--- What else a script may have set that would reach the next one, or add up.
+-- Other settings that a script may change. Without a reset the next script would see the change,
+-- and a path that each start puts before package.path would be there again and again.
 local function read_settings()
     return { path = package.path, cpath = package.cpath, preload = copy(package.preload),
         kubelua = copy(kubelua), is_hosted = tasks.is_hosted }
@@ -72,7 +73,7 @@ local function remember_globals()
     base, base_meta, base_settings = copy(_G), debug.getmetatable(_G), read_settings()
 end
 
--- A module that is not the script's own stays loaded, and so does the global that it has set.
+-- True for a global that is a loaded module, but not one of the script's: both stay.
 local function is_kept(value)
     for _, module in pairs(package.loaded) do
         if rawequal(module, value) and type(value) == "table" then -- a script may have __eq
@@ -82,7 +83,7 @@ local function is_kept(value)
     return false
 end
 
--- Takes the script's modules and globals out. The result puts them back.
+-- Removes the modules and globals of the current script. Returns a function that restores them.
 local function take_out()
     local modules, globals, meta = {}, copy(_G), debug.getmetatable(_G)
     local settings = read_settings()
@@ -144,7 +145,7 @@ local function resume_main(self, running_script, ...)
     return resumed and ok, not resumed and ok or message
 end
 
--- Says once that the main part has not returned, and where it waits.
+-- Logs once if the main part has not returned after the time of the watchdog, and where it waits.
 local function watch_start(self, main)
     if running.limit == 0 then
         return { cancelled = true }
@@ -245,7 +246,7 @@ local function begin_next(self, chunk)
     return false
 end
 
--- No script runs: the first start was given up.
+-- Starts a script while no script runs: the first one, or the next one if that start was given up.
 local function begin_first(self, chunk)
     local script = scripts.new(self.source.what)
     scripts.current = script

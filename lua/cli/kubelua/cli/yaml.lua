@@ -17,7 +17,7 @@ end
 local ARRAY = getmetatable(core.array())
 local RAW = {} -- the metatable of what yaml.raw returns
 
----A value that is printed as it is: a call in a template.
+---A text that is printed as it is, such as the template expression {{ .Values.image }}.
 ---@param text string
 ---@return table
 function yaml.raw(text)
@@ -76,8 +76,9 @@ local function is_block(text)
         and not text:find("\239\187\191", 1, true) and pcall(core.encode, text)
 end
 
--- The sign behind the bar says how many breaks end the text; the number says where the lines begin,
--- should the first one begin with blanks.
+-- Writes a text as a block: "|", and the lines indented. Behind the bar, a sign says how many
+-- breaks end the text; and if the first line begins with blanks, a number says how far lines are
+-- indented.
 local function write_block(out, text, indent)
     local body, breaks = text:match("^(.-)(\n*)$")
     local chomp = breaks == "" and "-" or breaks == "\n" and "" or "+"

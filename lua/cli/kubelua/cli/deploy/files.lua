@@ -1,24 +1,24 @@
--- The files that a script needs in the cluster: itself, and the modules of its own folder. For
--- kubelua deploy, which puts them into a ConfigMap.
+-- Finds the files that kubelua deploy puts into the ConfigMap of a script: the script, the modules
+-- that it requires, the Lua files that it runs by dofile or loadfile, and the files of --file.
 local core = require "kubelua.core"
 
 local files = {}
 
--- What the API server allows for the values of one ConfigMap together.
+-- The API server allows so many bytes for all values of one ConfigMap together.
 local LIMIT = 1024 * 1024
 
 -- kubectl apply keeps a copy of the object in an annotation, and all annotations of an object may
 -- have 256 KiB.
 local APPLY_LIMIT = 200 * 1024
 
--- The modules that every image of the command has.
+-- Modules that every image of kubelua contains, so they are not deployed.
 local BUILT_IN = { cjson = true, ["cjson.safe"] = true, ["cjson.util"] = true, argparse = true }
 
 ---@class kubelua.DeployedFile
 ---@field name string its path below the folder of the script
 ---@field key string its key in the ConfigMap
 ---@field text string
----@field is_text boolean other bytes go into binaryData
+---@field is_text boolean true: the text goes into `data`; false: as base64 into `binaryData`
 
 local function is_own(name)
     return name == "kubelua" or name:find("^kubelua%.") or name:find("^resty%.kubelua")
@@ -37,8 +37,8 @@ local function read_file(path)
     return text
 end
 
--- True if every reader of YAML and of templates keeps the text: UTF-8, without controls, a byte
--- order mark and the like. Other files are bytes.
+-- True if the file may be printed as text in YAML and in Helm templates without losing a byte: it
+-- is UTF-8, and has no control characters and no byte order mark.
 local function is_text(text)
     return not text:find("[%z\1-\8\11\12\14-\31\127]") and not text:find("\194[\128-\159]")
         and not text:find("\239\187\191", 1, true) and not text:find("\239\191[\190\191]")
@@ -58,9 +58,9 @@ local function required_names(text)
     return names
 end
 
--- Where `require` finds a module on this machine: its path, and its path below the script's folder
--- in the cluster. nil, nil, problem: it is written in C. Nothing: it is not there, and a run that
--- came so far does not need it.
+-- Finds the file of a module on this machine. Returns its path here, and its path below the
+-- script's folder in the cluster. nil, nil, problem: the module is written in C, which cannot be
+-- deployed. nil: there is no such file; the script ran in the plan without it, so it is not needed.
 local function find_module(name, folder)
     local as_path = name:gsub("%.", "/")
     for _, suffix in ipairs { ".lua", "/init.lua" } do
@@ -78,7 +78,8 @@ local function find_module(name, folder)
         .. "has it: build one that does, and name it by --image"):format(name, library)
 end
 
--- A key may have letters, digits, dots, dashes and underscores only; two files never share one.
+-- Makes the key of a file in the ConfigMap. Kubernetes allows only letters, digits, dots, dashes
+-- and underscores in it. Two files never get the same key.
 local function choose_key(name, taken)
     local base = name:gsub("[^%w._-]", "_"):gsub("^%.%.", "__"):sub(1, 240)
     local key, count = base, 1
@@ -90,7 +91,7 @@ local function choose_key(name, taken)
     return key
 end
 
--- What the API server takes for a path in a volume.
+-- True if the API server accepts the name as the path of a file in a volume.
 local function is_allowed(name)
     return not name:find("^%.%.") and not ("/" .. name .. "/"):find("/../", 1, true)
 end
@@ -149,8 +150,9 @@ local function check_size(found, script)
     return true
 end
 
--- The paths below /script at which the script looks for a file in the cluster: it may have made the
--- path of its own folder (arg[0]), or it is relative to the working directory, /script there.
+-- Where the script will look for a file in the cluster, as paths below /script: the script's folder
+-- and its working directory are both /script there. So a path that begins with the script's folder
+-- here (the script may have made it from arg[0]) loses that beginning, and a relative path stays.
 local function places_of(path, folder)
     local places, clean = {}, path:gsub("^%./+", "")
     if path:sub(1, #folder + 1) == folder .. "/" then
@@ -177,7 +179,7 @@ local function add_at_places(found, path, folder)
     return true
 end
 
--- The first place at which the script would not find a file.
+-- Returns the first place where the script would look for a file and not find it; nil: none.
 local function missing_place(found, path, folder)
     for _, place in ipairs(places_of(path, folder)) do
         if not found.by_name[place] then
@@ -186,7 +188,7 @@ local function missing_place(found, path, folder)
     end
 end
 
--- Notes what the script reads, or loads from elsewhere, and does not get.
+-- Adds a note for each file that the script reads or runs, but that is not deployed.
 local function note_missing(found, folder, needs)
     local said = {}
     for _, list in ipairs { needs.loaded, needs.sims } do
@@ -211,13 +213,14 @@ local function note_missing(found, folder, needs)
     end
 end
 
----What a script needs besides itself and what its text requires: paths.
+---Paths of files that the script has used while it was planned, besides those that its text
+---requires.
 ---@class kubelua.DeployNeeds
----@field loaded string[] Lua that a run has loaded
----@field lua string[] that dofile and loadfile have read
----@field data string[] of other files that it has opened
----@field added string[] of --file
----@field sims string[] of files that the command reads itself
+---@field loaded string[] the script and its modules, which have run
+---@field lua string[] files that the script has run by dofile or loadfile
+---@field data string[] other files that the script has opened
+---@field added string[] the files of --file
+---@field sims string[] files that the command itself opens for the plan: --sim, --replay
 
 ---@param script string its path
 ---@param needs kubelua.DeployNeeds

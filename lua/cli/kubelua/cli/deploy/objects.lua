@@ -1,5 +1,6 @@
--- The objects that run a script in a cluster, as tables: what kubelua deploy prints. In a chart,
--- some values are calls of its templates (yaml.raw).
+-- Makes the objects that kubelua deploy prints, as Lua tables: ServiceAccount, roles, ConfigMap,
+-- Deployment. For a Helm chart, deploy/chart.lua passes template expressions, such as
+-- {{ .Values.image }}, instead of some values: tables of yaml.raw, which are printed as they are.
 local core = require "kubelua.core"
 
 local objects = {}
@@ -8,12 +9,13 @@ local PORT = 8080
 local USER = 65532 -- of the image: scripts/image
 local FOLDER = "/script"
 
--- The shutdown of a pod that goes on after --grace: writes are answered, the Lease is released.
+-- Seconds that a pod still has after --grace: for answers to its writes, and to release its Lease.
 local AFTER_GRACE = 5
 
----What is deployed of one script.
+---All that the objects of one script are made from. A table instead of a string or an integer is a
+---template expression (yaml.raw).
 ---@class kubelua.Deployed
----@field name string of the Deployment and what belongs to it
+---@field name string of the Deployment, and of its ServiceAccount, roles and ConfigMap
 ---@field namespace string|table
 ---@field image string|table
 ---@field replicas integer|table
@@ -42,7 +44,8 @@ local function metadata_of(app, name)
     return { name = name or app.name, namespace = app.namespace, labels = labels_of(app) }
 end
 
----The name of a ConfigMap: another text of the script is another name, so the Deployment rolls out.
+---The name of the ConfigMap. It contains a hash of the files: when a file changes, the name
+---changes, and so the Deployment rolls out.
 ---@param name string
 ---@param files kubelua.DeployedFile[]
 ---@return string
@@ -105,7 +108,7 @@ function objects.config_map(app)
     return map
 end
 
--- Keys have no "/": files of sub-folders need their paths.
+-- A key contains no "/". So if a file lies in a sub-folder, the volume lists the path of each key.
 local function volume_of(app)
     local items, is_flat = {}, true
     for i, file in ipairs(app.files) do
@@ -163,7 +166,7 @@ local function container_of(app)
     }
 end
 
--- Copies on one node would all be away with it.
+-- Asks for pods on different nodes: if all were on one node, they would all end with that node.
 local function spread_of(app)
     return app.has_leader and { { maxSkew = 1, topologyKey = "kubernetes.io/hostname",
         whenUnsatisfiable = "ScheduleAnyway",
@@ -178,7 +181,7 @@ function objects.deployment(app)
         spec = {
             replicas = app.replicas,
             selector = { matchLabels = labels_of(app) },
-            -- Without a leader, the old copy must be gone before the new one works.
+            -- Without a leader, the old pod must have ended before the new pod starts to work.
             strategy = not app.has_leader and { type = "Recreate" } or nil,
             template = {
                 metadata = { labels = labels_of(app) },

@@ -1,5 +1,5 @@
--- Notes which files a script opens or runs while it is planned, for kubelua deploy: those by paths
--- that could be the same in the cluster, relative ones and ones below the script's folder.
+-- For kubelua deploy: notes which files a script opens or runs while it is planned. Only relative
+-- paths and paths below the script's folder count: other files are not the script's own.
 local rehearsal = require "kubelua.cli.plan.rehearsal"
 local script_folder = require "kubelua.script_folder"
 
@@ -10,10 +10,11 @@ local function source_of(what)
     return info and info.source
 end
 
--- What loads the script, and the modules that it requires: those are found without this.
+-- KubeLua's own files that load the script and its modules. Calls from there are not noted:
+-- deploy/files.lua finds the script and its modules by itself.
 local LOADERS = { [source_of(rehearsal.run)] = true, [source_of(script_folder.compile)] = true }
 
--- Each function that reads a file, and whether the file is Lua.
+-- The functions by which a script can read a file. is_lua: the function runs the file as Lua.
 local READERS = {
     { of = io, name = "open" }, { of = io, name = "lines" }, { of = io, name = "input" },
     { of = _G, name = "dofile", is_lua = true }, { of = _G, name = "loadfile", is_lua = true },
@@ -27,7 +28,8 @@ local function is_readable(open, path)
     return file ~= nil
 end
 
--- Replaces a function; returns what puts it back.
+-- Replaces one of these functions by one that also notes the path. Returns a function that undoes
+-- it.
 local function watch(each, folder, open, note)
     local before = each.of[each.name]
     rawset(each.of, each.name, function(...)

@@ -1,13 +1,14 @@
--- Knows what an API server passes on to other ones: the APIServices that name a Service
--- (kube-aggregator). Some of these ignore dryRun, and write, so a dry run sends them no writes. And
--- tells from a reply that a server has written in spite of dryRun.
+-- Knows which requests kube-apiserver passes on to other API servers: those for the groups of
+-- APIServices that name a Service (kube-aggregator). Such a server may ignore dryRun, and write, so
+-- a dry run sends it no write. Also tells from a reply that a server has written in spite of
+-- dryRun.
 local core = require "kubelua.core"
 local Unwritten = require "kubelua.cli.dry_run.unwritten"
 
 local SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 
--- Groups that kube-apiserver serves itself: nothing has to be asked. The second ones end in
--- ".k8s.io".
+-- Groups that kube-apiserver serves itself: for these no APIService has to be read. The groups of
+-- the second list end in ".k8s.io".
 local OWN = { [""] = true, apps = true, autoscaling = true, batch = true, extensions = true,
     policy = true }
 for _, group in ipairs { "admissionregistration", "apiextensions", "apiregistration",
@@ -64,8 +65,8 @@ function Aggregated:known(client, path)
     return services and services[path.version .. "." .. path.group] or nil
 end
 
----The same; it is read first where that is needed, once for each cluster. false, message, code:
----that could not be read.
+---The same; the APIServices are read first, once for each cluster, unless kube-apiserver serves the
+---group itself. false, message, code: they could not be read.
 ---@param trial kubelua.DryRun.Trial
 ---@param read fun(trial, target: string): kubelua.Reply?, string?, string? sends a GET
 ---@return string|false|nil, string?, string?

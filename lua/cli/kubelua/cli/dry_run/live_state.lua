@@ -19,7 +19,7 @@ function live_state.part(value, name)
     return type(value[name]) == "table" and value[name] or {}
 end
 
----The objects of a list: in it they do not say of which kind they are.
+---The objects of a list. In a list they have no apiVersion and kind: they get those of the list.
 ---@param list table
 ---@return table[]
 function live_state.items(list)

@@ -1,4 +1,5 @@
--- Makes a dry run of a request: dryRun=All in its query, or in the body of a delete.
+-- Marks a request as a dry run, by dryRun=All in its query, and in the body of a delete if it has
+-- one.
 local api_path = require "kubelua.cli.dry_run.api_path"
 local core = require "kubelua.core"
 
@@ -20,7 +21,8 @@ local function has_body(call)
     return call.body ~= nil and call.body ~= ""
 end
 
--- The DeleteOptions of a delete, with dryRun. With a body, a server ignores the query.
+-- Adds dryRun to the DeleteOptions in the body of a delete: if a delete has a body, the server
+-- ignores its query. nil: the body is not a JSON object.
 local function mark_body(body)
     local options = core.decode(body)
     if type(options) ~= "table" or getmetatable(options) == getmetatable(core.array()) then
@@ -30,7 +32,7 @@ local function mark_body(body)
     return core.encode(options)
 end
 
--- True if JSON of whole objects is among what a request accepts: a change is shown from it.
+-- True if the request accepts whole objects as JSON. The diff is made from the JSON of the reply.
 local function accepts_json(accept)
     for range in (accept or "*/*"):lower():gmatch("[^,]+") do
         local kind = range:match("^%s*([^;%s]*)")
@@ -42,7 +44,7 @@ local function accepts_json(accept)
     return false
 end
 
----Says why a request cannot be tried because of its headers; nil: it can.
+---Returns the reason if a header of the request makes a dry run impossible; nil: no header does.
 ---@param call table of core.request_send
 ---@param method string # in capitals
 ---@return string?
@@ -75,7 +77,7 @@ function dry_mark.is_marked(call, method)
     return type(marks) == "table" and marks[1] == "All"
 end
 
----The request as a dry run: a copy. nil, and why there is none.
+---Returns a copy of the request that is marked as a dry run; or nil, and why that is impossible.
 ---@param call table of core.request_send
 ---@param method string # in capitals
 ---@return table?, string?

@@ -16,7 +16,8 @@ local NOISE = { managedFields = true, resourceVersion = true, generation = true,
 
 local APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
----The lines of an object in YAML; none for nil. A terminal must not obey what is in an object.
+---The lines of an object in YAML; none for nil. Control characters are escaped: a terminal would
+---obey them.
 ---@param object table?
 ---@return string[]
 function object_diff.lines(object)
@@ -46,11 +47,11 @@ local function remove_noise(object)
     return copy
 end
 
--- What a Secret shows of itself. All other fields are masked, also those that no Secret has: a dry
--- run shows what it puts together itself as the script has sent it.
+-- The fields of a Secret that are shown. All others are masked, even fields that no Secret has: an
+-- object that was made in this dry run has all fields that the script has sent.
 local PLAIN = { apiVersion = true, kind = true, metadata = true, type = true, immutable = true }
 
--- Two states of a value, as they are shown: one that changes is marked on both sides.
+-- The masks that are shown for a value before and after. They differ if the value changes.
 local function mask_value(old, new)
     local changes = old ~= nil and new ~= nil and core.encode(old) ~= core.encode(new)
     return old ~= nil and (changes and "*** (before)" or "***") or nil,
@@ -61,7 +62,7 @@ local function is_map(value)
     return value == nil or type(value) == "table"
 end
 
--- Masks one field of a Secret. Of a table, the names are shown.
+-- Masks one field of a Secret. If it is a table, the names in it are shown.
 local function mask_field(before, after, field)
     local old, new = before[field], after[field]
     if not is_map(old) or not is_map(new) then

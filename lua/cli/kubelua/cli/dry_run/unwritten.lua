@@ -1,9 +1,9 @@
--- What a dry run has created and deleted, which no server knows: a script may read an object back
--- that it has created, or write it again, and is answered from here. Lists, caches and other
--- requests show the server's state.
+-- Remembers the objects that a dry run has created and deleted, of which no server knows. When the
+-- script reads or writes such an object again, the answer is made here. Lists, caches and other
+-- requests show the state of the server.
 local core = require "kubelua.core"
 
----An object that the server does not have in the state that the dry run left it in.
+---An object in the state in which the dry run has left it; the server has another state.
 ---@class kubelua.Unwritten.Entry
 ---@field object table? nil: it was deleted
 
@@ -70,7 +70,8 @@ function Unwritten:note_created(trial, object)
     end
 end
 
----Notes an object that the server would have deleted at once: nothing delays its end.
+---Notes that an object was deleted, unless the server would delete it later: because of finalizers,
+---or because it is a pod or a namespace.
 ---@param trial kubelua.DryRun.Trial
 ---@param object table?
 function Unwritten:note_deleted(trial, object)

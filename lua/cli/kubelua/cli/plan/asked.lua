@@ -1,5 +1,5 @@
--- The requests of a script as the authorizer of an API server sees them: verb, resource, namespace,
--- name. Equal ones are one entry, with the lines of the script that made them.
+-- Collects the requests of a script as the authorizer of an API server sees them: verb, resource,
+-- namespace, name. Equal requests are one entry, with all lines of the script that have sent one.
 local core = require "kubelua.core"
 
 ---Equal requests. Without a resource it is a path of no resource, such as /metrics.
@@ -117,8 +117,8 @@ local function read_verb(found, method, query)
     return found.name and "get" or "list"
 end
 
--- What discovery and the health of a server need, every user may read; and what a user may do, it
--- may ask (system:discovery, system:public-info-viewer, system:basic-user).
+-- Every user has the rights for these: to read discovery and the health of the server, and to ask
+-- what it may do itself (system:discovery, system:public-info-viewer, system:basic-user).
 local FREE = { "^/api$", "^/api/", "^/apis$", "^/apis/", "^/openapi$", "^/openapi/", "^/version/?$",
     "^/healthz$", "^/livez$", "^/readyz$" }
 local OWN = { ["authorization.k8s.io"] = true, ["authentication.k8s.io"] = true }

@@ -1,5 +1,5 @@
--- kubelua plan: prints what a script asks for, and the smallest role for it. The output is made
--- before any of it is printed.
+-- kubelua plan: prints the requests of a script, and the smallest role for them. Nothing is printed
+-- before all of it is made, so an error leaves no half of a role.
 local complain = require "kubelua.cli.complaint"
 local log_lines = require "kubelua.log_lines"
 local plan = require "kubelua.cli.plan"
@@ -103,8 +103,8 @@ local function write_text(result, script)
     add_list(out, "Refused", result.refused)
     add_list(out, "Failing", result.failures)
     if result.elsewhere then
-        out[#out + 1] = "It also connects to a server of its own, which a cluster stood for: what "
-            .. "it needs there is not in the role.\n"
+        out[#out + 1] = "The script also connects to another API server, for which a second "
+            .. "simulated cluster stood in: the rights that it needs there are not in the role.\n"
     end
     local unreached = {}
     for i, range in ipairs(result.unreached) do

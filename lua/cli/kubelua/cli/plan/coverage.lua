@@ -1,5 +1,7 @@
--- Notes which lines of a script and of its own modules run, for kubelua plan: what did not run may
--- need rights that nothing has shown. LuaJIT calls no hook in compiled code, so it is switched off.
+-- For kubelua plan: notes which lines of the script and of its own modules run. A line that has not
+-- run may send requests, whose rights are then missing in the role; so the plan names such lines.
+-- The lines are counted by a hook. Code that LuaJIT has compiled calls no hook, so while a script
+-- is planned, LuaJIT compiles nothing.
 local core = require "kubelua.core"
 local lua_source = require "kubelua.cli.plan.lua_source"
 local nginx = require "kubelua.nginx"
@@ -35,7 +37,7 @@ local LINES = 4096
 
 local getinfo = debug.getinfo
 
--- The file of a function, if it is the script's own.
+-- The file in which a function is written, if it is the script or one of its modules; else false.
 local function file_of(self, info)
     local path = info.source:match("^@(.*)$")
     if not path or not self.is_own(path) then
@@ -90,7 +92,8 @@ local function make_hook(self)
     end
 end
 
--- In Lua 5.4 each coroutine has a hook of its own.
+-- debug.sethook sets the hook of one coroutine only in Lua 5.4. So each new coroutine gets the hook
+-- when it is made.
 local function hook_coroutines(self)
     local create, wrap, of_tasks = coroutine.create, coroutine.wrap, nginx.create
     local function hooked(make)
@@ -121,7 +124,7 @@ local function hook_coroutines(self)
     end
 end
 
----Begins to note lines, in this coroutine and in all that are made from now on.
+---Begins to note lines, in this coroutine and in each coroutine that is made from now on.
 ---@param is_own fun(path: string): boolean true for the script and its modules
 ---@param till number a time of core.now: a function that still runs then raises
 ---@param late string that error
@@ -140,7 +143,7 @@ function coverage.start(is_own, till, late)
     return self
 end
 
----Ends it: nothing runs slower after this.
+---Ends it: removes the hook, and lets LuaJIT compile again.
 function Coverage:stop()
     debug.sethook()
     self.unhook()
@@ -166,7 +169,7 @@ local function is_within(ranges, line)
     return false
 end
 
--- Functions that call something, and have never run.
+-- The ranges of functions that have never run, and that contain a call.
 local function list_functions(file)
     local ranges = {}
     for _, each in ipairs(file.source.functions) do
@@ -179,7 +182,7 @@ local function list_functions(file)
     return ranges
 end
 
--- Adds the lines of functions that have run, if they did not, and a request is written there.
+-- Adds the lines that have not run, of functions that have run, if a call there sends a request.
 local function add_lines(file, ranges)
     local lines = {}
     for line in pairs(file.active) do
@@ -203,8 +206,8 @@ local function add_lines(file, ranges)
     finish()
 end
 
--- The verb by which a method is seen to have been called; other methods are called as their verb,
--- or send any.
+-- The verb of the request that a method sends. A method that is missing here is called as its verb
+-- (create, get), or is in SEND_ANY.
 local SENDS = { apply = "patch", scale = "patch", status = "patch", evict = "create", logs = "get",
     wait = "watch", informer = "watch", controller = "watch" }
 local SEND_ANY = { request = true, delete_all = true }
@@ -221,7 +224,8 @@ local function has_sent(branch, short, requests)
     return false
 end
 
--- Adds the calls in lines that ran without them.
+-- Adds calls behind a branch, such as `x and client:get(...)`, whose line has run but which have
+-- sent no request.
 local function add_branches(file, short, ranges, requests)
     for _, branch in ipairs(file.source:branches()) do
         if file.hits[branch.line] and not is_within(ranges, branch.line)

@@ -1,5 +1,6 @@
--- What a script has declared by the end of its rehearsal: informers and controllers with their
--- resources, Leases and finalizers. They need rights, whatever has happened in the run.
+-- For kubelua plan: finds rights that a script needs even if the rehearsal has sent no request for
+-- them. The script has declared them: by its informers (list, watch), its controllers, their
+-- finalizers and Leases, and by calls that send a request only if there are objects.
 local asked = require "kubelua.cli.plan.asked"
 local cache_of = require "kubelua.controller.cache_of"
 local controllers = require "kubelua.controller"
@@ -55,7 +56,8 @@ function declared.watch_calls(self)
     end
 end
 
----Why an informer or controller has not begun: then its rights are not known. nil: all have.
+---Returns why an informer or controller has not begun to work: its rights are unknown then. nil:
+---all have begun.
 ---@param self kubelua.Rehearsal
 ---@return string?
 function declared.find_unbegun(self)
@@ -100,7 +102,7 @@ function declared.note_failures(self)
     table.sort(self.failures)
 end
 
----Notes what the controllers need on paths that the run may not have taken; and their failures.
+---Notes the Leases and finalizers of the controllers, and the lines that have made their informers.
 ---@param self kubelua.Rehearsal
 function declared.note_controllers(self)
     local lines = {}
@@ -128,7 +130,8 @@ function declared.note_controllers(self)
     end
 end
 
----Notes the kinds of informers, objects and owners, as the cluster names them.
+---Asks the cluster for the kinds of informers, unsent requests, objects and owners, and notes the
+---requests of informers and the unsent ones.
 ---@param self kubelua.Rehearsal
 function declared.note_kinds(self)
     local client = assert(self.cluster:connect())

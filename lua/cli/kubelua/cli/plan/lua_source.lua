@@ -1,5 +1,5 @@
--- Reads the text of a Lua script for kubelua plan: its strings, its functions and its calls. Lua
--- itself tells nothing about a function that never came to exist.
+-- For kubelua plan: reads the text of a Lua script, and finds its strings, its functions and its
+-- calls. Lua's debug library knows only functions that a run has made.
 
 local lua_call = require "kubelua.cli.plan.lua_call"
 
@@ -101,7 +101,7 @@ end
 local OPENS = { ["function"] = true, ["if"] = true, ["do"] = true, ["repeat"] = true }
 local CLOSES = { ["end"] = true, ["until"] = true }
 
--- The name in `function a.b:c(` does not end in a call.
+-- True if the "(" is that of a definition, `function a.b:c(`, and not of a call.
 local function is_heading(tokens, i)
     local j = i - 1
     while tokens[j] and (tokens[j].type == "name" or is_symbol(tokens[j], ".")

@@ -1,6 +1,7 @@
--- What a rehearsed script may not do. The rehearsal deletes every loaded object, and time jumps:
--- a webhook, a program or a written file would be real, for an object that is not. With --real
--- it is done, but standard output stays the command's. Nor is a key that fails tried for ever.
+-- For kubelua plan: refuses what a script may not do in a rehearsal: HTTP calls, programs, and
+-- writing files. They would be real, while the objects are not: the rehearsal deletes each of them,
+-- and its clock jumps. With --real they are done, and what they print goes to standard error. Also
+-- stops tries of a key that fails again and again.
 local kubelua = require "kubelua"
 local queues = require "kubelua.controller.queue"
 local scopes = require "kubelua.scope"
@@ -118,7 +119,7 @@ local function bound_tries(self, clock)
     end
 end
 
----Keys that have failed may fail as often again.
+---Forgets how often keys have failed: each may be tried as often again.
 function Refusals:forget_tries()
     self.tries = {}
 end

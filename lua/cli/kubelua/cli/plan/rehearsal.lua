@@ -35,23 +35,23 @@ local waiting = require "kubelua.waiting"
 ---@field unsent kubelua.UnsentRequest[] what other objects would have caused
 ---@field refusals kubelua.Refusals what the script may not do
 ---@field patience integer timers in a row without news, after which it ends
----@field objects kubelua.PlanObject[] that were there before
+---@field objects kubelua.PlanObject[] that the cluster had before the script began
 ---@field kinds table<string, kubelua.Kind> by "apps/v1/Deployment": of objects and owners
 ---@field cluster kubelua.Sim
 ---@field clock kubelua.Clock of the cluster; with `heap`, its timers
----@field other kubelua.Sim? stands for the servers that the script itself names
+---@field other kubelua.Sim? takes the place of every other API server that the script connects to
 ---@field new_cluster fun(): kubelua.Sim?, string?, kubelua.PlanObject[]?
 ---@field informers { informer: kubelua.Informer, line: string?, sim: kubelua.Sim }[]
 ---@field states kubelua.controller.State[] its controllers
----@field namespaces table<string, true> those that were made for its clients
----@field unobserved fun() # of requests.observed, before
+---@field namespaces table<string, true> that were created because a client of the script has them
+---@field unobserved fun() # the value of requests.observed before the rehearsal
 ---@field main thread the main part of the script
 ---@field failed any its error
 ---@field is_busy boolean it has sent something since the cluster was at rest
 ---@field news integer grows with each new request
----@field known integer news and lines, when it was last looked
----@field since number a time of core.now: the last time that something new was seen
----@field quiet integer timers since then
+---@field known integer the value of count_known when something new was seen last
+---@field since number a time of core.now: when that was
+---@field quiet integer how many timers have fired since then
 ---@field is_sleeping boolean the main part sleeps
 ---@field till number a time of core.now: it ends then
 ---@field duration number? seconds of the cluster's clock
@@ -79,7 +79,7 @@ local function script_line()
     return scopes.script_line():match("^(.*): $")
 end
 
--- How much is known: it grows with each new request and each new line.
+-- A number that grows with each new request, and with each line that runs for the first time.
 local function count_known(self)
     return self.news + self.coverage.count
 end
@@ -100,8 +100,8 @@ local function is_over(self)
             and self.timers:has_only_leases()
 end
 
--- Lets everything happen that happens before time passes. What waits for something that never
--- comes, such as a kind, is left after a while.
+-- Waits until nothing is left to do before the clock moves. Gives up after PATIENCE seconds without
+-- news: the script may wait for something that never comes, such as a kind that does not exist.
 local function settle(self)
     local known, till = count_known(self), core.now() + PATIENCE
     local ok
@@ -135,8 +135,8 @@ local function pass_time(self, till)
     end
 end
 
--- The clock of the cluster, with each timer noted. A sleep of the main part lets time pass; an
--- endless loop of them ends with the rehearsal.
+-- Notes each timer of the cluster's clock. When the main part sleeps, the clock moves; if the main
+-- part sleeps in an endless loop, it ends with the rehearsal.
 local function watch_clock(self)
     local clock = self.clock
     local add_timer = clock.at
@@ -161,7 +161,8 @@ local function watch_clock(self)
     end
 end
 
--- Every informer is declared here, whichever thread sends its requests.
+-- Notes each informer when it is made: its requests come from other threads, which know no line of
+-- the script.
 local function watch_informers(self)
     clients.recorder = {
         attach = function(_, informer)
@@ -173,7 +174,8 @@ local function watch_informers(self)
     }
 end
 
--- The namespace that a script's configuration names exists in any cluster where the script runs.
+-- Creates the namespace of a client: it exists in the real cluster, since the configuration names
+-- it.
 local function make_namespace(self, name)
     if not self.namespaces[name] then
         self.namespaces[name] = true

@@ -67,7 +67,7 @@ function Grants:add(scope, group, resource, verb, name)
     end
 end
 
--- What a request needs besides its own verb.
+-- Grants the rights that a request may need besides its own verb.
 local function add_consequences(self, request, scope, name, context)
     local group, resource = request.group, request.resource
     local is_write = WRITES[request.verb]
@@ -138,7 +138,7 @@ local function add_finalizers(self, finalizers)
     end
 end
 
--- What the leader itself does with its Lease.
+-- The verbs that leader election uses for its Lease.
 local LEADS = { get = true, create = true, update = true }
 
 local function is_lease_of(request, leases)
@@ -153,7 +153,7 @@ local function is_lease_of(request, leases)
     return false
 end
 
--- Takes from a namespace what the cluster's rules allow already.
+-- Removes from a namespace the rights that the rules for the whole cluster contain already.
 local function remove_covered(self)
     for scope, resources in pairs(self.scopes) do
         for resource, verbs in pairs(scope ~= "" and resources or {}) do

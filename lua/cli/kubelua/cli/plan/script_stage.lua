@@ -1,5 +1,5 @@
--- Prepares the process for a script that the command runs to look at, and puts all back afterwards:
--- its globals and modules, its output, os.exit, the defaults of kubelua.connect, the clock.
+-- Prepares this process for a script that kubelua plan rehearses, and restores it afterwards:
+-- globals and modules, standard output, os.exit, the defaults of kubelua.connect, the clock.
 local clients = require "kubelua.client"
 local kubelua = require "kubelua"
 local script_folder = require "kubelua.script_folder"
@@ -40,7 +40,8 @@ local function divert_output()
     end
 end
 
--- The result forgets the globals and modules that came since: another script may follow.
+-- Returns a function that removes the globals and modules that have come since: another script may
+-- be rehearsed next.
 local function keep_names()
     local kept = {}
     for _, names in ipairs { _G, package.loaded } do

@@ -53,7 +53,8 @@ local function informers_of(script)
     return all
 end
 
--- What delivers the events of its handlers. Those on several namespaces are in several informers.
+-- The deliveries of its handlers, each once: a handler on several namespaces is in several
+-- informers.
 local function deliveries_of(script)
     local all, seen = {}, {}
     for _, informer in ipairs(informers_of(script)) do
@@ -98,7 +99,7 @@ end
 
 -- ---- the pause ----
 
--- Part of a run, or within a call of a handler or ticker.
+-- True for a task of a controller's run, and for a task that is in a call of a handler or ticker.
 local function is_busy(task)
     return task.is_run or task.scope ~= nil
         or (task.serves and task.has_begun and not task.is_resting)
@@ -119,7 +120,7 @@ local function cancel_busy(script)
     return latest + TO_END
 end
 
--- The caches of the next script must hold what this one has written.
+-- Waits until the caches hold what this script has written: the next script has the same caches.
 local function settle_writes(script, deadline)
     local waits = {}
     for i, state in ipairs(controllers_of(script)) do
@@ -187,7 +188,7 @@ end
 
 -- ---- the end ----
 
--- Runs rounds until `is_over()`, or the deadline. A signal leaves little time.
+-- Runs rounds until `is_over()`, or the deadline; after a signal, for TO_HURRY seconds at most.
 local function run_cleanups(deadline, is_over)
     run_rounds(deadline, is_over)
     deadline = waiting.must_end() and core.now() + TO_HURRY or 0
@@ -266,8 +267,8 @@ local function find_successor(state, script)
     end
 end
 
--- The successor's caches do not have what was deleted just before, so the successor is told. All
--- other objects it gets from its caches.
+-- Tells the successor, the controller of the same name in the next script, of objects that were
+-- deleted just before. It learns of all other objects from its caches.
 local function hand_over_deletes(source, successor)
     for _, other in ipairs(successor.in_order) do
         if other.role == source.role

@@ -16,13 +16,13 @@ local waiting = require "kubelua.waiting"
 ---@field interval number seconds between two looks, if no hint comes
 ---@field looked_at number? when the last look began
 ---@field hint fun(): boolean true if something may have changed since the last call
----@field watch fun(paths: table<string, any>)? these will be looked at
+---@field watch fun(paths: table<string, any>)? from now on, hints come for these files
 ---@field end_watch fun()?
 local Source = {}
 Source.__index = Source
 
--- Editors write a file in several steps: a change counts once the texts have been the same for so
--- many seconds, or after so many looks.
+-- A look reads all files. Editors write a file in several steps, so a change counts once two looks
+-- that are REST seconds apart have found the same texts; or after LOOKS looks.
 local REST, LOOKS = 0.05, 40
 
 -- Between two looks are so many seconds at least, but for SIGHUP.
@@ -64,7 +64,7 @@ local function add_paths(watch, all)
 end
 
 local function watch_files(self, watch)
-    local has_changed = false -- what the watches before have seen
+    local has_changed = false -- true: a watch that is closed now has seen a change
     self.interval = WITH_HINTS
     function self.hint()
         local before = has_changed
@@ -72,7 +72,7 @@ local function watch_files(self, watch)
         return watch:has_changed() or before
     end
     function self.watch(all)
-        local next_watch = core.file_watch(tasks.poller) -- nothing that is not read any more
+        local next_watch = core.file_watch(tasks.poller) -- without files that are not needed now
         add_paths(next_watch or watch, all)
         if next_watch then
             has_changed = watch:has_changed() or has_changed
@@ -198,7 +198,8 @@ function Source:load()
     return script_folder.compile(text, self.main)
 end
 
--- The paths that matter now: of the script, its modules, and those that `require` has tried.
+-- The paths whose texts count: the script, its modules, and paths where `require` has found nothing
+-- yet.
 local function paths_of(self)
     local all = { [self.main] = true }
     for path in pairs(self.seen) do
@@ -265,7 +266,8 @@ local function look(self, before)
     return now, changed
 end
 
--- The same, once the texts rest.
+-- Looks again and again until two looks have found the same texts. Returns these, and the paths
+-- whose texts differ from those that were seen before.
 local function look_until_rest(self)
     local now, changed = look(self, self.seen)
     local more = changed
@@ -296,8 +298,8 @@ local function find_problem(self, path, text)
     return message or path .. ": cannot be read"
 end
 
--- A script that is not there, and a mistake in its syntax, are found without stopping the script
--- that runs.
+-- Returns what is wrong with the changed files: one is gone, or has a mistake in its syntax. So the
+-- script that runs need not pause for a script that cannot start.
 local function judge(self, changed)
     for _, path in ipairs(changed) do
         local problem = find_problem(self, path, self.seen[path])
@@ -308,7 +310,8 @@ local function judge(self, changed)
     return nil
 end
 
--- Waits until there is a hint. Other files in the same folder may change all the time.
+-- Waits for a hint, or for the time of the next look. At least GAP seconds are between two looks,
+-- since other files in the same folder may change all the time.
 local function await_hint(self, has_hint, is_asked)
     waiting.wait("--reload", self.interval, has_hint)
     local left = self.looked_at and self.looked_at + GAP - core.now() or 0

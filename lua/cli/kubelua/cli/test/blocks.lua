@@ -1,6 +1,6 @@
--- Runs spec files in busted's style: the words describe, it, before_each, ... and what they mean.
--- A file is a block; the body of a block runs when its turn comes, and registers what is in it.
--- Nothing of KubeLua is loaded here: a spec loads its modules itself, anew for each file.
+-- Runs spec files in busted's style: defines describe, it, before_each, ... A file is a block, too.
+-- The body of a block runs just before its cases, and registers them. This file loads no module of
+-- KubeLua: each spec file loads the modules anew.
 local luassert = require "luassert"
 
 -- The LuaJIT of Debian 12 compiles this loop over tables wrongly in one of twenty runs of
@@ -49,7 +49,7 @@ local function caller(level)
     return info.short_src .. ":" .. info.currentline
 end
 
--- Without the frames of this file and below.
+-- Cuts a traceback off where the functions of this file begin.
 local function cut_trace(trace)
     local kept = {}
     for line in trace:gmatch("[^\n]+") do
