@@ -48,6 +48,10 @@ if(KUBELUA_LUA)
         if(abi STREQUAL "5.1") # FFI, in nginx: LuaJIT only
             install(DIRECTORY lua/resty DESTINATION ${lua_datadir}
                     FILES_MATCHING PATTERN "*.lua")
+        else() # kubelua gateway check reads objects as the gateway does
+            install(DIRECTORY lua/resty/kubelua/gateway
+                    DESTINATION ${lua_datadir}/resty/kubelua
+                    FILES_MATCHING PATTERN "*.lua")
         endif()
     endforeach()
     if(KUBELUA_INSTALL_COMMAND)

@@ -36,6 +36,8 @@ endfunction()
 foreach(folder lua lua/cli sim/lua)
     kubelua_embed(${PROJECT_SOURCE_DIR}/${folder} ${folder}/kubelua/*.lua)
 endforeach()
+# Of kubelua gateway check.
+kubelua_embed(${PROJECT_SOURCE_DIR}/lua lua/resty/kubelua/gateway/*.lua)
 # Of kubelua test: luassert with the texts of one language, and say.
 find_file(KUBELUA_LUASSERT luassert/init.lua PATHS /usr/share/lua/5.1 REQUIRED)
 string(REGEX REPLACE "/luassert/init.lua$" "" folder ${KUBELUA_LUASSERT})

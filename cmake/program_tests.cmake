@@ -66,6 +66,7 @@ kubelua_test(example.c-controller LABELS examples
 
 kubelua_test(command LABELS command COMMAND sh spec/command/command.sh)
 kubelua_test(deploy LABELS command COMMAND sh spec/command/deploy.sh)
+kubelua_test(gateway.check LABELS command COMMAND sh spec/command/gateway.sh)
 if(KUBELUA_PROGRAM)
     kubelua_test(program LABELS command COMMAND sh spec/program/program.sh
         ${PROJECT_BINARY_DIR}/program/kubelua

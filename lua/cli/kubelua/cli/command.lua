@@ -11,7 +11,7 @@ local command = {}
 local STOPPED, FAILED, USAGE = 0, 1, 2
 local INTERRUPTED = 130 -- as in a shell: 128 + SIGINT
 -- Commands with their own help.
-local HELP = { run = true, plan = true, deploy = true, sim = true, record = true,
+local HELP = { run = true, plan = true, deploy = true, gateway = true, sim = true, record = true,
     test = true, completion = true, man = true }
 
 local function print_version()
@@ -41,6 +41,8 @@ local function run_command(options, allow_all)
         return require("kubelua.cli.test")(options, allow_all, core.now)
     elseif options.command == "deploy" then
         return require("kubelua.cli.deploy")(options, allow_all)
+    elseif options.command == "gateway" then
+        return require("kubelua.cli.gateway." .. options.action)(options)
     end
     return require("kubelua.cli.run")(options, allow_all)
 end

@@ -45,6 +45,21 @@ local function add_commands(lines, parser)
     end
 end
 
+-- The commands of a command, such as kubelua gateway check: each with a section of its own.
+local function add_nested(lines, parser, add_epilog)
+    for _, command in ipairs(parser._commands) do
+        if not command._is_help_command then
+            local name = ("%s %s"):format(parser._name, command._name):upper()
+            lines[#lines + 1] = ".SH " .. escape(name)
+            lines[#lines + 1] = bold((command:get_usage():gsub("^Usage: ", "")
+                :gsub("%s*\n%s*", " ")))
+            add_elements(lines, name .. ": ARGUMENTS", command._arguments)
+            add_elements(lines, name .. ": OPTIONS", command._options)
+            add_epilog(lines, command._epilog)
+        end
+    end
+end
+
 -- The end of a help text: examples, or remarks.
 local function add_epilog(lines, epilog)
     if not epilog then
@@ -99,6 +114,9 @@ function manual.page(root, name, version)
     add_elements(lines, "ARGUMENTS", parser._arguments)
     add_commands(lines, parser)
     add_elements(lines, "OPTIONS", parser._options)
+    if parser ~= root then
+        add_nested(lines, parser, add_epilog)
+    end
     lines[#lines + 1] = ".SH EXIT STATUS\n0: it did what it was told to; 1: it failed, and "
         .. "standard error says why;\n2: wrong usage; 130: ended by SIGINT."
     add_epilog(lines, parser._epilog)

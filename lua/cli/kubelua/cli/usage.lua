@@ -1,6 +1,7 @@
 -- Parses the command line: the options of kubelua run, sim, test, ..., and their help.
 local argparse = require "argparse"
 local deploy_options = require "kubelua.cli.deploy.options"
+local gateway_options = require "kubelua.cli.gateway.options"
 local values = require "kubelua.cli.option_values"
 
 local usage = {}
@@ -234,6 +235,7 @@ function usage.parser()
     add_record(parser)
     add_test(parser)
     deploy_options.add(parser)
+    gateway_options.add(parser)
     add_completion(parser)
     parser:command("version", "Print the version and exit.")
     add_man(parser)
@@ -308,6 +310,8 @@ local function find_contradiction(options)
         return "--speed needs --replay FILE: without it there is no recording to play"
     elseif options.command == "deploy" then
         return deploy_options.find_contradiction(options)
+    elseif options.command == "gateway" then
+        return gateway_options.find_contradiction(options)
     elseif options.command ~= "run" and options.command ~= "plan" then
         return nil
     end

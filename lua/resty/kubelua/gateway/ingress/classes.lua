@@ -10,6 +10,7 @@ local DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 ---@field nginx boolean? also take what was ingress-nginx's: the class "nginx", with or without an
 ---IngressClass, and classes of the controller k8s.io/ingress-nginx
 ---@field without_class boolean? also take Ingresses without a class
+---@field unknown boolean? also take Ingresses without a class, or whose IngressClass is not there
 
 local function annotation_of(object, key)
     local annotations = object.metadata.annotations
@@ -47,10 +48,10 @@ function classes.chooser(objects, options)
         local spec = type(ingress.spec) == "table" and ingress.spec or {}
         local name = annotation_of(ingress, ANNOTATION) or spec.ingressClassName
         if type(name) ~= "string" or name == "" then
-            local taken = has_default or options.without_class or false
+            local taken = has_default or options.without_class or options.unknown or false
             return taken, not taken and "has no class, and no class of this gateway is the default"
                 or nil
-        elseif mine[name] then
+        elseif mine[name] or options.unknown and not controllers[name] then
             return true
         end
         return false, controllers[name]

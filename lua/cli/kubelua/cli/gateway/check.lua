@@ -1,0 +1,169 @@
+-- kubelua gateway check: says for each Ingress of files or of a cluster what works with KubeLua's
+-- gateway as it did with ingress-nginx, and what will differ.
+local annotations = require "resty.kubelua.gateway.annotations"
+local complain = require "kubelua.cli.complaint"
+local core = require "kubelua.core"
+local ingress = require "resty.kubelua.gateway.ingress"
+local Inventory = require "kubelua.cli.gateway.inventory"
+local known = require "resty.kubelua.gateway.annotations.known"
+local manifests = require "kubelua.cli.gateway.manifests"
+local references = require "kubelua.cli.gateway.references"
+
+local NOTHING, FAILED, SOMETHING = 0, 1, 2
+
+local WORDS = { unsupported = "not supported: ", wrong = "wrong: ", differs = "differs: ",
+    conflict = "conflict: ", missing = "missing: ", foreign = "ignored: " }
+
+-- Adds what the Secrets show.
+local function check_secrets(inventory, result)
+    for _, object in ipairs(inventory.secret_count > 0 and inventory.ingresses or {}) do
+        local name = object.metadata.namespace .. "/" .. object.metadata.name
+        if result.taken[name] then
+            references.check(object, annotations.parse(object), inventory.secrets,
+                function(message, annotation)
+                    result.problems[#result.problems + 1] = { object = "Ingress " .. name,
+                        kind = "missing", message = message, annotation = annotation }
+                end)
+        end
+    end
+end
+
+-- The problems by object, in the order in which they came up.
+local function group(problems)
+    local by_object = {}
+    for _, problem in ipairs(problems) do
+        local list = by_object[problem.object] or {}
+        by_object[problem.object] = list
+        list[#list + 1] = problem
+    end
+    return by_object
+end
+
+local function describe(problem)
+    return (problem.annotation and ("annotation %s: "):format(problem.annotation) or "")
+        .. WORDS[problem.kind] .. problem.message
+end
+
+-- The annotations of an Ingress that work, and the number of its paths.
+local function describe_working(object, problems)
+    local bad, good, count = {}, {}, 0
+    for _, problem in ipairs(problems) do
+        bad[problem.annotation or ""] = true
+    end
+    for key in pairs(type(object.metadata.annotations) == "table" and object.metadata.annotations
+        or {}) do
+        local name = type(key) == "string" and key:sub(1, #known.PREFIX) == known.PREFIX
+            and key:sub(#known.PREFIX + 1)
+        good[#good + 1] = name and not bad[key] and name or nil
+    end
+    table.sort(good)
+    local spec = type(object.spec) == "table" and object.spec or {}
+    for _, rule in ipairs(type(spec.rules) == "table" and spec.rules or {}) do
+        local http = type(rule) == "table" and type(rule.http) == "table" and rule.http.paths
+        count = count + (type(http) == "table" and #http or 0)
+    end
+    return ("works: %d path%s%s"):format(count, count == 1 and "" or "s",
+        #good > 0 and ", with " .. table.concat(good, ", ") or "")
+end
+
+local Report = {}
+Report.__index = Report
+
+function Report:line(path, object, text)
+    self.lines[#self.lines + 1] = core.escape(("%s:%s: %s"):format(path, object, text))
+end
+
+-- The lines of an Ingress; true if something differs.
+function Report:add(path, title, object, problems, left)
+    if left then
+        self.left = self.left + 1
+        return not self.quiet and self:line(path, title, "not checked: " .. left)
+    end
+    local differs = false
+    for _, problem in ipairs(problems) do
+        if problem.kind ~= "foreign" or not self.quiet then
+            self:line(problem.path or path, title, describe(problem))
+        end
+        differs = differs or problem.kind ~= "foreign"
+    end
+    if not self.quiet then
+        self:line(path, title, describe_working(object, problems))
+    end
+    self[differs and "differ" or "same"] = self[differs and "differ" or "same"] + 1
+end
+
+function Report:print()
+    for _, line in ipairs(self.lines) do
+        print(line)
+    end
+    if not self.quiet then
+        print(("%d Ingress%s: %d as before, %d with differences%s"):format(
+            self.same + self.differ, self.same + self.differ == 1 and "" or "es", self.same,
+            self.differ, self.left > 0 and (", %d of others"):format(self.left) or ""))
+    end
+end
+
+local function report_on(inventory, options)
+    local result = ingress.compile({ ingresses = inventory.ingresses, classes = inventory.classes,
+        services = (options.cluster or #inventory.services > 0) and inventory.services or nil },
+        { nginx = true, unknown = not options.cluster, controller = options.controller })
+    check_secrets(inventory, result)
+    local report = setmetatable({ lines = {}, same = 0, differ = 0, left = 0,
+        quiet = options.quiet }, Report)
+    local problems = group(result.problems)
+    for title, list in pairs(group(inventory.problems)) do
+        problems[title] = problems[title] or {}
+        for i, problem in ipairs(list) do
+            table.insert(problems[title], i, problem)
+        end
+        if not inventory.places[title] then
+            inventory.order[#inventory.order + 1] = title
+        end
+    end
+    local objects = {}
+    for _, object in ipairs(inventory.ingresses) do
+        objects["Ingress " .. object.metadata.namespace .. "/" .. object.metadata.name] = object
+    end
+    for _, title in ipairs(inventory.order) do
+        report:add(inventory.places[title] or "", title, objects[title] or { metadata = {} },
+            problems[title] or {}, result.left[(title:gsub("^Ingress ", ""))])
+    end
+    return report
+end
+
+-- Reads the cluster or the files; false if a part could not be read.
+local function read(inventory, options)
+    local is_whole = true
+    local function visit(object, path)
+        if type(object) == "table" then
+            inventory:add(object, path)
+        end
+    end
+    if options.cluster then
+        local read_cluster = require "kubelua.cli.gateway.cluster"
+        local ok, message = read_cluster(options, visit, complain)
+        if not ok then
+            complain(message)
+        end
+        return ok or false
+    end
+    manifests.read(options.files, visit, function(message)
+        complain(message)
+        is_whole = false
+    end)
+    return is_whole
+end
+
+---Runs the command; returns the exit status.
+---@param options table of the command line
+---@return integer
+return function(options)
+    local inventory = Inventory.new(options.namespace)
+    local is_whole = read(inventory, options)
+    local report = report_on(inventory, options)
+    report:print()
+    if #inventory.routes > 0 then
+        complain(("%d objects of the Gateway API are not checked yet"):format(#inventory.routes))
+    end
+    return not is_whole and FAILED or report.differ > 0 and SOMETHING or NOTHING
+end

@@ -1,0 +1,36 @@
+-- Reads the objects of a cluster for kubelua gateway check.
+local clients = require "kubelua.client"
+local core = require "kubelua.core"
+
+-- What is read; of the last ones a check can do without.
+local RESOURCES = { { "ingresses.networking.k8s.io" }, { "services" },
+    { "ingressclasses.networking.k8s.io", optional = true, is_global = true },
+    { "secrets", optional = true } }
+
+---Reads a cluster. nil, message: it cannot be read.
+---@param options table of the command line
+---@param visit fun(object: table, where: string)
+---@param note fun(message: string) of what could not be read, but is not needed
+---@return true?, string? message
+return function(options, visit, note)
+    local client, message = clients.connect { kubeconfig = options.kubeconfig,
+        context = options.context }
+    if not client then
+        return nil, message
+    end
+    for _, resource in ipairs(RESOURCES) do
+        local list, problem = client:list(resource[1], {
+            namespace = not resource.is_global and options.namespace or nil })
+        if not list and not resource.optional then
+            client:close()
+            return nil, problem
+        elseif not list then
+            note(("%s are not checked: %s"):format(resource[1], problem))
+        end
+        for _, object in ipairs(list or {}) do
+            visit(core.decode(core.encode(object)), "cluster")
+        end
+    end
+    client:close()
+    return true
+end

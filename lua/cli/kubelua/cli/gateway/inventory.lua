@@ -1,0 +1,85 @@
+-- The objects that kubelua gateway check has read, by kind, each with the file that it is from.
+local Inventory = {}
+Inventory.__index = Inventory
+
+local INGRESS = "networking.k8s.io/v1"
+local ROUTES = { Gateway = true, GatewayClass = true, HTTPRoute = true, GRPCRoute = true,
+    ReferenceGrant = true, BackendTLSPolicy = true }
+
+---@class kubelua.cli.gateway.Inventory
+---@field ingresses table[]
+---@field classes table[]
+---@field services table[]
+---@field secrets table<string, table> by "namespace/name"
+---@field secret_count integer
+---@field routes table[] of the Gateway API
+---@field places table<string, string> the file of "Ingress web/shop"
+---@field order string[] the Ingresses as they were read
+---@field problems kubelua.gateway.Problem[] that show while reading
+---@field namespace string of objects without one
+
+---@param namespace string?
+---@return kubelua.cli.gateway.Inventory
+function Inventory.new(namespace)
+    return setmetatable({ ingresses = {}, classes = {}, services = {}, secrets = {},
+        secret_count = 0, routes = {}, places = {}, order = {}, problems = {},
+        namespace = namespace or "default" }, Inventory)
+end
+
+local function replace(list, object)
+    for i, other in ipairs(list) do
+        if other.metadata.namespace == object.metadata.namespace
+            and other.metadata.name == object.metadata.name then
+            list[i] = object
+        end
+    end
+end
+
+local function add_ingress(self, object, path)
+    local title = ("Ingress %s/%s"):format(object.metadata.namespace, object.metadata.name)
+    if object.apiVersion ~= INGRESS then
+        self.problems[#self.problems + 1] = { object = title, kind = "wrong", path = path,
+            message = ("apiVersion %s is not served since Kubernetes 1.22; write %s")
+                :format(tostring(object.apiVersion), INGRESS) }
+    elseif self.places[title] then
+        self.problems[#self.problems + 1] = { object = title, kind = "conflict", path = path,
+            message = ("is also in %s; the last one is checked"):format(self.places[title]) }
+        self.places[title] = path
+        replace(self.ingresses, object)
+    else
+        self.places[title] = path
+        self.order[#self.order + 1] = title
+        self.ingresses[#self.ingresses + 1] = object
+    end
+end
+
+---Adds an object. Kinds that a check does not need are left out.
+---@param object table
+---@param path string
+function Inventory:add(object, path)
+    local kind, metadata = object.kind, object.metadata
+    if type(metadata) ~= "table" or type(metadata.name) ~= "string" then
+        if kind == "Ingress" then
+            self.problems[#self.problems + 1] = { object = "Ingress", kind = "wrong", path = path,
+                message = "has no name" }
+        end
+        return
+    end
+    if type(metadata.namespace) ~= "string" and kind ~= "IngressClass" then
+        metadata.namespace = self.namespace
+    end
+    if kind == "Ingress" then
+        add_ingress(self, object, path)
+    elseif kind == "IngressClass" then
+        self.classes[#self.classes + 1] = object
+    elseif kind == "Service" and object.apiVersion == "v1" then
+        self.services[#self.services + 1] = object
+    elseif kind == "Secret" then
+        self.secrets[metadata.namespace .. "/" .. metadata.name] = object
+        self.secret_count = self.secret_count + 1
+    elseif ROUTES[kind] then
+        self.routes[#self.routes + 1] = object
+    end
+end
+
+return Inventory
