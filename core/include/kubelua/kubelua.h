@@ -24,6 +24,8 @@
 #include "kubelua/report.h"
 #include "kubelua/request.h"
 #include "kubelua/shared.h"
+#include "kubelua/shared_hash.h"
+#include "kubelua/shared_load.h"
 #include "kubelua/shared_serve.h"
 #include "kubelua/shared_write.h"
 #include "kubelua/text.h"

@@ -1,0 +1,143 @@
+/*
+ * loads_calls_spec.c - every public call on loads and on parts of hashes, with
+ * each of its allocations failing.
+ */
+#include "every_call.h"
+#include "failing_alloc.h"
+
+#include "kubelua/memory.h"
+#include "kubelua/shared_hash.h"
+#include "kubelua/shared_load.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+typedef struct world {
+    kl_loads *loads; /* of one run */
+} world;
+
+static const kl_loads_options small = {.name = "small", .endpoints = 16};
+
+static kl_code open_loads(void *world_, kl_error *err)
+{
+    (void)world_;
+    kl_loads_close(kl_loads_open(&small, err));
+    return err->code;
+}
+
+static kl_code begin(void *world_, kl_error *err)
+{
+    world *self = world_;
+
+    self->loads = kl_loads_open(&small, err);
+    return err->code;
+}
+
+static kl_code use_columns(void *world_, kl_error *err)
+{
+    world *self = world_;
+    kl_loads_status status;
+
+    (void)err;
+    assert_int_equal(kl_loads_join(self->loads), 0);
+    assert_int_equal(kl_loads_sweep(self->loads), 0);
+    kl_loads_get_status(self->loads, &status);
+    assert_int_equal(status.joined, 1);
+    kl_loads_leave(self->loads, 0);
+    kl_loads_close(self->loads);
+    return KL_OK;
+}
+
+static kl_code use_rows(void *world_, kl_error *err)
+{
+    world *self = world_;
+    int64_t now = kl_loads_now();
+    kl_load_row row;
+
+    (void)err;
+    kl_loads_find(self->loads, 1, 0, now, &row);
+    kl_loads_begin(self->loads, row.row, 0);
+    assert_int_equal(kl_loads_in_flight(self->loads, row.row), 0);
+    assert_int_equal(kl_loads_total(self->loads, &row.row, 1), 0);
+    kl_loads_end(self->loads, row.row, 0);
+    kl_loads_seed(self->loads, row.row, 1, now);
+    kl_loads_observe(self->loads, row.row, 2, now);
+    assert_true(kl_loads_latency(self->loads, row.row, now) > 1);
+    kl_loads_arrive(self->loads, row.row, now);
+    assert_int_equal(kl_loads_age(self->loads, row.row, now), 0);
+    kl_loads_fail(self->loads, row.row, now);
+    kl_loads_try(self->loads, row.row, 10, now);
+    kl_loads_succeed(self->loads, row.row);
+    assert_int_equal(kl_loads_fails(self->loads, row.row), 1);
+    assert_true(kl_loads_is_out(self->loads, row.row, 1, 10, now));
+    kl_loads_close(self->loads);
+    return KL_OK;
+}
+
+static kl_code use_hashes(void *world_, kl_error *err)
+{
+    static uint16_t winners[KL_HASH_PARTS];
+    const uint64_t identities[] = {7, 9};
+    const kl_hash_endpoints endpoints = {.identities = identities, .count = 2};
+    const uint16_t moved[] = {1, 2};
+
+    (void)world_;
+    (void)err;
+    winners[5] = (uint16_t)(1 + kl_hash_choose(&endpoints, 5));
+    kl_hash_change(winners, moved, &endpoints, NULL, 0);
+    assert_int_equal(winners[5], 1 + kl_hash_choose(&endpoints, 5));
+    return KL_OK;
+}
+
+static const every_call calls[] = {
+    REFUSES(kl_loads_open, open_loads),
+    REFUSES(kl_loads_close, open_loads),
+    NEVER_ALLOCATES_AFTER(kl_loads_join, use_columns, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_sweep, use_columns, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_get_status, use_columns, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_leave, use_columns, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_now, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_find, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_begin, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_end, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_in_flight, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_total, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_seed, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_observe, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_latency, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_arrive, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_age, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_fail, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_try, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_succeed, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_fails, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_is_out, use_rows, begin),
+    NEVER_ALLOCATES(kl_hash_choose, use_hashes),
+    NEVER_ALLOCATES(kl_hash_change, use_hashes),
+};
+
+static void each_call_on_loads_survives_each_failed_allocation(void **state)
+{
+    world self;
+
+    (void)state;
+    failing_alloc_install();
+    every_call_try(calls, sizeof(calls) / sizeof(calls[0]),
+                   &(every_call_stage){.world = &self});
+    assert_int_equal(failing_alloc_live(), 0);
+    failing_alloc_uninstall();
+    assert_int_equal(kl_live_count(KL_LIVE_SHARED), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_call_on_loads_survives_each_failed_allocation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
