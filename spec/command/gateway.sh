@@ -73,6 +73,9 @@ expect "a Service that they have" 2 '^2 Ingresses: 1 as before, 1 with differenc
 expect "a Secret without its key" 2 'auth-secret: missing: the Secret web/users has no auth: the paths are denied' \
     bin/kubelua gateway check "$work/secret.yaml"
 
+sed 's/password: x/auth: "ann:$y$j9T$a$b"/' "$work/secret.yaml" >"$work/users.yaml"
+expect "a password that cannot be checked" 2 'auth-secret: missing: the password of ann in the Secret web/users is of a kind' \
+    bin/kubelua gateway check "$work/users.yaml"
 expect "standard input" 2 '^\(stdin\):Ingress web/api: .*proxy-read-timeout' \
     sh -c "bin/kubelua gateway check - <'$work/mixed/api.yaml'"
 printf '{"kind":"List","apiVersion":"v1","items":[{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"x"}}]}' \

@@ -1,4 +1,7 @@
 -- The Secrets that Ingresses name: certificates, and users of basic authentication.
+local htpasswd = require "resty.kubelua.gateway.htpasswd"
+local values = require "kubelua.values"
+
 local references = {}
 
 -- Annotations by which another program makes the Secret later.
@@ -30,6 +33,32 @@ local function find_problem(secrets, key, keys)
     end
 end
 
+-- The text of a key; nil if it is not there, or not base64.
+local function text_of(secret, name)
+    local in_text = type(secret.stringData) == "table" and secret.stringData[name]
+    local in_data = type(secret.data) == "table" and secret.data[name]
+    if type(in_text) == "string" then
+        return in_text
+    end
+    return type(in_data) == "string" and (values.unbase64(in_data)) or nil
+end
+
+-- Users whose passwords cannot be checked.
+local function check_users(secret, key, add)
+    local names = {}
+    local users = htpasswd.read(secret and text_of(secret, "auth") or "")
+    for name in pairs(users) do
+        names[#names + 1] = name
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        local ok, message = htpasswd.is_supported(users[name])
+        if not ok then
+            add(("the password of %s in the Secret %s %s"):format(name, key, message))
+        end
+    end
+end
+
 ---Checks the Secrets of an Ingress.
 ---@param object table
 ---@param parsed kubelua.gateway.ParsedAnnotations
@@ -51,6 +80,10 @@ function references.check(object, parsed, secrets, add)
     local problem = basic and find_problem(secrets, basic.secret, basic.map and {} or { "auth" })
     if problem then
         add(problem .. ": the paths are denied", "nginx.ingress.kubernetes.io/auth-secret")
+    elseif basic and not basic.map then
+        check_users(secrets[basic.secret], basic.secret, function(message)
+            add(message, "nginx.ingress.kubernetes.io/auth-secret")
+        end)
     end
 end
 
