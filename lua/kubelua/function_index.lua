@@ -5,6 +5,7 @@ local core = require "kubelua.core"
 local log = require "kubelua.log"
 local running = require "kubelua.running"
 local scripts = require "kubelua.script"
+local sorted_keys = require "kubelua.sorted_keys"
 local sources = require "kubelua.sources"
 local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
@@ -165,12 +166,8 @@ function FunctionIndex:by(value)
         return nil, message, code
     end
     self:update()
-    local keys, objects = {}, {}
-    for key in pairs(self.keys[value] or {}) do
-        keys[#keys + 1] = key
-    end
-    table.sort(keys)
-    for _, key in ipairs(keys) do
+    local objects = {}
+    for _, key in ipairs(sorted_keys(self.keys[value] or {})) do
         objects[#objects + 1] = self.informer:get(key)
     end
     return objects

@@ -8,6 +8,7 @@ local registrations = require "kubelua.registration"
 local scheduler = require "kubelua.scheduler"
 local scripts = require "kubelua.script"
 local several = require "kubelua.informer.several_namespaces"
+local sorted_keys = require "kubelua.sorted_keys"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
 
@@ -267,11 +268,7 @@ local function add_function_names(state, found, message, code)
     if found or code ~= "not_found" then
         return found, message, code
     end
-    local names = {}
-    for name in pairs(state.indexes) do
-        names[#names + 1] = name
-    end
-    table.sort(names)
+    local names = sorted_keys(state.indexes)
     misuse("%s%s", message,
         names[1] and "; indexes by function: " .. table.concat(names, ", ") or "")
 end

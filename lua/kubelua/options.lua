@@ -1,6 +1,7 @@
 -- Checks tables of options. A name that does not exist raises an error that names the nearest
 -- option.
 local misuse = require "kubelua.misuse"
+local sorted_keys = require "kubelua.sorted_keys"
 
 local options = {}
 
@@ -40,20 +41,8 @@ function options.nearest(word, words)
     return nearest
 end
 
----The names of a table, sorted.
----@param types table<string, any>
----@return string[]
-function options.names(types)
-    local names = {}
-    for name in pairs(types) do
-        names[#names + 1] = name
-    end
-    table.sort(names)
-    return names
-end
-
 local function refuse_option(call, name, types)
-    local names = options.names(types)
+    local names = sorted_keys(types)
     if type(name) ~= "string" then
         misuse("%s takes options by name, such as { %s = ... }", call, names[1])
     end
@@ -111,7 +100,7 @@ end
 ---@param choices table<string, any>
 function options.choice(call, name, value, choices)
     if value ~= nil and choices[value] == nil then
-        local words = options.names(choices)
+        local words = sorted_keys(choices)
         local nearest = options.nearest(value, words)
         misuse("%s: '%s' is \"%s\", not \"%s\"%s", call, name, table.concat(words, "\", \""),
             value, nearest and "; do you mean \"" .. nearest .. "\"?" or "")

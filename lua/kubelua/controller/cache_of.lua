@@ -4,6 +4,7 @@ local core = require "kubelua.core"
 local informer_parts = require "kubelua.informer.parts"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local sorted_keys = require "kubelua.sorted_keys"
 
 local cache_of = {}
 
@@ -206,17 +207,8 @@ local function is_named(source, name)
     return builtin and is_kind(source, builtin) or false
 end
 
-local function list_names(state)
-    local names = {}
-    for name in pairs(state.sources) do
-        names[#names + 1] = name
-    end
-    table.sort(names)
-    return names
-end
-
 local function refuse_name(state, call, name)
-    local names = list_names(state)
+    local names = sorted_keys(state.sources)
     if type(name) ~= "string" then
         misuse("%s: the name of a source expected, such as \"%s\", not a %s", call,
             names[1] or "pods", type(name))

@@ -5,6 +5,7 @@
 -- until it runs less often; only then its changes are looked at.
 local core = require "kubelua.core"
 local lines = require "kubelua.log_lines"
+local sorted_keys = require "kubelua.sorted_keys"
 
 -- More than RATE runs a second of one key for LONG seconds are told; then after twice that time,
 -- and so on.
@@ -63,11 +64,7 @@ end
 -- The fields that changed most often: "spec.replicas (seen 12 times), ..."; nil: none was seen to
 -- change.
 local function tell_changes(changes)
-    local names = {}
-    for name in pairs(changes) do
-        names[#names + 1] = name
-    end
-    table.sort(names, function(a, b)
+    local names = sorted_keys(changes, function(a, b)
         return changes[a] > changes[b] or changes[a] == changes[b] and a < b
     end)
     for i, name in ipairs(names) do

@@ -10,6 +10,7 @@ local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local scopes = require "kubelua.scope"
 local script_log = require "kubelua.script_log"
+local sorted_keys = require "kubelua.sorted_keys"
 local status = require "kubelua.controller.status"
 local write = require "kubelua.controller.write"
 local writes_seen = require "kubelua.controller.writes_seen"
@@ -59,8 +60,8 @@ function Run.__index(self, name)
     elseif FIELDS[name] or type(name) ~= "string" then
         return nil
     end
-    local names = options.names(FIELDS)
-    for _, each in ipairs(options.names(methods)) do
+    local names = sorted_keys(FIELDS)
+    for _, each in ipairs(sorted_keys(methods)) do
         names[#names + 1] = each
     end
     local nearest = options.nearest(name, names)

@@ -7,6 +7,7 @@ local lines = require "kubelua.log_lines"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local sorted_keys = require "kubelua.sorted_keys"
 local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 
@@ -183,7 +184,7 @@ local function check_path(name)
     elseif SHORT[name] then
         return SHORT[name]
     elseif name:find("^[%a]+$") then
-        local words = options.names(SHORT)
+        local words = sorted_keys(SHORT)
         local nearest = options.nearest(name, words)
         misuse("kubelua.changed: there is no '%s'; %suse %s, or a path such as \"spec.replicas\"",
             name, nearest and "do you mean '" .. nearest .. "'? or " or "",

@@ -10,6 +10,7 @@
 --   4. A write without a reply is neither success nor failure: its record is remembered, and the
 --      next read decides. A record of this identity that was not sent here is another process's.
 --   5. Each renewal is a new record, even if the wall clock stands still: see tell_apart.
+local copy_table = require "kubelua.copy_table"
 local timestamp = require("kubelua.core").timestamp
 
 -- The record of a Lease (coordination.k8s.io/v1, decoded) is its holder and times. Any value in its
@@ -18,14 +19,6 @@ local MOST_TRANSITIONS = 2147483647
 
 local function read_spec(lease)
     return type(lease.spec) == "table" and lease.spec or {}
-end
-
-local function copy_table(value)
-    local result = {}
-    for key, field in pairs(value) do
-        result[key] = field
-    end
-    return result
 end
 
 ---A text that differs between two renewals. Metadata does not count: an annotation renews nothing.

@@ -8,6 +8,7 @@ local log_lines = require "kubelua.log_lines"
 local objects = require "kubelua.cli.deploy.objects"
 local plan = require "kubelua.cli.plan"
 local reads = require "kubelua.cli.deploy.reads"
+local whole_file = require "kubelua.cli.whole_file"
 local write_folder = require "kubelua.cli.deploy.folder"
 local yaml = require "kubelua.cli.yaml"
 
@@ -57,13 +58,9 @@ end
 
 -- The roles of a file, for --rbac.
 local function read_roles(path, namespace)
-    local file, message = io.open(path, "rb")
-    local text = file and file:read("*a")
-    if file then
-        file:close()
-    end
+    local text, message = whole_file.read(path)
     if not text then
-        return nil, message or path .. ": is a folder, or cannot be read"
+        return nil, message
     end
     local all, problem = documents.all("deploy", text)
     if not all then

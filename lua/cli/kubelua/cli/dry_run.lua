@@ -5,6 +5,7 @@
 local Aggregated = require "kubelua.cli.dry_run.aggregated"
 local api_path = require "kubelua.cli.dry_run.api_path"
 local complain = require "kubelua.cli.complaint"
+local copy_table = require "kubelua.copy_table"
 local core = require "kubelua.core"
 local dry_mark = require "kubelua.cli.dry_run.mark"
 local leader = require "kubelua.leader"
@@ -57,14 +58,6 @@ local function refuse(what, why)
     current.refusals = current.refusals + 1
     current.warn(scopes.script_line() .. message)
     return nil, message, "dry_run"
-end
-
-local function copy_table(given)
-    local copy = {}
-    for name, value in pairs(given) do
-        copy[name] = value
-    end
-    return copy
 end
 
 -- Sends the request as a dry run.

@@ -1,6 +1,8 @@
 -- Reads the values of options: each function takes the text, and returns the value, or nil and what
 -- is wrong with it. For usage.lua, which has the options.
 -- Loads no module in C by itself: spec/run.lua and the build use the command line without one.
+local whole_file = require "kubelua.cli.whole_file"
+
 local values = {}
 
 local HUNDRED_YEARS = 100 * 366 * 86400 -- as for cluster:advance
@@ -117,13 +119,9 @@ end
 
 -- The lines of a file that are not empty.
 local function read_lines(path)
-    local file, message = io.open(path, "r")
-    local text = file and file:read("*a")
-    if file then
-        file:close()
-    end
+    local text, message = whole_file.read(path)
     if not text then
-        return nil, message or path .. ": is a folder, or cannot be read"
+        return nil, message
     end
     local lines = {}
     for line in text:gmatch("[^\r\n]+") do

@@ -7,6 +7,8 @@ local rehearsal = require "kubelua.cli.plan.rehearsal"
 local rights = require "kubelua.cli.plan.rights"
 local sims = require "kubelua.sim"
 local simcore_state = require("kubelua.simcore").state
+local sorted_keys = require "kubelua.sorted_keys"
+local whole_file = require "kubelua.cli.whole_file"
 
 ---@class kubelua.PlanOptions
 ---@field script string its path
@@ -94,9 +96,7 @@ end
 local function read_objects(options, cluster)
     local objects = {}
     for _, path in ipairs(options.sim_load or {}) do
-        local file = assert(io.open(path, "rb"))
-        local text = core.manifest(file:read("*a"))
-        file:close()
+        local text = core.manifest(assert(whole_file.read(path)))
         for _, document in ipairs(core.decode(text or "[]")) do
             add_object(objects, document)
         end
@@ -209,15 +209,6 @@ local function make_is_constant(shown, requests, options, namespace)
             or is_written(shown, options, value)
         return is_known and not is_in_objects(seen, request, value)
     end
-end
-
-local function sorted_keys(set)
-    local list = {}
-    for value in pairs(set) do
-        list[#list + 1] = value
-    end
-    table.sort(list)
-    return list
 end
 
 -- Lines as a reader expects them: by file, then by number.

@@ -5,21 +5,9 @@ local private_file = require "kubelua.cli.private_file"
 local Sim = require "kubelua.sim"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
+local whole_file = require "kubelua.cli.whole_file"
 
 local STOPPED, FAILED = 0, 1
-
-local function write_file(path, text)
-    local file, message = private_file(path)
-    if not file then
-        return nil, message
-    end
-    local written, problem = file:write(text)
-    local closed, last_problem = file:close()
-    if not (written and closed) then
-        return nil, path .. ": " .. (problem or last_problem)
-    end
-    return true
-end
 
 local function flatten(lists)
     local all = {}
@@ -41,7 +29,7 @@ local function listen(sim, options)
     io.stdout:write("Simulated API server on ", url, " (control token ", sim:control_token(), ")\n")
     if options.write_kubeconfig then
         local ok
-        ok, message = write_file(options.write_kubeconfig, sim:kubeconfig())
+        ok, message = whole_file.write(options.write_kubeconfig, sim:kubeconfig(), private_file)
         if not ok then
             return nil, message
         end

@@ -1,6 +1,7 @@
 -- Prints plain tables as YAML, for the manifests of kubelua plan and deploy: the same table gives
 -- the same bytes. A text of several lines, such as a script, is a block that a person can read.
 local core = require "kubelua.core"
+local sorted_keys = require "kubelua.sorted_keys"
 
 local yaml = {}
 
@@ -30,19 +31,12 @@ function yaml.is_raw(value)
     return getmetatable(value) == RAW
 end
 
-local function sort_keys(map)
-    local keys = {}
-    for key in pairs(map) do
-        keys[#keys + 1] = key
+local function is_before(a, b)
+    local first, second = FIRST[a] or math.huge, FIRST[b] or math.huge
+    if first ~= second then
+        return first < second
     end
-    table.sort(keys, function(a, b)
-        local first, second = FIRST[a] or math.huge, FIRST[b] or math.huge
-        if first ~= second then
-            return first < second
-        end
-        return a < b
-    end)
-    return keys
+    return a < b
 end
 
 local function is_plain(text)
@@ -100,7 +94,7 @@ end
 
 -- The first key of a map that is an item stands behind the dash.
 local function write_map(out, map, indent, place)
-    for i, key in ipairs(sort_keys(map)) do
+    for i, key in ipairs(sorted_keys(map, is_before)) do
         out[#out + 1] = (i == 1 and place == "item" and " " or indent) .. to_scalar(key) .. ":"
         write_value(out, map[key], indent, "member")
     end

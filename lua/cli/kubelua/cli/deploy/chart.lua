@@ -1,6 +1,7 @@
 -- The files of a Helm chart with the objects of kubelua deploy: templates with values for the
 -- image, the replicas, the resources and the namespace. The scripts lie in files/, as they are:
 -- another text of one gives its ConfigMap another name, so the Deployment rolls out.
+local copy_table = require "kubelua.copy_table"
 local core = require "kubelua.core"
 local objects = require "kubelua.cli.deploy.objects"
 local yaml = require "kubelua.cli.yaml"
@@ -63,10 +64,7 @@ end
 local function template_app(app, is_only)
     local values = is_only and ".Values"
         or ("(index .Values.controllers %s)"):format(core.encode(app.name))
-    local copy = {}
-    for key, value in pairs(app) do
-        copy[key] = value
-    end
+    local copy = copy_table(app)
     copy.namespace = yaml.raw("{{ " .. NAMESPACE .. " | quote }}")
     copy.image = yaml.raw("{{ .Values.image | quote }}")
     copy.replicas = yaml.raw("{{ " .. values .. ".replicas }}")

@@ -1,6 +1,7 @@
 -- Finds the files that kubelua deploy puts into the ConfigMap of a script: the script, the modules
 -- that it requires, the Lua files that it runs by dofile or loadfile, and the files of --file.
 local core = require "kubelua.core"
+local whole_file = require "kubelua.cli.whole_file"
 
 local files = {}
 
@@ -22,19 +23,6 @@ local BUILT_IN = { cjson = true, ["cjson.safe"] = true, ["cjson.util"] = true, a
 
 local function is_own(name)
     return name == "kubelua" or name:find("^kubelua%.") or name:find("^resty%.kubelua")
-end
-
-local function read_file(path)
-    local file, message = io.open(path, "rb")
-    local text, problem
-    if file then
-        text, problem = file:read("*a")
-        file:close()
-    end
-    if not text then
-        return nil, message or path .. ": " .. tostring(problem)
-    end
-    return text
 end
 
 -- True if the file may be printed as text in YAML and in Helm templates without losing a byte: it
@@ -65,7 +53,7 @@ local function find_module(name, folder)
     local as_path = name:gsub("%.", "/")
     for _, suffix in ipairs { ".lua", "/init.lua" } do
         local path = folder .. "/" .. as_path .. suffix
-        if read_file(path) then
+        if whole_file.read(path) then
             return path, as_path .. suffix
         end
     end
@@ -104,7 +92,7 @@ local function add_file(found, path, name)
         return nil, ("%s: a file of a ConfigMap cannot be called '%s', which begins with '..' or "
             .. "has a part '..': name the file without it"):format(path, name)
     end
-    local text, message = read_file(path)
+    local text, message = whole_file.read(path)
     if not text then
         return nil, message
     end

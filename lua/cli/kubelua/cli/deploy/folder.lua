@@ -1,6 +1,7 @@
 -- Writes a folder of files as a whole or not at all: at first into a folder beside it, which gets
 -- the name at the end. For kubelua deploy --kustomize and --helm.
 local core = require "kubelua.core"
+local whole_file = require "kubelua.cli.whole_file"
 
 -- By errno, which is the same on all platforms of KubeLua.
 local REMEDIES = {
@@ -30,25 +31,12 @@ local function make_parents(root, name, made)
     return true
 end
 
-local function write_file(path, text)
-    local file, message = io.open(path, "wb")
-    if not file then
-        return nil, message
-    end
-    local written, problem = file:write(text)
-    local closed, last_problem = file:close()
-    if not (written and closed) then
-        return nil, path .. ": " .. tostring(problem or last_problem)
-    end
-    return true
-end
-
 local function write_all(root, files, made)
     for _, file in ipairs(files) do
         local ok, message = make_parents(root, file.name, made)
         made[#made + 1] = root .. "/" .. file.name
         if ok then
-            ok, message = write_file(root .. "/" .. file.name, file.text)
+            ok, message = whole_file.write(root .. "/" .. file.name, file.text)
         end
         if not ok then
             return nil, message

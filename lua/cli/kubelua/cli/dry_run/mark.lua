@@ -1,6 +1,7 @@
 -- Marks a request as a dry run, by dryRun=All in its query, and in the body of a delete if it has
 -- one.
 local api_path = require "kubelua.cli.dry_run.api_path"
+local copy_table = require "kubelua.copy_table"
 local core = require "kubelua.core"
 
 local dry_mark = {}
@@ -8,14 +9,6 @@ local dry_mark = {}
 -- Servers and proxies may take a GET with such a header for a write.
 local OVERRIDES = { ["x-http-method-override"] = true, ["x-http-method"] = true,
     ["x-method-override"] = true }
-
-local function copy_table(given)
-    local copy = {}
-    for name, value in pairs(given) do
-        copy[name] = value
-    end
-    return copy
-end
 
 local function has_body(call)
     return call.body ~= nil and call.body ~= ""

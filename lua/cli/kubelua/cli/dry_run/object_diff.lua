@@ -1,5 +1,6 @@
 -- What a write changes in an object, as kubectl diff shows it: a unified diff of the YAML before
 -- and after. Fields that the server alone sets are left out, and the values of Secrets are masked.
+local copy_table = require "kubelua.copy_table"
 local core = require "kubelua.core"
 local yaml = require "kubelua.cli.yaml"
 
@@ -26,14 +27,6 @@ function object_diff.lines(object)
         lines[#lines + 1] = line:find("[^\32-\126]") and core.escape(line) or line
     end
     return lines
-end
-
-local function copy_table(value)
-    local copy = {}
-    for name, part in pairs(value) do
-        copy[name] = part
-    end
-    return copy
 end
 
 local function remove_noise(object)

@@ -5,6 +5,7 @@
 local core = require "kubelua.core"
 local lua_source = require "kubelua.cli.plan.lua_source"
 local nginx = require "kubelua.nginx"
+local sorted_keys = require "kubelua.sorted_keys"
 
 ---A file that has run.
 ---@class kubelua.CoveredFile
@@ -184,11 +185,6 @@ end
 
 -- Adds the lines that have not run, of functions that have run, if a call there sends a request.
 local function add_lines(file, ranges)
-    local lines = {}
-    for line in pairs(file.active) do
-        lines[#lines + 1] = line
-    end
-    table.sort(lines)
     local first, last
     local function finish()
         if first and file.source:asks(first, last) and not is_within(ranges, first) then
@@ -196,7 +192,7 @@ local function add_lines(file, ranges)
         end
         first = nil
     end
-    for _, line in ipairs(lines) do
+    for _, line in ipairs(sorted_keys(file.active)) do
         if file.hits[line] then
             finish()
         elseif not file.source:only_ends(line) then
@@ -267,12 +263,7 @@ end
 ---The files that have run: the script and its modules, sorted.
 ---@return string[]
 function Coverage:paths()
-    local paths = {}
-    for path in pairs(self.files) do
-        paths[#paths + 1] = path
-    end
-    table.sort(paths)
-    return paths
+    return sorted_keys(self.files)
 end
 
 return coverage

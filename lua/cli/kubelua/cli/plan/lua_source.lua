@@ -2,6 +2,7 @@
 -- calls. Lua's debug library knows only functions that a run has made.
 
 local lua_call = require "kubelua.cli.plan.lua_call"
+local whole_file = require "kubelua.cli.whole_file"
 
 ---@class kubelua.LuaToken
 ---@field type "name"|"string"|"symbol"
@@ -147,13 +148,9 @@ end
 ---@param path string
 ---@return kubelua.LuaSource?, string?
 function source.read_file(path)
-    local file, message = io.open(path, "rb")
-    local text = file and file:read("*a")
-    if file then
-        file:close()
-    end
+    local text, message = whole_file.read(path)
     if not text then
-        return nil, message or path .. ": is a folder, or cannot be read"
+        return nil, message
     end
     return source.read(text)
 end

@@ -1,5 +1,6 @@
 -- Computes the rules of RBAC for the requests of a script, and for those that the library would
 -- send on a path that this run did not take: docs/CONTROLLERS.md, "The rights that a script needs".
+local sorted_keys = require "kubelua.sorted_keys"
 
 ---A rule of a Role or ClusterRole.
 ---@class kubelua.RbacRule
@@ -172,15 +173,6 @@ local function remove_covered(self)
     end
 end
 
-local function sorted(set, before)
-    local list = {}
-    for value in pairs(set) do
-        list[#list + 1] = value
-    end
-    table.sort(list, before)
-    return list
-end
-
 local function is_verb_before(a, b)
     local one, other = ORDER[a] or math.huge, ORDER[b] or math.huge
     if one ~= other then
@@ -193,13 +185,13 @@ end
 local function add_rules(rules, group, resource, verbs)
     local by_names = {}
     for verb, names in pairs(verbs) do
-        local list = names ~= true and sorted(names) or {}
+        local list = names ~= true and sorted_keys(names) or {}
         local key = table.concat(list, "\0")
         by_names[key] = by_names[key] or { names = list, verbs = {} }
         by_names[key].verbs[verb] = true
     end
     for key, part in pairs(by_names) do
-        local list = sorted(part.verbs, is_verb_before)
+        local list = sorted_keys(part.verbs, is_verb_before)
         local at = table.concat({ group, key, table.concat(list, ",") }, "\1")
         rules[at] = rules[at] or { apiGroups = { group }, resources = {}, verbs = list,
             resourceNames = part.names[1] and part.names or nil }
@@ -228,9 +220,9 @@ local function list_rules(resources)
 end
 
 local function list_path_rules(paths, rules)
-    for _, path in ipairs(sorted(paths)) do
+    for _, path in ipairs(sorted_keys(paths)) do
         rules[#rules + 1] = { nonResourceURLs = { path },
-            verbs = sorted(paths[path], is_verb_before) }
+            verbs = sorted_keys(paths[path], is_verb_before) }
     end
 end
 

@@ -3,8 +3,10 @@
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local script_folder = require "kubelua.script_folder"
+local sorted_keys = require "kubelua.sorted_keys"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
+local whole_file = require "kubelua.cli.whole_file"
 
 ---@class kubelua.ScriptSource
 ---@field what string its name, for messages
@@ -45,16 +47,6 @@ end
 
 -- ---- files ----
 
-local function read_file(path)
-    local file, message = io.open(path, "rb")
-    if not file then
-        return nil, message
-    end
-    local text, problem = file:read("*a")
-    file:close()
-    return text, problem and path .. ": " .. problem
-end
-
 local function add_paths(watch, all)
     for path in pairs(all) do
         local folder = path:match("^(.*)/[^/]*$") or "."
@@ -89,7 +81,7 @@ end
 ---@param path string
 ---@return kubelua.ScriptSource
 function Source.of_file(path)
-    local self = make { what = path, main = path, read = read_file, interval = WITHOUT_HINTS,
+    local self = make { what = path, main = path, read = whole_file.read, interval = WITHOUT_HINTS,
         hint = function() return false end }
     local watch = os.getenv("KUBELUA_NO_INOTIFY") == nil and core.file_watch(tasks.poller)
     if watch then
@@ -101,12 +93,7 @@ end
 -- ---- a ConfigMap ----
 
 local function list_keys(data)
-    local keys = {}
-    for key in pairs(data) do
-        keys[#keys + 1] = key
-    end
-    table.sort(keys)
-    return table.concat(keys, ", ")
+    return table.concat(sorted_keys(data), ", ")
 end
 
 -- The key of the script: as named, else the only one that ends in ".lua".
