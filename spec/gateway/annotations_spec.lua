@@ -246,6 +246,9 @@ describe("annotations that do not work", function()
     it("are told if they are misspelt", function()
         assert.same({ "wrong proxy_body_size: is no annotation of ingress-nginx; did you mean "
             .. "proxy-body-size?" }, problems { ["proxy_body_size"] = "1m" })
+        assert.same({ "wrong websocket-services: is no annotation of ingress-nginx; WebSockets "
+            .. "work without it" }, problems { ["websocket-services"] = "x" })
+        assert.match("did you mean server%-snippet", problems({ ["server-snippets"] = "x" })[1])
         assert.same({ "wrong qwerty: is no annotation of ingress-nginx" },
             problems { qwerty = "1" })
     end)

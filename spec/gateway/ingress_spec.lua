@@ -25,8 +25,9 @@ local function make(name, more)
             http = { paths = more.paths or { path("/") } } } } } }
 end
 
-local function service(name, ports, kind)
-    return { metadata = { namespace = "web", name = name }, spec = { ports = ports, type = kind } }
+local function service(name, ports, external)
+    return { metadata = { namespace = "web", name = name }, spec = { ports = ports,
+        type = external and "ExternalName", externalName = external } }
 end
 
 local function compile(list, more)
@@ -225,12 +226,13 @@ describe("backends of an Ingress", function()
         local result = compile({ make("a", { paths = { path("/"), path("/b", nil, "gone"),
             path("/c", nil, "shop", "grpc"), path("/d", nil, "ext") } }) }, { services = {
             service("shop", { { name = "http", port = 80 } }),
-            service("ext", nil, "ExternalName") } })
+            service("ext", nil, "oauth2-proxy.auth.svc.cluster.local") } })
         assert.equal("prefix /b -> web/gone:80", table_of(result, "shop.example.com")[2])
         local told = messages(result)
         assert.match("the Service web/gone does not exist: 503", told[1], 1, true)
         assert.match("has no port grpc: 503", told[2], 1, true)
-        assert.match("ExternalName", told[3], 1, true)
+        assert.match("ExternalName, which has no endpoints: 503; it means auth/oauth2-proxy: put",
+            told[3], 1, true)
     end)
 
     it("that are no Service answer 404", function()

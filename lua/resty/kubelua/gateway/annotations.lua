@@ -44,8 +44,9 @@ local function check_names(reader)
         local each = known.ALL[name]
         if not each then
             local meant = known.nearest(name)
+            local hint = meant and "did you mean " .. meant .. "?" or known.NEVER[name]
             reader:add("wrong", name, "is no annotation of ingress-nginx"
-                .. (meant and "; did you mean " .. meant .. "?" or ""))
+                .. (hint and "; " .. hint or ""))
         elseif each.support ~= "yes" then
             reader:add(each.support == "no" and "unsupported" or "differs", name,
                 each.text .. (each.instead and "; " .. each.instead or ""))

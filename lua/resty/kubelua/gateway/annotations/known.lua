@@ -131,6 +131,17 @@ for name, other in pairs(SAME) do
     known.ALL[name] = known.ALL[other]
 end
 
+-- Names that manifests often have although ingress-nginx never had them, or no longer has.
+known.NEVER = {
+    ["websocket-services"] = "WebSockets work without it",
+    ["proxy-set-headers"] = "is a key of the controller's ConfigMap; set headers with an "
+        .. "HTTPRoute's filter RequestHeaderModifier",
+    ["add-base-url"] = "was removed in 0.22; let the backend know its base path",
+    ["grpc-backend"] = "was removed; write backend-protocol: GRPC",
+    ["ssl-proxy-headers"] = "X-Forwarded-Proto is sent without it",
+    ["hsts"] = "is a key of the controller's ConfigMap; set the header in nginx.conf",
+}
+
 -- Annotations of other controllers for Ingresses, by what their names begin with.
 local FOREIGN = { ["nginx.org/"] = "NGINX Ingress Controller of F5",
     ["nginx.com/"] = "NGINX Ingress Controller of F5",

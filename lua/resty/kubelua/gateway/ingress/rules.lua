@@ -26,8 +26,10 @@ end
 local function check_service(service, key, port)
     local spec = type(service.spec) == "table" and service.spec or {}
     if spec.type == "ExternalName" then
-        return nil, ("the Service %s is of the type ExternalName, which has no endpoints: 503; "
-            .. "give it endpoints, or write an EndpointSlice"):format(key)
+        local name, namespace = tostring(spec.externalName):match("^([%w%-]+)%.([%w%-]+)%.svc")
+        return nil, ("the Service %s is of the type ExternalName, which has no endpoints: 503; %s")
+            :format(key, name and ("it means %s/%s: put this path into an Ingress of that "
+            .. "namespace"):format(namespace, name) or "write an EndpointSlice with its addresses")
     end
     local found = find_port(service, port)
     if not found then
