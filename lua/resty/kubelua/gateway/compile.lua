@@ -1,0 +1,331 @@
+-- Compiles objects of Gateway API, and what Ingresses contribute, to the tables gateway.entries and
+-- gateway.hosts of the shared map and to the objects' status. It runs in the owner, which hands
+-- every object in and writes what a run gives back. A run costs what changed: a route with its
+-- hosts; all Gateways with their listeners if one of them did; 10,000 routes and one change: below
+-- a millisecond (bench/gateway/compile.lua). Pure Lua, no ngx.
+local classes = require "resty.kubelua.gateway.compile.classes"
+local conditions = require "resty.kubelua.gateway.compile.conditions"
+local entries = require "resty.kubelua.gateway.compile.entries"
+local gateway_status = require "resty.kubelua.gateway.compile.gateway_status"
+local gateways = require "resty.kubelua.gateway.compile.gateways"
+local hosts = require "resty.kubelua.gateway.compile.hosts"
+local json_size = require "resty.kubelua.gateway.compile.json_size"
+local policies = require "resty.kubelua.gateway.compile.policies"
+local policy_status = require "resty.kubelua.gateway.compile.policy_status"
+local references = require "resty.kubelua.gateway.compile.references"
+local reporting = require "resty.kubelua.gateway.compile.reporting"
+local route_status = require "resty.kubelua.gateway.compile.route_status"
+local routes = require "resty.kubelua.gateway.compile.routes"
+
+local Compiler = {}
+Compiler.__index = Compiler
+
+local compile = {}
+
+local key_of = references.key
+
+---@class resty.kubelua.gateway.CompileOptions every key is optional
+---@field controller? string of the GatewayClasses that are ours; default "kubelua.dev/gateway"
+---@field addresses? string[] of Gateways that share "*:PORT"
+---@field pool? string[] each Gateway gets one of these for itself
+---@field ports? table<integer, true> where nginx listens; nil: everywhere
+---@field features? string[] for GatewayClass status
+---@field bundle? string version of the CRDs ("v1.6.3")
+---@field certificate? fun(namespace: string, name: string): true|nil, string? a Secret can be used
+---@field authority? fun(namespace: string, name: string): true|nil, string? a ConfigMap has ca.crt
+---@field regex? fun(pattern: string): true|nil, string? a regular expression can be used
+---@field script? fun(namespace: string, name: string): true|nil, string? a ConfigMap has a script
+---@field balance? fun(annotations: table): table? settings of a Service's balancer
+---@field array? fun(list: table): table marks a list for JSON (kubelua.array)
+---@field now? fun(): string RFC 3339
+---@field matches? integer limit of a host; default 1000
+---@field bytes? integer limit of a HOST as JSON; default 131072
+
+local function identity(list)
+    return list
+end
+
+local function utc_now()
+    return os.date("!%Y-%m-%dT%H:%M:%SZ")
+end
+
+---@param options resty.kubelua.gateway.CompileOptions?
+function compile.new(options)
+    local settings = { controller = "kubelua.dev/gateway", array = identity, now = utc_now,
+        matches = 1000, bytes = 128 * 1024 }
+    for name, value in pairs(options or {}) do
+        settings[name] = value
+    end
+    local self = { options = settings, classes = {}, namespaces = {}, contributed = {},
+        unsettled = {}, entries = entries.new(), gateways = gateways.new(settings),
+        hosts = hosts.new(settings), policies = policies.new(settings),
+        reporting = reporting.new() }
+    self.cluster = { grants = {}, services = {}, policies = self.policies, options = settings }
+    self.routes = routes.new { cluster = self.cluster, gateways = self.gateways, hosts = self.hosts,
+        namespaces = self.namespaces }
+    return setmetatable(self, Compiler)
+end
+
+local SET = {} -- what a changed or deleted (nil) object of each kind does
+
+function SET.GatewayClass(self, key, object)
+    self.classes[key], self.unsettled[key] = object, object and "class" or nil
+    self.gateways.dirty = true
+end
+
+function SET.Gateway(self, key, object)
+    local before = self.gateways.objects[key]
+    if not before or not object or routes.is_changed(before, object) then
+        self.gateways.dirty = true
+    elseif self.gateways.records[key] then
+        self.gateways.records[key].object = object
+    end
+    self.gateways:set(key, object)
+    self.unsettled[key] = object and "gateway" or nil
+end
+
+function SET.HTTPRoute(self, key, object)
+    if object then
+        self.routes:set("HTTPRoute", key, object)
+    else
+        self.routes:remove(key)
+    end
+end
+
+function SET.GRPCRoute(self, key, object)
+    if object then
+        self.routes:set("GRPCRoute", key, object)
+    else
+        self.routes:remove(key)
+    end
+end
+
+function SET.ReferenceGrant(self, key, object, metadata)
+    local grants = self.cluster.grants
+    grants[metadata.namespace] = grants[metadata.namespace] or {}
+    grants[metadata.namespace][key] = object
+    self.routes:mark("ReferenceGrant " .. metadata.namespace)
+    self.gateways.dirty = true
+end
+
+function SET.Namespace(self, key, object, metadata)
+    local labels = object and (object.metadata.labels or {}) or nil
+    if not conditions.same(self.namespaces[metadata.name], labels) then
+        self.namespaces[metadata.name] = labels
+        self.routes:mark(key)
+    end
+end
+
+function SET.Service(self, key, object)
+    local service = object and references.service(object) or nil
+    if not conditions.same(self.cluster.services[key], service) then
+        self.cluster.services[key] = service
+        self.routes:mark(key)
+    end
+end
+
+function SET.BackendTLSPolicy(self, key, object)
+    for _, service in ipairs(self.policies:set(key, object)) do
+        self.routes:mark(service)
+        self:unsettle_policies(service)
+    end
+    self.unsettled[key] = object and "policy" or nil
+end
+
+local function read_key(kind, object)
+    local metadata = object.metadata
+    return key_of(kind, metadata.namespace, metadata.name), metadata
+end
+
+---Hands in an object that is new or has changed. Cost: the routes that read it are marked.
+---@param kind string
+---@param object table kept, never changed
+function Compiler:set(kind, object)
+    local key, metadata = read_key(kind, object)
+    SET[kind](self, key, object, metadata)
+end
+
+---@param kind string
+---@param object table only its metadata is read
+function Compiler:delete(kind, object)
+    local key, metadata = read_key(kind, object)
+    SET[kind](self, key, nil, metadata)
+    self.reporting:problems(key, metadata, {})
+end
+
+---Says that something outside has changed: the Secret of a certificate, the ConfigMap of a script
+---or an authority, or that a status could not be written.
+---@param kind string
+---@param namespace string?
+---@param name string
+function Compiler:touch(kind, namespace, name)
+    local key = key_of(kind, namespace, name)
+    self.gateways.dirty = self.gateways.dirty or self.gateways.reads[key] == true
+    self.routes:mark(key)
+    for _, service in ipairs(kind == "ConfigMap" and self.policies:touch(key) or {}) do
+        self.routes:mark(service)
+        self:unsettle_policies(service)
+    end
+    if routes.KINDS[kind] then
+        self.routes.unsettled[key] = true
+    elseif self.gateways.records[key] then
+        self.unsettled[key] = "gateway"
+    elseif self.classes[key] then
+        self.unsettled[key] = "class"
+    end
+end
+
+---@class resty.kubelua.gateway.Contribution what an Ingress gives for one host
+---@field entry string "*:80"
+---@field listener string "*"
+---@field host string
+---@field tls boolean?
+---@field certificates string[]?
+---@field rules table[]
+---@field matches table[]
+---@field origin { kind: string, namespace: string, name: string, created: string? }
+
+---Says what an object that compile does not know gives now, in place of what it gave before.
+---@param kind string
+---@param namespace string
+---@param name string
+---@param list resty.kubelua.gateway.Contribution[]? one for each host; nil: nothing
+function Compiler:contribute(kind, namespace, name, list)
+    local source = key_of(kind, namespace, name)
+    local items, bindings = {}, {}
+    for i, item in ipairs(list or {}) do
+        items[hosts.key(item.entry, item.listener, item.host)] = { rules = item.rules,
+            matches = item.matches, origin = item.origin,
+            size = json_size(item.rules) + json_size(item.matches) }
+        bindings[i] = { entry = item.entry, listener = item.listener, host = item.host,
+            tls = item.tls == true, certificates = item.certificates }
+    end
+    self.hosts:set(source, items)
+    self.entries:set(source, bindings)
+    self.contributed[source] = list and { kind = kind, namespace = namespace, name = name } or nil
+    if not list then
+        self.reporting:problems(source, {}, {})
+    end
+end
+
+function Compiler:unsettle_policies(service)
+    for _, target in ipairs(self.policies.targets[service] or {}) do
+        self.unsettled[target.policy] = "policy"
+    end
+end
+
+function Compiler:run_gateways()
+    local changed, ran = self.gateways:run(self.cluster.grants, function(name)
+        local class = self.classes[key_of("GatewayClass", nil, name or "")]
+        return class ~= nil and classes.is_ours(class, self.options) and classes.is_accepted(class)
+    end)
+    for key in pairs(changed) do
+        self.routes:mark(key)
+    end
+    for key, record in pairs(ran and self.gateways.records or {}) do
+        self.entries:set(key, gateways.bindings(record))
+        self.unsettled[key] = "gateway"
+    end
+    for key in pairs(changed) do
+        if not self.gateways.records[key] then
+            self.entries:set(key, nil)
+            self.reporting:problems(key, {}, {})
+        end
+    end
+end
+
+-- Routes come first: Gateways count them, and policies name the Gateways of their routes.
+function Compiler:settle_routes()
+    for source in pairs(self.hosts:take_refused()) do
+        if self.routes.records[source] then
+            self.routes.unsettled[source] = true
+        elseif self.contributed[source] then
+            local _, refused = self.hosts:places(source)
+            for i, message in ipairs(refused) do
+                refused[i] = { reason = "LimitExceeded", message = message }
+            end
+            self.reporting:problems(source, self.contributed[source], refused)
+        end
+    end
+    for _, key in ipairs(self.routes:take_unsettled()) do
+        local record, settled = self.routes.records[key], self.routes:settle(key)
+        local status = route_status.make(record.object, settled.parents, self.options)
+        if #status.parents > 0 or (record.object.status or {}).parents then
+            self.reporting:status(record.kind, record.object, status)
+        end
+        self.reporting:problems(key, record.origin, settled.problems)
+        for service in pairs(next(self.policies.objects) and record.compiled.reads or {}) do
+            self:unsettle_policies(service)
+        end
+    end
+end
+
+local SETTLE = {}
+
+function SETTLE.class(self, key)
+    local object = self.classes[key]
+    if object and classes.is_ours(object, self.options) then
+        self.reporting:status("GatewayClass", object, classes.status(object, self.options))
+    end
+end
+
+function SETTLE.gateway(self, key)
+    local record = self.gateways.records[key]
+    if record then
+        local status = gateway_status.make(record, self.routes.counts[key] or {}, self.options)
+        self.reporting:status("Gateway", record.object, status)
+        self.reporting:problems(key, { kind = "Gateway", namespace = record.namespace,
+            name = record.name }, gateway_status.problems(record))
+    end
+end
+
+function SETTLE.policy(self, key)
+    local object = self.policies.objects[key]
+    if object then
+        self.reporting:status("BackendTLSPolicy", object, policy_status.make(self, key, object))
+    end
+end
+
+function Compiler:settle_others()
+    for key in pairs(self.routes.recounted) do
+        self.unsettled[key] = "gateway"
+    end
+    self.routes.recounted = {}
+    local keys, unsettled = {}, self.unsettled
+    for key in pairs(unsettled) do
+        keys[#keys + 1] = key
+    end
+    table.sort(keys)
+    self.unsettled = {}
+    for _, key in ipairs(keys) do
+        SETTLE[unsettled[key]](self, key)
+    end
+end
+
+---@class resty.kubelua.gateway.CompileResult what changed since the last run
+---@field entries table<string, table|false> values of gateway.entries; false: remove the key
+---@field hosts table<string, table|false> values of gateway.hosts; false: remove the key
+---@field certificates table<string, string[]|false> Secrets by "ENTRY HOST"
+---@field statuses resty.kubelua.gateway.StatusToWrite[]
+---@field problems resty.kubelua.gateway.Problem[]
+
+---@return resty.kubelua.gateway.CompileResult
+function Compiler:run()
+    self:run_gateways()
+    self.routes:run()
+    local changed_hosts = self.hosts:run()
+    local changed_entries, certificates = self.entries:run()
+    self:settle_routes()
+    self:settle_others()
+    local statuses, problems = self.reporting:take()
+    return { entries = changed_entries, hosts = changed_hosts, certificates = certificates,
+        statuses = statuses, problems = problems }
+end
+
+---All problems that stand, for /kubelua and the command.
+---@return resty.kubelua.gateway.Problem[]
+function Compiler:problems()
+    return self.reporting:all()
+end
+
+return compile

@@ -1,0 +1,170 @@
+-- The table gateway.hosts: merges what routes and Ingresses give for one host of a listener, the
+-- oldest first, and keeps the limits. Only hosts of which a source changed are made anew; the cost
+-- of one is its matches (at most 1,000) times their logarithm. Pure.
+local precedence = require "resty.kubelua.gateway.compile.precedence"
+
+local Hosts = {}
+Hosts.__index = Hosts
+
+local hosts = {}
+
+---@class resty.kubelua.gateway.HostItem what one source gives for one host
+---@field rules table[] RULE
+---@field matches table[] MATCH
+---@field size integer bytes as JSON
+---@field origin { kind: string, namespace: string, name: string, created: string? }
+
+---@param limits { matches: integer, bytes: integer }
+function hosts.new(limits)
+    return setmetatable({ limits = limits, items = {}, keys_of = {}, dirty = {},
+        refused = {}, refused_changed = {} }, Hosts)
+end
+
+---@param entry string
+---@param listener string
+---@param host string
+---@return string
+function hosts.key(entry, listener, host)
+    return entry .. " " .. listener .. " " .. host
+end
+
+---Says what a source gives now, in place of what it gave before.
+---@param source string "HTTPRoute web/shop"
+---@param items table<string, resty.kubelua.gateway.HostItem>? by key of the host; nil: nothing
+function Hosts:set(source, items)
+    for key in pairs(self.keys_of[source] or {}) do
+        self.items[key][source] = nil
+        self.dirty[key] = true
+    end
+    self.keys_of[source] = items and next(items) and items or nil
+    for key, item in pairs(items or {}) do
+        local those = self.items[key]
+        if not those then
+            those = {}
+            self.items[key] = those
+        end
+        those[source] = item
+        self.dirty[key] = true
+    end
+    local refused = self.refused[source]
+    for key in pairs(refused or {}) do
+        if not (items and items[key]) then
+            refused[key] = nil
+        end
+    end
+    if refused and not next(refused) then
+        self.refused[source] = nil
+    end
+end
+
+local function by_age(items)
+    local list = {}
+    for source, item in pairs(items) do
+        list[#list + 1] = { source = source, item = item }
+    end
+    table.sort(list, function(a, b)
+        return precedence.older(a.item.origin, b.item.origin)
+    end)
+    return list
+end
+
+-- Notes that a source has no place on a host (message), or has one (nil).
+function Hosts:refuse(source, key, message)
+    local refused = self.refused[source]
+    if (refused and refused[key]) == message then
+        return
+    end
+    self.refused[source] = refused or {}
+    self.refused[source][key] = message
+    self.refused_changed[source] = true
+end
+
+-- The sources that fit. One that does not is left out whole, so that a tenant's thousands of rules
+-- cost that tenant only; later ones may fit.
+function Hosts:fitting(key)
+    local limits, fitting, count, bytes = self.limits, {}, 0, 0
+    for _, entry in ipairs(by_age(self.items[key])) do
+        local item, message = entry.item, nil
+        if count + #item.matches > limits.matches then
+            message = ("%d matches more would be over the limit of %d on this host"):format(
+                #item.matches, limits.matches)
+        elseif bytes + item.size > limits.bytes then
+            message = ("its rules of %d bytes would be over the limit of %d on this host"):format(
+                item.size, limits.bytes)
+        else
+            fitting[#fitting + 1] = item
+            count, bytes = count + #item.matches, bytes + item.size
+        end
+        self:refuse(entry.source, key, message)
+    end
+    return fitting
+end
+
+local function copy_match(match, first)
+    return { path = match.path, kind = match.kind, method = match.method, headers = match.headers,
+        queries = match.queries, rule = first + match.rule }
+end
+
+local function merge(items)
+    local rules, ranked = {}, {}
+    for source, item in ipairs(items) do
+        local first = #rules
+        for i, rule in ipairs(item.rules) do
+            rules[first + i] = rule
+        end
+        for place, match in ipairs(item.matches) do
+            ranked[#ranked + 1] = precedence.rank(copy_match(match, first), source, place)
+        end
+    end
+    table.sort(ranked, precedence.before)
+    local matches = {}
+    for i, entry in ipairs(ranked) do
+        matches[i] = entry.match
+    end
+    return { rules = rules, matches = matches }
+end
+
+---Makes the hosts of which a source changed.
+---@return table<string, table|false> changed HOST by key; false: nothing is left
+function Hosts:run()
+    local changed = {}
+    for key in pairs(self.dirty) do
+        if next(self.items[key]) then
+            local fitting = self:fitting(key)
+            changed[key] = #fitting > 0 and merge(fitting) or false
+        else
+            self.items[key] = nil
+            changed[key] = false
+        end
+    end
+    self.dirty = {}
+    return changed
+end
+
+---The sources whose places changed in the last runs.
+---@return table<string, true>
+function Hosts:take_refused()
+    local changed = self.refused_changed
+    self.refused_changed = {}
+    return changed
+end
+
+---On how many of its hosts a source has a place, and why not on the others.
+---@param source string
+---@return integer places
+---@return string[] refused "host: why", sorted
+function Hosts:places(source)
+    local places, messages = 0, {}
+    for key in pairs(self.keys_of[source] or {}) do
+        local message = (self.refused[source] or {})[key]
+        if message then
+            messages[#messages + 1] = key .. ": " .. message
+        else
+            places = places + 1
+        end
+    end
+    table.sort(messages)
+    return places, messages
+end
+
+return hosts

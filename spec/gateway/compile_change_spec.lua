@@ -1,0 +1,345 @@
+-- Runs after a change: only what depends on it is made anew. Statuses keep what is not ours; hosts
+-- have limits.
+package.path = "spec/gateway/?.lua;" .. package.path
+local objects = require "gateway_objects"
+
+local listener = objects.listener
+
+local function shop_route(name, host, more)
+    return objects.route(name, { hostnames = { host },
+        rules = { { backendRefs = { { name = "shop", port = 80 } } } } }, more)
+end
+
+describe("a second run", function()
+    local compiler, gate, one
+
+    before_each(function()
+        gate, one = objects.gateway("web/gate", { listener("http", 80) }),
+            shop_route("web/one", "one.com")
+        compiler = objects.compiler(nil, gate, one, shop_route("web/two", "two.com"),
+            objects.service("web/shop"))
+        local result = compiler:run()
+        for _, object in ipairs { gate, one } do
+            object.status = objects.status(result, object.kind .. " web/" .. object.metadata.name)
+        end
+    end)
+
+    it("without a change gives nothing", function()
+        assert.same({ entries = {}, hosts = {}, certificates = {}, statuses = {}, problems = {} },
+            compiler:run())
+    end)
+
+    it("gives only the host of the route that changed", function()
+        compiler:set("HTTPRoute", objects.next(one, { spec = { parentRefs = { { name = "gate" } },
+            hostnames = { "new.com" }, rules = { {} } } }))
+        local result = compiler:run()
+        assert.same({ "*:80 * new.com", "*:80 * one.com" }, objects.keys(result.hosts))
+        assert.is_false(result.hosts["*:80 * one.com"])
+        assert.same({}, result.entries)
+        assert.equal(1, #result.statuses)
+        assert.equal(2, result.statuses[1].status.parents[1].conditions[1].observedGeneration)
+    end)
+
+    it("follows a Service that goes and comes back", function()
+        compiler:delete("Service", objects.service("web/shop"))
+        local result = compiler:run()
+        assert.same({ "*:80 * one.com", "*:80 * two.com" }, objects.keys(result.hosts))
+        assert.same({ { status = 500, weight = 1 } },
+            result.hosts["*:80 * one.com"].rules[1].backends)
+        assert.equal("ResolvedRefs False BackendNotFound",
+            objects.of_parent(result, "HTTPRoute web/one", "ResolvedRefs"))
+        compiler:set("Service", objects.service("web/shop"))
+        result = compiler:run()
+        assert.equal("web/shop:80", result.hosts["*:80 * one.com"].rules[1].backends[1].service)
+    end)
+
+    it("sees a change of an object that has no generation", function()
+        local changed = objects.next(one, { spec = { hostnames = { "new.com" }, rules = { {} },
+            parentRefs = { { name = "gate" } } } })
+        changed.metadata.generation, one.metadata.generation = nil, nil
+        compiler:set("HTTPRoute", changed)
+        assert.is_table(compiler:run().hosts["*:80 * new.com"])
+    end)
+
+    it("does not look at routes when a Service changes in what they do not read", function()
+        local service = objects.service("web/shop")
+        service.metadata.labels, service.spec.selector = { a = "b" }, { x = "y" }
+        compiler:set("Service", service)
+        assert.same({}, compiler:run().hosts)
+    end)
+
+    it("gives no hosts and no status when only a status was written", function()
+        local written = objects.next(one)
+        written.metadata.generation = 1
+        compiler:set("HTTPRoute", written)
+        local same = objects.next(gate)
+        same.metadata.generation = 1
+        compiler:set("Gateway", same)
+        local result = compiler:run()
+        assert.same({}, result.hosts)
+        assert.same({}, result.statuses)
+    end)
+
+    it("asks again for a status that another client has changed", function()
+        local changed = objects.next(one, { status = { parents = {} } })
+        changed.metadata.generation = 1
+        compiler:set("HTTPRoute", changed)
+        assert.equal("Accepted True Accepted",
+            objects.of_parent(compiler:run(), "HTTPRoute web/one", "Accepted"))
+    end)
+
+    it("asks again for a status that could not be written", function()
+        one.status = nil
+        compiler:touch("HTTPRoute", "web", "one")
+        assert.is_table(objects.status(compiler:run(), "HTTPRoute web/one"))
+    end)
+
+    it("removes a route that was deleted, and counts it no more", function()
+        compiler:delete("HTTPRoute", one)
+        local result = compiler:run()
+        assert.same({ ["*:80 * one.com"] = false }, result.hosts)
+        assert.equal(1, objects.of_listener(result, "Gateway web/gate", "http").attachedRoutes)
+    end)
+
+    it("attaches routes anew when a listener comes", function()
+        compiler:set("Gateway", objects.next(gate, { spec = { gatewayClassName = "kubelua",
+            listeners = { listener("http", 80), listener("more", 8080) } } }))
+        local result = compiler:run()
+        assert.is_table(result.hosts["*:8080 * one.com"])
+        assert.equal(2, objects.of_listener(result, "Gateway web/gate", "more").attachedRoutes)
+        assert.same({ "*:8080" }, objects.keys(result.entries))
+    end)
+
+    it("gives a problem once, and it stands until it is over", function()
+        local broken = objects.next(one, { spec = { parentRefs = { { name = "gate" } },
+            rules = { { backendRefs = { { name = "gone", port = 1 } } } } } })
+        compiler:set("HTTPRoute", broken)
+        local problems = compiler:run().problems
+        assert.same({ { kind = "HTTPRoute", namespace = "web", name = "one",
+            reason = "BackendNotFound", message = "there is no Service web/gone" } }, problems)
+        compiler:touch("HTTPRoute", "web", "one")
+        assert.same({}, compiler:run().problems)
+        assert.same(problems, compiler:problems())
+        compiler:set("Service", objects.service("web/gone", { 1 }))
+        compiler:run()
+        assert.same({}, compiler:problems())
+    end)
+end)
+
+describe("a status", function()
+    local conditions = require "resty.kubelua.gateway.compile.conditions"
+
+    it("keeps the time while a condition stays, and conditions of others", function()
+        local present = { { type = "theirs", status = "True" },
+            { type = "A", status = "True", lastTransitionTime = "old", observedGeneration = 1 },
+            { type = "B", status = "True", lastTransitionTime = "old", observedGeneration = 1 },
+            { type = "Gone", status = "True", lastTransitionTime = "old" } }
+        local merged = conditions.merge(present, { conditions.new("B", false, "R"),
+            conditions.new("A", true, "S"), conditions.new("C", true, "C") }, 2, "new",
+            { Gone = true })
+        local list = {}
+        for i, item in ipairs(merged) do
+            list[i] = ("%s %s %s %s"):format(item.type, item.status, item.lastTransitionTime or "",
+                item.observedGeneration or "")
+        end
+        assert.same({ "theirs True  ", "A True old 2", "B False new 2", "C True new 2" }, list)
+    end)
+
+    it("does not overwrite a condition of a newer generation", function()
+        local present = { { type = "A", status = "True", observedGeneration = 5 } }
+        assert.same(present, conditions.merge(present, { conditions.new("A", false, "R") }, 4, "n"))
+    end)
+
+    it("keeps parents of other controllers as they are, and drops ours that are gone", function()
+        local theirs = { parentRef = { name = "gate" }, controllerName = "example.com/other",
+            conditions = { { type = "Accepted", status = "Unknown" } } }
+        local route = shop_route("web/r", "a.com")
+        route.status = { parents = { theirs, { parentRef = { name = "old" },
+            controllerName = "kubelua.dev/gateway", conditions = {} }, { parentRef = {
+            group = "gateway.networking.k8s.io", kind = "Gateway", name = "gate" },
+            controllerName = "kubelua.dev/gateway", conditions = { { type = "Accepted",
+            status = "True", lastTransitionTime = "2020-01-01T00:00:00Z" } } } } }
+        local compiler = objects.compiler(nil, objects.gateway("web/gate", { listener("a", 80) }),
+            route)
+        local parents = objects.status(compiler:run(), "HTTPRoute web/r").parents
+        assert.equal(2, #parents)
+        assert.equal(theirs, parents[1])
+        assert.equal("2020-01-01T00:00:00Z", parents[2].conditions[1].lastTransitionTime)
+    end)
+end)
+
+describe("limits of a host", function()
+    local function many(name, count, more)
+        local rules = {}
+        for i = 1, count do
+            rules[i] = { matches = { { path = { value = "/" .. i } } } }
+        end
+        return objects.route(name, { hostnames = { "a.com" }, rules = rules }, more)
+    end
+
+    it("leave out a route of 10,000 rules, whatever its age; the others stay", function()
+        local flood = many("bad/flood", 10000, { creationTimestamp = "2020-01-01T00:00:00Z" })
+        flood.spec.parentRefs = { { name = "gate", namespace = "web" } }
+        local compiler = objects.compiler(nil, objects.gateway("web/gate", { listener("a", 80,
+            { allowedRoutes = { namespaces = { from = "All" } } }) }), many("web/good", 10))
+        local before = compiler:run().hosts["*:80 * a.com"]
+        compiler:set("HTTPRoute", flood)
+        local result = compiler:run()
+        assert.same(before, result.hosts["*:80 * a.com"])
+        assert.equal("Accepted False LimitExceeded",
+            objects.of_parent(result, "HTTPRoute bad/flood", "Accepted"))
+        assert.is_nil(objects.status(result, "HTTPRoute web/good"))
+        assert.equal("LimitExceeded", result.problems[1].reason)
+        assert.equal("flood", result.problems[1].name)
+    end)
+
+    it("of bytes and of matches go to the oldest, and are free again", function()
+        for _, limit in ipairs { { matches = 10 }, { bytes = 1500 } } do
+            local older = many("web/older", 6)
+            local compiler = objects.compiler(limit,
+                objects.gateway("web/gate", { listener("a", 80) }), older,
+                many("web/newer", 6, { creationTimestamp = "2026-02-01T00:00:00Z" }))
+            local result = compiler:run()
+            assert.equal(6, #result.hosts["*:80 * a.com"].matches)
+            assert.equal("Accepted False LimitExceeded",
+                objects.of_parent(result, "HTTPRoute web/newer", "Accepted"))
+            compiler:delete("HTTPRoute", older)
+            result = compiler:run()
+            assert.equal("HTTPRoute web/newer 1", result.hosts["*:80 * a.com"].rules[1].source)
+            assert.equal("Accepted True Accepted",
+                objects.of_parent(result, "HTTPRoute web/newer", "Accepted"))
+        end
+    end)
+end)
+
+describe("a contribution", function()
+    local function ingress(name, host, more)
+        local item = { entry = "*:80", listener = "*", host = host,
+            rules = { { source = "Ingress web/" .. name .. " 1", backends = {} } },
+            matches = { { path = "/", kind = "prefix", rule = 1 } },
+            origin = { kind = "Ingress", namespace = "web", name = name,
+                created = "2026-01-01T00:00:00Z" } }
+        for key, value in pairs(more or {}) do
+            item[key] = value
+        end
+        return item
+    end
+
+    it("is merged with routes, the oldest first, and goes again", function()
+        local compiler = objects.compiler(nil, objects.gateway("web/gate", { listener("a", 80) }),
+            shop_route("web/r", "a.com"), objects.service("web/shop"))
+        local tls = ingress("i", "a.com", { entry = "*:443", tls = true,
+            certificates = { "web/cert" } })
+        compiler:contribute("Ingress", "web", "i", { ingress("i", "a.com",
+            { matches = { { path = "/longer", kind = "prefix", rule = 1 } } }), tls })
+        local result = compiler:run()
+        local host = result.hosts["*:80 * a.com"]
+        assert.same({ "/longer", "/" }, { host.matches[1].path, host.matches[2].path })
+        assert.equal("Ingress web/i 1", host.rules[host.matches[1].rule].source)
+        assert.same({ ["*"] = { tls = true } }, result.entries["*:443"].listeners)
+        assert.same({ "web/cert" }, result.certificates["*:443 a.com"])
+        compiler:contribute("Ingress", "web", "i", nil)
+        result = compiler:run()
+        assert.equal(1, #result.hosts["*:80 * a.com"].matches)
+        assert.is_false(result.hosts["*:443 * a.com"])
+        assert.is_false(result.entries["*:443"])
+        assert.is_false(result.certificates["*:443 a.com"])
+        assert.is_nil(result.entries["*:80"])
+    end)
+
+    it("over the limit is a problem of its object", function()
+        local compiler = objects.compiler { matches = 1 }
+        compiler:contribute("Ingress", "web", "a", { ingress("a", "a.com") })
+        compiler:contribute("Ingress", "web", "b", { ingress("b", "a.com") })
+        local result = compiler:run()
+        assert.equal(1, #result.hosts["*:80 * a.com"].matches)
+        assert.same({ "Ingress", "b", "LimitExceeded" }, { result.problems[1].kind,
+            result.problems[1].name, result.problems[1].reason })
+    end)
+end)
+
+describe("a BackendTLSPolicy", function()
+    local function policy(name, validation, more)
+        local spec = { targetRefs = { { group = "", kind = "Service", name = "shop" } },
+            validation = validation }
+        local object = objects.next({ kind = "BackendTLSPolicy", spec = spec, metadata = {
+            namespace = "web", name = name, uid = name, generation = 0,
+            creationTimestamp = "2026-01-01T00:00:00Z" } })
+        for key, value in pairs(more or {}) do
+            object.metadata[key] = value
+        end
+        return object
+    end
+
+    local REF = { { group = "", kind = "ConfigMap", name = "ca" } }
+
+    local function compile(options, ...)
+        local compiler = objects.compiler(options,
+            objects.gateway("web/gate", { listener("a", 80) }), shop_route("web/r", "a.com"),
+            objects.service("web/shop"), ...)
+        local result = compiler:run()
+        local function accepted(name)
+            local ancestor = objects.status(result, "BackendTLSPolicy web/" .. name).ancestors[1]
+            return (objects.condition(ancestor.conditions, "Accepted")),
+                (objects.condition(ancestor.conditions, "ResolvedRefs"))
+        end
+        return result.hosts["*:80 * a.com"].rules[1].backends[1], accepted, compiler, result
+    end
+
+    it("gives the backend TLS, and says so for the Gateway", function()
+        local backend, accepted, _, result = compile(nil, policy("p", { hostname = "shop.local",
+            caCertificateRefs = REF, subjectAltNames = { { type = "Hostname",
+                hostname = "x.local" } } }))
+        assert.same({ hostname = "shop.local", authorities = { "web/ca" }, names = { "x.local" } },
+            backend.tls)
+        assert.equal("https", backend.protocol)
+        assert.equal("Accepted True Accepted", (accepted("p")))
+        assert.same({ group = "gateway.networking.k8s.io", kind = "Gateway", namespace = "web",
+            name = "gate" }, objects.status(result, "BackendTLSPolicy web/p")
+            .ancestors[1].ancestorRef)
+    end)
+
+    it("that cannot be met makes the backend invalid until it can", function()
+        local ready = false
+        local backend, accepted, compiler = compile({ authority = function()
+            return ready or nil, "no ca.crt"
+        end }, policy("p", { hostname = "h", caCertificateRefs = REF }))
+        assert.same({ status = 500, weight = 1 }, backend)
+        assert.same({ "Accepted False NoValidCACertificate",
+            "ResolvedRefs False InvalidCACertificateRef" }, { accepted("p") })
+        ready = true
+        compiler:touch("ConfigMap", "web", "ca")
+        local host = compiler:run().hosts["*:80 * a.com"]
+        assert.same({ "web/ca" }, host.rules[1].backends[1].tls.authorities)
+    end)
+
+    it("names the Gateway of a route that comes later", function()
+        local spec = { targetRefs = { { group = "", kind = "Service", name = "other" } },
+            validation = { hostname = "h", wellKnownCACertificates = "System" } }
+        local late = policy("p")
+        late.spec = spec
+        local _, _, compiler, result = compile(nil, objects.service("web/other"), late)
+        assert.is_nil(objects.status(result, "BackendTLSPolicy web/p"))
+        compiler:set("HTTPRoute", objects.route("web/late", { rules = { { backendRefs = {
+            { name = "other", port = 80 } } } } }))
+        local status = objects.status(compiler:run(), "BackendTLSPolicy web/p")
+        assert.equal("gate", status.ancestors[1].ancestorRef.name)
+    end)
+
+    it("of another kind of authority is invalid", function()
+        local _, accepted = compile(nil, policy("p", { hostname = "h",
+            caCertificateRefs = { { group = "", kind = "Secret", name = "ca" } } }))
+        assert.same({ "Accepted False NoValidCACertificate", "ResolvedRefs False InvalidKind" },
+            { accepted("p") })
+    end)
+
+    it("loses against an older one for the same Service", function()
+        local backend, accepted = compile(nil,
+            policy("new", { hostname = "new", wellKnownCACertificates = "System" },
+                { creationTimestamp = "2026-02-01T00:00:00Z" }),
+            policy("old", { hostname = "old", wellKnownCACertificates = "System" }))
+        assert.same({ hostname = "old", system = true }, backend.tls)
+        assert.equal("Accepted True Accepted", (accepted("old")))
+        assert.equal("Accepted False Conflicted", (accepted("new")))
+    end)
+end)
