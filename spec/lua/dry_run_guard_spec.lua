@@ -4,29 +4,19 @@ local dry_run = require "kubelua.cli.dry_run"
 local requests = require "kubelua.requests"
 local Sim = require "kubelua.sim"
 local simcore = require "kubelua.simcore"
+local world = require "dry_run_world"
 
 describe("a dry run", function()
     local cluster, client, trial, shown, stderr
 
     before_each(function()
-        cluster = assert(Sim.new())
-        client = assert(cluster:connect())
-        for _, text in ipairs {
+        cluster, client, trial, shown, stderr = world.begin {
             "{apiVersion: v1, kind: Namespace, metadata: {name: web}}",
             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: web}}",
-        } do
-            assert(cluster:create(text))
-        end
-        shown, stderr = {}, {}
-        trial = dry_run.begin(function(text) shown[#shown + 1] = text end,
-            function(text) stderr[#stderr + 1] = text end)
+        }
     end)
 
-    after_each(function()
-        trial.undo()
-        client:close()
-        cluster:close()
-    end)
+    after_each(world.finish)
 
     local function request(method, path, body, headers)
         return client:request { method = method, path = "/api/v1/namespaces/" .. path,
@@ -100,7 +90,7 @@ describe("a dry run", function()
 
     it("asks for whole objects as JSON, and refuses what must not be that", function()
         local function patch(accept)
-            shown = {}
+            shown[1] = nil
             return request("PATCH", "web/configmaps/a", { data = { n = accept } },
                 { Accept = accept, ["Content-Type"] = "application/merge-patch+json" })
         end

@@ -4,8 +4,8 @@ local core = require "kubelua.core"
 local dry_run = require "kubelua.cli.dry_run"
 local kubelua = require "kubelua"
 local object_diff = require "kubelua.cli.dry_run.object_diff"
-local Sim = require "kubelua.sim"
 local simcore = require "kubelua.simcore"
+local world = require "dry_run_world"
 
 local KINDS = { "namespaces", "configmaps", "secrets", "pods", "deployments", "events", "leases" }
 
@@ -29,9 +29,7 @@ describe("a dry run", function()
     end
 
     before_each(function()
-        cluster = assert(Sim.new())
-        client = assert(cluster:connect())
-        for _, text in ipairs {
+        cluster, client, trial, shown, stderr = world.begin {
             "{apiVersion: v1, kind: Namespace, metadata: {name: web}}",
             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: web}, data: "
                 .. "{'n': '1'}}",
@@ -41,19 +39,10 @@ describe("a dry run", function()
             "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: web}, spec: "
                 .. "{replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: "
                 .. "{a: b}}, spec: {containers: [{name: c, image: i}]}}}}",
-        } do
-            assert(cluster:create(text))
-        end
-        shown, stderr = {}, {}
-        trial = dry_run.begin(function(text) shown[#shown + 1] = text end,
-            function(text) stderr[#stderr + 1] = text end)
+        }
     end)
 
-    after_each(function()
-        trial.undo()
-        client:close()
-        cluster:close()
-    end)
+    after_each(world.finish)
 
     local function shows(pattern)
         for _, text in ipairs(shown) do

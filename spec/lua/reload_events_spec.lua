@@ -5,6 +5,7 @@ local world = require "reload_world"
 
 local await, put, run, save_broken, save_good = world.await, world.put, world.run,
     world.save_broken, world.save_good
+local text_of = world.text_of
 
 local witness
 
@@ -16,17 +17,6 @@ end)
 after_each(function()
     world.finish()
 end)
-
-local HEAD = [[
-local kubelua = require "kubelua"
-local witness = require "witness"
-local client = assert(kubelua.connect())
-]]
-
--- A script of this generation: NAME in the text is its number.
-local function text_of(text, number)
-    return HEAD .. text:gsub("NAME", tostring(number))
-end
 
 -- ---- handlers that get every change ----
 
@@ -95,9 +85,9 @@ describe("a handler that does not return in time", function()
     it("leaves a warning that says how many events it was not told", function()
         waiting.grace = 0.05
         local lines, log = {}, core.log
-        local text = HEAD .. [[
+        local text = text_of([[
             local informer = assert(client:informer { "configmaps", namespace = "default" })
-        ]]
+        ]], 1)
         run(text .. [[
             informer:on { add = function(o)
                 witness.note("add " .. o.name)

@@ -7,6 +7,7 @@ local world = require "reload_world"
 
 local await, put, run, save_broken, save_good = world.await, world.put, world.run,
     world.save_broken, world.save_good
+local text_of = world.text_of
 
 local witness
 
@@ -18,17 +19,6 @@ end)
 after_each(function()
     world.finish()
 end)
-
-local HEAD = [[
-local kubelua = require "kubelua"
-local witness = require "witness"
-local client = assert(kubelua.connect())
-]]
-
--- A script of this generation: NAME in the text is its number.
-local function text_of(text, number)
-    return HEAD .. text:gsub("NAME", tostring(number))
-end
 
 -- ---- keys ----
 

@@ -5,6 +5,7 @@ local scheduler = require "kubelua.scheduler"
 local world = require "reload_world"
 
 local await, run, save_good = world.await, world.run, world.save_good
+local text_of = world.text_of
 
 local witness
 
@@ -16,11 +17,6 @@ end)
 after_each(function()
     world.finish()
 end)
-
--- A script of this generation: NAME in the text is its number.
-local function text_of(text, number)
-    return 'local witness = require "witness"\n' .. text:gsub("NAME", tostring(number))
-end
 
 -- The times of the looks at the script, as the code under test has read them, until there were so
 -- many. Meanwhile another file in the folder changes all the time.

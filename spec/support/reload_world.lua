@@ -39,6 +39,20 @@ function world.hang_up()
     assert(os.execute("kill -HUP $PPID"))
 end
 
+local HEAD = [[
+local kubelua = require "kubelua"
+local witness = require "witness"
+local client = assert(kubelua.connect())
+]]
+
+---A script of this generation, with a client: NAME in the text is its number.
+---@param text string
+---@param number integer
+---@return string
+function world.text_of(text, number)
+    return HEAD .. text:gsub("NAME", tostring(number))
+end
+
 ---Waits in a task until the condition is true.
 function world.await(condition, what)
     local deadline = core.now() + 30
