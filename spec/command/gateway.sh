@@ -95,6 +95,38 @@ expect "a value for the terminal is escaped" 2 '^none$' \
     sh -c "bin/kubelua gateway check '$work/loud.yaml' >'$work/loud'; status=\$?
         grep -q '$(printf '\033')' '$work/loud' || echo none; exit \$status"
 
+# Gateways and routes.
+cat >"$work/routes.yaml" <<'YAML'
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: main, namespace: infra, creationTimestamp: null}
+spec:
+  gatewayClassName: nginx
+  listeners:
+  - {name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: shop, namespace: web}
+spec:
+  parentRefs: [{name: main, namespace: infra, sectionName: http}]
+  hostnames: [shop.example.com]
+  rules: [{backendRefs: [{name: shop, port: 80}]}]
+YAML
+expect "a route and its Gateway, of any class" 0 'routes.yaml:HTTPRoute web/shop: works$' \
+    bin/kubelua gateway check "$work/routes.yaml"
+sed 's/name: main, namespace: infra, sectionName: http/name: main/' "$work/routes.yaml" >"$work/lost.yaml"
+expect "a route whose Gateway is elsewhere" 2 'HTTPRoute web/shop: missing: names no Gateway of these' \
+    bin/kubelua gateway check "$work/lost.yaml"
+sed 's/name: shop, port: 80/name: shop, namespace: pay, port: 80/' "$work/routes.yaml" >"$work/cross.yaml"
+expect "a route to another namespace without ReferenceGrant" 2 \
+    'HTTPRoute web/shop: refused: parent main: ResolvedRefs: RefNotPermitted: ' \
+    bin/kubelua gateway check "$work/cross.yaml"
+sed 's/port: 80}]}]/port: "80"}]}]/' "$work/routes.yaml" >"$work/shape.yaml"
+expect "a field of another type than the API has" 2 \
+    'HTTPRoute web/shop: wrong: spec.rules.0..backendRefs.0..port is no integer$' \
+    bin/kubelua gateway check "$work/shape.yaml"
+
 # Input that cannot be read: the rest is checked, and the exit status is 1.
 cp "$work/clean/shop.yaml" "$work/many/good.yaml"
 echo 'a: [1' >"$work/many/broken.yaml"

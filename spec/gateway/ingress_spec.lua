@@ -235,6 +235,15 @@ describe("backends of an Ingress", function()
             told[3], 1, true)
     end)
 
+    it("with a port that is none answer 404", function()
+        for _, port in ipairs { 0, 65536, 1e30, 80.5 } do
+            local result = compile({ make("a", { paths = { path("/", nil, "shop", port) } }) },
+                { services = { service("shop", { { port = port } }, nil) } })
+            assert.same({ "prefix / -> 404" }, (table_of(result, "shop.example.com")))
+            assert.equal(1, #result.problems)
+        end
+    end)
+
     it("that are no Service answer 404", function()
         local result = compile { make("a", { paths = { { path = "/", pathType = "Prefix",
             backend = { resource = { kind = "Bucket", name = "x" } } } } }) }

@@ -33,6 +33,7 @@ local tls = require "resty.kubelua.gateway.ingress.tls"
 
 local ingress = {}
 
+local NEVER = "9" -- when an object was created that is in a file only: after all others
 local ENTRIES = { "*:80", "*:443" }
 
 -- The annotations of an object version, read once. The weak keys are the objects.
@@ -46,7 +47,8 @@ local function read_item(object)
         parsed_objects[object] = parsed
     end
     local item = { namespace = metadata.namespace or "default", name = metadata.name,
-        created = tostring(metadata.creationTimestamp or "9"), parsed = parsed, hosts = {},
+        created = type(metadata.creationTimestamp) == "string" and metadata.creationTimestamp
+            or NEVER, parsed = parsed, hosts = {},
         spec = type(object.spec) == "table" and object.spec or {}, problems = {} }
     item.object = ("Ingress %s/%s"):format(item.namespace, item.name)
     for i, problem in ipairs(parsed.problems) do
@@ -167,7 +169,7 @@ local function contribute(result, item, host, part, certificates)
         list[#list + 1] = { entry = entry, listener = "*", host = host, tls = is_tls or nil,
             certificates = is_tls and certificates or nil, matches = part.matches,
             rules = part.rules, origin = { kind = "Ingress", namespace = item.namespace,
-                name = item.name, created = item.created ~= "9" and item.created or nil } }
+                name = item.name, created = item.created ~= NEVER and item.created or nil } }
     end
 end
 

@@ -8,11 +8,12 @@ local Inventory = require "kubelua.cli.gateway.inventory"
 local known = require "resty.kubelua.gateway.annotations.known"
 local manifests = require "kubelua.cli.gateway.manifests"
 local references = require "kubelua.cli.gateway.references"
+local routes = require "kubelua.cli.gateway.routes"
 
 local NOTHING, FAILED, SOMETHING = 0, 1, 2
 
 local WORDS = { unsupported = "not supported: ", wrong = "wrong: ", differs = "differs: ",
-    conflict = "conflict: ", missing = "missing: ", foreign = "ignored: " }
+    conflict = "conflict: ", missing = "missing: ", foreign = "ignored: ", refused = "refused: " }
 
 -- Adds what the Secrets show.
 local function check_secrets(inventory, result)
@@ -101,16 +102,15 @@ function Report:print()
             self.same + self.differ, self.same + self.differ == 1 and "" or "es", self.same,
             self.differ, self.left > 0 and (", %d of others"):format(self.left) or ""))
     end
+    if not self.quiet and self.others > 0 then
+        print(("%d other object%s: %d with problems"):format(self.others,
+            self.others == 1 and "" or "s", self.bad_others))
+    end
 end
 
-local function report_on(inventory, options)
-    local result = ingress.compile({ ingresses = inventory.ingresses, classes = inventory.classes,
-        services = (options.cluster or #inventory.services > 0) and inventory.services or nil },
-        { nginx = true, unknown = not options.cluster, controller = options.controller })
-    check_secrets(inventory, result)
-    local report = setmetatable({ lines = {}, same = 0, differ = 0, left = 0,
-        quiet = options.quiet }, Report)
-    local problems = group(result.problems)
+-- Puts the problems that showed while reading before the others.
+local function join_problems(inventory, found)
+    local problems = group(found)
     for title, list in pairs(group(inventory.problems)) do
         problems[title] = problems[title] or {}
         for i, problem in ipairs(list) do
@@ -120,6 +120,34 @@ local function report_on(inventory, options)
             inventory.order[#inventory.order + 1] = title
         end
     end
+    return problems
+end
+
+-- The lines of Gateways, of routes, and of objects with a wrong shape.
+local function report_others(report, inventory, problems)
+    for _, title in ipairs(inventory.other_order) do
+        local path, list = inventory.places[title], problems[title] or {}
+        for _, problem in ipairs(list) do
+            report:line(path, title, describe(problem))
+        end
+        if #list == 0 and not report.quiet then
+            report:line(path, title, "works")
+        end
+        report.bad_others = report.bad_others + (#list > 0 and 1 or 0)
+    end
+end
+
+local function report_on(inventory, options)
+    local result = ingress.compile({ ingresses = inventory.ingresses, classes = inventory.classes,
+        services = (options.cluster or #inventory.services > 0) and inventory.services or nil },
+        { nginx = true, unknown = not options.cluster, controller = options.controller })
+    check_secrets(inventory, result)
+    local report = setmetatable({ lines = {}, same = 0, differ = 0, left = 0, bad_others = 0,
+        others = #inventory.other_order, quiet = options.quiet }, Report)
+    for _, problem in ipairs(routes.check(inventory, result.contributions)) do
+        result.problems[#result.problems + 1] = problem
+    end
+    local problems = join_problems(inventory, result.problems)
     local objects = {}
     for _, object in ipairs(inventory.ingresses) do
         objects["Ingress " .. object.metadata.namespace .. "/" .. object.metadata.name] = object
@@ -128,6 +156,7 @@ local function report_on(inventory, options)
         report:add(inventory.places[title] or "", title, objects[title] or { metadata = {} },
             problems[title] or {}, result.left[(title:gsub("^Ingress ", ""))])
     end
+    report_others(report, inventory, problems)
     return report
 end
 
@@ -162,8 +191,6 @@ return function(options)
     local is_whole = read(inventory, options)
     local report = report_on(inventory, options)
     report:print()
-    if #inventory.routes > 0 then
-        complain(("%d objects of the Gateway API are not checked yet"):format(#inventory.routes))
-    end
-    return not is_whole and FAILED or report.differ > 0 and SOMETHING or NOTHING
+    local differs = report.differ + report.bad_others > 0
+    return not is_whole and FAILED or differs and SOMETHING or NOTHING
 end

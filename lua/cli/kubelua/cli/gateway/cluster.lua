@@ -2,10 +2,16 @@
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
 
--- What is read; of the last ones a check can do without.
+-- What is read; of the last ones a check can do without. Many clusters lack the Gateway API.
+local GATEWAY_API = ".gateway.networking.k8s.io"
 local RESOURCES = { { "ingresses.networking.k8s.io" }, { "services" },
     { "ingressclasses.networking.k8s.io", optional = true, is_global = true },
-    { "secrets", optional = true } }
+    { "secrets", optional = true }, { "namespaces", optional = true, is_global = true } }
+for _, name in ipairs { "gatewayclasses", "gateways", "httproutes", "grpcroutes",
+    "referencegrants", "backendtlspolicies" } do
+    RESOURCES[#RESOURCES + 1] = { name .. GATEWAY_API, optional = true, is_quiet = true,
+        is_global = name == "gatewayclasses" }
+end
 
 ---Reads a cluster. nil, message: it cannot be read.
 ---@param options table of the command line
@@ -24,7 +30,7 @@ return function(options, visit, note)
         if not list and not resource.optional then
             client:close()
             return nil, problem
-        elseif not list then
+        elseif not list and not resource.is_quiet then
             note(("%s are not checked: %s"):format(resource[1], problem))
         end
         for _, object in ipairs(list or {}) do

@@ -1,10 +1,15 @@
 -- The objects that kubelua gateway check has read, by kind, each with the file that it is from.
+local shapes = require "kubelua.cli.gateway.shapes"
+
 local Inventory = {}
 Inventory.__index = Inventory
 
 local INGRESS = "networking.k8s.io/v1"
 local ROUTES = { Gateway = true, GatewayClass = true, HTTPRoute = true, GRPCRoute = true,
     ReferenceGrant = true, BackendTLSPolicy = true }
+
+local SERVED = { Gateway = true, HTTPRoute = true, GRPCRoute = true }
+local GLOBAL = { IngressClass = true, GatewayClass = true, Namespace = true }
 
 ---@class kubelua.cli.gateway.Inventory
 ---@field ingresses table[]
@@ -13,6 +18,9 @@ local ROUTES = { Gateway = true, GatewayClass = true, HTTPRoute = true, GRPCRout
 ---@field secrets table<string, table> by "namespace/name"
 ---@field secret_count integer
 ---@field routes table[] of the Gateway API
+---@field other_order string[] "HTTPRoute web/shop": Gateways and routes as they were read, and
+---objects of a wrong shape
+---@field namespaces table[]
 ---@field places table<string, string> the file of "Ingress web/shop"
 ---@field order string[] the Ingresses as they were read
 ---@field problems kubelua.gateway.Problem[] that show while reading
@@ -22,8 +30,8 @@ local ROUTES = { Gateway = true, GatewayClass = true, HTTPRoute = true, GRPCRout
 ---@return kubelua.cli.gateway.Inventory
 function Inventory.new(namespace)
     return setmetatable({ ingresses = {}, classes = {}, services = {}, secrets = {},
-        secret_count = 0, routes = {}, places = {}, order = {}, problems = {},
-        namespace = namespace or "default" }, Inventory)
+        secret_count = 0, routes = {}, other_order = {}, namespaces = {}, places = {}, order = {},
+        problems = {}, namespace = namespace or "default" }, Inventory)
 end
 
 local function replace(list, object)
@@ -53,6 +61,23 @@ local function add_ingress(self, object, path)
     end
 end
 
+-- Adds an object whose shape is right to a list; what is wrong with others is a problem.
+local function add_other(self, list, object, path)
+    local metadata = object.metadata
+    local title = ("%s %s/%s"):format(object.kind, metadata.namespace or "", metadata.name)
+    local problem = shapes.check(object)
+    if problem then
+        self.problems[#self.problems + 1] = { object = title, kind = "wrong", message = problem,
+            path = path }
+    else
+        list[#list + 1] = object
+    end
+    if (SERVED[object.kind] or problem) and not self.places[title] then
+        self.places[title] = path
+        self.other_order[#self.other_order + 1] = title
+    end
+end
+
 ---Adds an object. Kinds that a check does not need are left out.
 ---@param object table
 ---@param path string
@@ -65,7 +90,7 @@ function Inventory:add(object, path)
         end
         return
     end
-    if type(metadata.namespace) ~= "string" and kind ~= "IngressClass" then
+    if type(metadata.namespace) ~= "string" and not GLOBAL[kind] then
         metadata.namespace = self.namespace
     end
     if kind == "Ingress" then
@@ -73,12 +98,14 @@ function Inventory:add(object, path)
     elseif kind == "IngressClass" then
         self.classes[#self.classes + 1] = object
     elseif kind == "Service" and object.apiVersion == "v1" then
-        self.services[#self.services + 1] = object
+        add_other(self, self.services, object, path)
     elseif kind == "Secret" then
         self.secrets[metadata.namespace .. "/" .. metadata.name] = object
         self.secret_count = self.secret_count + 1
+    elseif kind == "Namespace" then
+        self.namespaces[#self.namespaces + 1] = object
     elseif ROUTES[kind] then
-        self.routes[#self.routes + 1] = object
+        add_other(self, self.routes, object, path)
     end
 end
 

@@ -1,6 +1,7 @@
 -- Reads manifests for kubelua gateway check: files, folders and standard input.
 local core = require "kubelua.core"
 local documents = require "kubelua.verbs.documents"
+local whole_file = require "kubelua.cli.whole_file"
 
 local manifests = {}
 
@@ -25,13 +26,18 @@ local function read_file(path)
     if path == "-" then
         return io.stdin:read("*a")
     end
-    local file, message = io.open(path, "rb")
-    local text, problem
-    if file then
-        text, problem = file:read("*a")
-        file:close()
+    return whole_file.read(path)
+end
+
+-- A field that is null, as `creationTimestamp: null` of kubectl, is one that is not there.
+local function drop_nulls(value)
+    for key, each in pairs(value) do
+        if each == core.null then
+            value[key] = nil
+        elseif type(each) == "table" then
+            drop_nulls(each)
+        end
     end
-    return text, message or problem
 end
 
 -- A hint for texts that are no YAML for a reason.
@@ -53,6 +59,7 @@ function manifests.read_text(path, text, visit)
         return ("%s: %s%s"):format(path, message, hint(text))
     end
     for _, object in ipairs(all) do
+        drop_nulls(object)
         visit(object, path)
     end
 end
@@ -73,7 +80,7 @@ function manifests.read(given, visit, complain)
         end
         for _, path in ipairs(paths) do
             local text, message = read_file(path)
-            local problem = not text and (message or path .. ": cannot be read")
+            local problem = not text and (message or "standard input cannot be read")
                 or manifests.read_text(path == "-" and "(stdin)" or path, text, visit)
             if problem then
                 complain(problem)

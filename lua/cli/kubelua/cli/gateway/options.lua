@@ -18,8 +18,8 @@ function options.add(parser)
         .. "             kubelua gateway check --cluster --context production")
     check:argument("files", "Manifests (YAML or JSON); of a folder all files *.yaml, *.yml and "
         .. "*.json, also in folders below; \"-\" is standard input."):args("*")
-    check:flag("--cluster", "Read the objects of a cluster: Ingresses, IngressClasses, Services "
-        .. "and, if it is allowed, Secrets.")
+    check:flag("--cluster", "Read the objects of a cluster: Ingresses, Services, Gateways, "
+        .. "routes and, if it is allowed, Secrets.")
     check:option("--kubeconfig", "The kubeconfig to use, instead of KUBECONFIG or "
         .. "~/.kube/config."):argname("FILE")
     check:option("--context", "The context of the kubeconfig to use."):argname("NAME")

@@ -8,7 +8,7 @@ local template = require "resty.kubelua.gateway.template"
 ---@class kubelua.gateway.Problem
 ---@field object string "Ingress web/shop"
 ---@field annotation string? its whole name
----@field kind "wrong"|"differs"|"unsupported"|"foreign"|"conflict"|"missing"
+---@field kind "wrong"|"differs"|"unsupported"|"foreign"|"conflict"|"missing"|"refused"
 ---@field message string
 
 ---@class kubelua.gateway.AnnotationReader

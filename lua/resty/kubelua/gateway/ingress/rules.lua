@@ -1,4 +1,5 @@
 -- The rule of a path: its backends, filters and settings.
+local copy = require "kubelua.copy_table"
 local paths = require "resty.kubelua.gateway.ingress.paths"
 local template = require "resty.kubelua.gateway.template"
 
@@ -11,12 +12,16 @@ local function add_problem(item, kind, message, annotation)
         annotation = annotation and PREFIX .. annotation }
 end
 
+local function is_port(value)
+    return type(value) == "number" and value >= 1 and value <= 65535 and value % 1 == 0
+end
+
 -- The port of a Service that a backend names. nil: it has none.
 local function find_port(service, port)
     local ports = type(service.spec) == "table" and service.spec.ports
     for _, each in ipairs(type(ports) == "table" and ports or {}) do
-        if each.name == port.name and port.name ~= nil
-            or each.port == port.number and port.number ~= nil then
+        if type(each) == "table" and is_port(each.port)
+            and (each.name == port.name and port.name ~= nil or each.port == port.number) then
             return each
         end
     end
@@ -50,12 +55,12 @@ function rules.service(item, backend, services)
     if type(service) ~= "table" then
         return nil, "a backend names no Service (a resource is not supported): 404"
     elseif type(service.name) ~= "string" or type(port) ~= "table"
-        or type(port.name) ~= "string" and type(port.number) ~= "number" then
+        or type(port.name) ~= "string" and not is_port(port.number) then
         return nil, "a backend has no Service name or no port: 404"
     end
     local key = item.namespace .. "/" .. service.name
     local known = services and services[key]
-    local name = key .. ":" .. (port.number and ("%d"):format(port.number) or port.name)
+    local name = key .. ":" .. (is_port(port.number) and ("%d"):format(port.number) or port.name)
     local message
     if services and not known then
         message = ("the Service %s does not exist: 503"):format(key)
@@ -73,21 +78,14 @@ local function default_backend(item, services)
     local key = item.namespace .. "/" .. item.parsed.default_backend
     local service = services and services[key]
     local ports = service and type(service.spec) == "table" and service.spec.ports
-    local first = type(ports) == "table" and ports[1]
+    local first = type(ports) == "table" and type(ports[1]) == "table"
+        and is_port(ports[1].port) and ports[1] or nil
     if services and not first then
         add_problem(item, "missing", ("the Service %s does not exist"):format(key),
             "default-backend")
         return nil
     end
     return first and ("%s:%d"):format(key, first.port) or key
-end
-
-local function copy(from)
-    local to = {}
-    for key, value in pairs(from) do
-        to[key] = value
-    end
-    return to
 end
 
 -- The balancer's settings: the cookie's path is that of the location, as in ingress-nginx.
