@@ -27,7 +27,7 @@ ingress() {
 
 
 mkdir "$work/clean" "$work/mixed" "$work/mixed/below" "$work/many" "$work/empty"
-ingress shop shop.example.com / shop 'ssl-redirect: "false"' 'proxy-body-size: 8m' \
+ingress shop shop.example.com / shop 'ssl-redirect: "false"' 'proxy-body-size: "0"' \
     'proxy-read-timeout: "120"' >"$work/clean/shop.yaml"
 expect "an Ingress that works as before" 0 \
     'shop.yaml:Ingress web/shop: works: 1 path, with proxy-body-size, proxy-read-timeout, ssl-redirect$' \

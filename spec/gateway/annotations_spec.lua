@@ -304,6 +304,19 @@ describe("the table of annotations in docs/GATEWAY.md", function()
     end)
 end)
 
+describe("annotations of which some values differ", function()
+    it("are told only with those", function()
+        assert.same({}, problems { ["proxy-body-size"] = "0", ["proxy-next-upstream"]
+            = "error timeout" })
+        assert.same({}, problems { ["proxy-next-upstream"] = "off" })
+        assert.match("^differs proxy%-body%-size", problems({ ["proxy-body-size"] = "8m" })[1])
+        assert.match("^differs proxy%-next", problems({ ["proxy-next-upstream"]
+            = "error http_502" })[1])
+        assert.match("^differs proxy%-next", problems({ ["proxy-next-upstream"]
+            = "error non_idempotent" })[1])
+    end)
+end)
+
 describe("a template", function()
     it("has texts and variables that tell nothing of others", function()
         assert.same({ "a", { var = "arg_x" }, "-b", { var = "http_user_agent" } },

@@ -187,6 +187,14 @@ describe("regular expressions in paths", function()
             pattern = "(?i)^/api(/|$)(.*)" } } }, rules[1].filters)
     end)
 
+    it("and another Host are one filter", function()
+        local _, rules = table_of(compile { make("a", { paths = { path("/a") }, annotations = {
+            ["rewrite-target"] = "/b", ["upstream-vhost"] = "$service_name.$namespace.svc" } }) },
+            "shop.example.com")
+        assert.same({ { type = "rewrite", host = "shop.web.svc", path = { kind = "regex",
+            pattern = "(?i)^/a", value = "/b" } } }, rules[1].filters)
+    end)
+
     it("do not come with a rewrite-target that is the path", function()
         local lines, rules = table_of(compile { make("a", {
             annotations = { ["rewrite-target"] = "/" } }) }, "shop.example.com")

@@ -47,7 +47,7 @@ local function check_names(reader)
             local hint = meant and "did you mean " .. meant .. "?" or known.NEVER[name]
             reader:add("wrong", name, "is no annotation of ingress-nginx"
                 .. (hint and "; " .. hint or ""))
-        elseif each.support ~= "yes" then
+        elseif each.support ~= "yes" and not each.by_value then
             reader:add(each.support == "no" and "unsupported" or "differs", name,
                 each.text .. (each.instead and "; " .. each.instead or ""))
         end

@@ -6,25 +6,22 @@ local known = {}
 ---@field support "yes"|"differs"|"no"
 ---@field text string? what differs; with "no": what does not happen
 ---@field instead string? what to do instead
+---@field by_value boolean? only some values differ, which their reader tells
 
 known.PREFIX = "nginx.ingress.kubernetes.io/"
 
--- Whole families that work as documented by ingress-nginx.
+-- Those that work as ingress-nginx documents them.
 local YES = [[rewrite-target use-regex ssl-redirect force-ssl-redirect preserve-trailing-slash
     app-root permanent-redirect permanent-redirect-code temporal-redirect temporal-redirect-code
     from-to-www-redirect server-alias backend-protocol upstream-vhost x-forwarded-prefix
-    service-upstream default-backend proxy-body-size proxy-connect-timeout proxy-read-timeout
-    proxy-send-timeout proxy-next-upstream proxy-next-upstream-tries proxy-next-upstream-timeout
-    canary canary-weight canary-weight-total canary-by-header canary-by-header-value
-    canary-by-header-pattern canary-by-cookie affinity affinity-canary-behavior
-    session-cookie-name session-cookie-path session-cookie-domain session-cookie-max-age
-    session-cookie-samesite session-cookie-secure session-cookie-change-on-failure
-    upstream-hash-by load-balance whitelist-source-range allowlist-source-range
-    denylist-source-range enable-cors cors-allow-origin cors-allow-methods cors-allow-headers
-    cors-allow-credentials cors-expose-headers cors-max-age auth-url auth-method auth-signin
-    auth-signin-redirect-param auth-response-headers auth-request-redirect auth-type auth-secret
-    auth-secret-type auth-realm limit-rps limit-rpm limit-connections limit-burst-multiplier
-    limit-whitelist limit-allowlist]]
+    proxy-connect-timeout proxy-read-timeout proxy-send-timeout proxy-next-upstream-tries
+    proxy-next-upstream-timeout canary canary-weight canary-weight-total canary-by-header
+    canary-by-header-value canary-by-header-pattern canary-by-cookie affinity
+    affinity-canary-behavior session-cookie-name session-cookie-path session-cookie-domain
+    session-cookie-max-age session-cookie-samesite session-cookie-secure
+    session-cookie-change-on-failure upstream-hash-by load-balance whitelist-source-range
+    allowlist-source-range denylist-source-range enable-cors cors-allow-origin cors-allow-methods
+    cors-allow-headers cors-allow-credentials cors-expose-headers cors-max-age]]
 
 local SNIPPET = "write the same in Lua, in the ConfigMap of a script that the route names"
 local CONF = "set it in nginx.conf, where it holds for all routes"
@@ -36,7 +33,18 @@ local OTHERS = {
     ["session-cookie-expires"] = { "differs", "is sent as Max-Age, without Expires" },
     ["session-cookie-conditional-samesite-none"] = { "no",
         "SameSite=None is also sent to browsers that misread it (those before 2020)" },
-    ["auth-always-set-cookie"] = { "differs", "cookies of the auth service are not sent on" },
+    ["auth-url"] = { "no", "no auth service is asked yet: the paths are denied (503), not left "
+        .. "unguarded", "put a proxy such as oauth2-proxy between, as the backend" },
+    ["auth-type"] = { "no", "passwords are not asked for yet: the paths are denied (503), not left "
+        .. "unguarded", "check them in the backend" },
+    ["limit-rps"] = { "no", "rates are not limited yet: the paths are denied (503), not left "
+        .. "without a limit", "remove it, and limit in nginx.conf (limit_req) for all routes" },
+    ["proxy-body-size"] = { "differs", "a body whose length is not said before (chunked) is not "
+        .. "limited", by_value = true },
+    ["proxy-next-upstream"] = { "differs", "only error and timeout make nginx ask another endpoint,"
+        .. " and never for a request that is not idempotent", by_value = true },
+    ["service-upstream"] = { "differs", "requests go to the endpoints, not to the Service's IP" },
+    ["default-backend"] = { "no", "a Service without endpoints answers 503" },
     ["proxy-buffering"] = { "no", "buffering is as in nginx.conf", CONF
         .. ", or answer with the header X-Accel-Buffering: no" },
     ["proxy-request-buffering"] = { "no", "request bodies are buffered as in nginx.conf", CONF },
@@ -101,6 +109,13 @@ local SAME = {
     ["enable-owasp-core-rules"] = "modsecurity-snippet",
     ["enable-owasp-modsecurity-crs"] = "modsecurity-snippet",
     ["modsecurity-transaction-id"] = "modsecurity-snippet",
+    ["auth-method"] = "auth-url", ["auth-signin"] = "auth-url",
+    ["auth-signin-redirect-param"] = "auth-url", ["auth-response-headers"] = "auth-url",
+    ["auth-request-redirect"] = "auth-url", ["auth-always-set-cookie"] = "auth-url",
+    ["auth-secret"] = "auth-type", ["auth-secret-type"] = "auth-type",
+    ["auth-realm"] = "auth-type", ["limit-rpm"] = "limit-rps", ["limit-connections"] = "limit-rps",
+    ["limit-burst-multiplier"] = "limit-rps", ["limit-whitelist"] = "limit-rps",
+    ["limit-allowlist"] = "limit-rps",
     ["auth-tls-verify-depth"] = "auth-tls-secret", ["auth-tls-verify-client"] = "auth-tls-secret",
     ["auth-tls-error-page"] = "auth-tls-secret", ["auth-tls-match-cn"] = "auth-tls-secret",
     ["auth-tls-pass-certificate-to-upstream"] = "auth-tls-secret",
@@ -125,7 +140,8 @@ for name in YES:gmatch("%S+") do
     known.ALL[name] = { support = "yes" }
 end
 for name, each in pairs(OTHERS) do
-    known.ALL[name] = { support = each[1], text = each[2], instead = each[3] }
+    known.ALL[name] = { support = each[1], text = each[2], instead = each[3],
+        by_value = each.by_value }
 end
 for name, other in pairs(SAME) do
     known.ALL[name] = known.ALL[other]

@@ -1,4 +1,5 @@
 -- Annotations about the connection to the backend: protocol, timeouts, sizes, and which endpoint.
+local known = require "resty.kubelua.gateway.annotations.known"
 
 -- The words of backend-protocol, and of the contract. AUTO_HTTP takes the client's scheme.
 local PROTOCOLS = { HTTPS = "https", GRPC = "grpc", GRPCS = "grpcs" }
@@ -29,6 +30,9 @@ end
 
 local function read_limits(reader, settings)
     settings.body_size = reader:size("proxy-body-size")
+    if settings.body_size and settings.body_size > 0 then
+        reader:add("differs", "proxy-body-size", known.ALL["proxy-body-size"].text)
+    end
     for _, name in ipairs { "connect", "read", "send" } do
         settings[name .. "_timeout"] = reader:number("proxy-" .. name .. "-timeout", 1, 2147483,
             " of seconds")
@@ -53,6 +57,12 @@ local function read_retries(reader)
     end
     local is_off, is_any = on.off, on.non_idempotent
     on.off, on.non_idempotent = nil, nil
+    for word in pairs(is_off and {} or on) do
+        if is_any or word ~= "error" and word ~= "timeout" then
+            reader:add("differs", "proxy-next-upstream", known.ALL["proxy-next-upstream"].text)
+            break
+        end
+    end
     if is_off then
         return { tries = 0, on = {} }
     end

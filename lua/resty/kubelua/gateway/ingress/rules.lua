@@ -134,16 +134,17 @@ local function vhost_of(claim, facts)
         .. "of the client"):format(unknown or "of the request"), "upstream-vhost")
 end
 
--- The filter of rewrite-target; nil if the target is the path itself.
-local function rewrite_of(claim)
+-- What rewrite-target changes: a filter that redirects, or the path of one that rewrites. nil: the
+-- target is the path itself.
+local function target_of(claim)
     local target = claim.item.parsed.rewrite_target
     if not target or target == claim.path then
         return nil
     elseif target:find("^https?://") then
         return { type = "redirect", location = { target }, status = 302 }
     end
-    return { type = "rewrite", path = { kind = "regex", pattern = "(?i)^" .. claim.path,
-        value = target:sub(1, 1) == "/" and target or "/" .. target } }
+    return nil, { kind = "regex", pattern = "(?i)^" .. claim.path,
+        value = target:sub(1, 1) == "/" and target or "/" .. target }
 end
 
 local function filters_of(claim, facts)
@@ -151,13 +152,12 @@ local function filters_of(claim, facts)
     for i, filter in ipairs(parsed.filters) do
         filters[i] = filter
     end
-    local rewrite = rewrite_of(claim)
-    filters[#filters + 1] = rewrite
-    local host = parsed.upstream_vhost and facts and vhost_of(claim, facts)
-    if host then
-        filters[#filters + 1] = { type = "rewrite", host = host }
+    local redirect, path = target_of(claim)
+    local host = parsed.upstream_vhost and facts and vhost_of(claim, facts) or nil
+    if host or path then
+        filters[#filters + 1] = { type = "rewrite", host = host, path = path }
     end
-    filters[#filters + 1] = parsed.redirect
+    filters[#filters + 1] = parsed.redirect or redirect
     return filters
 end
 
