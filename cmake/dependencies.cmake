@@ -7,8 +7,10 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4.5)
 
-# The server of kubelua run --serve; without it that option is refused.
+# The servers of kubelua run --serve and --admit; without them those options are
+# refused.
 pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd>=0.9.71)
+pkg_check_modules(GNUTLS QUIET IMPORTED_TARGET gnutls)
 
 # The simulator's own. KUBELUA_SIM=AUTO leaves the simulator out where they are
 # missing.
@@ -31,7 +33,6 @@ endif()
 # Only the C tests need cmocka. AUTO becomes true or false here.
 if(KUBELUA_TESTS)
     pkg_check_modules(CMOCKA QUIET IMPORTED_TARGET cmocka)
-    pkg_check_modules(GNUTLS QUIET IMPORTED_TARGET gnutls) # spec/support
     if(CMOCKA_FOUND AND GNUTLS_FOUND)
         set(KUBELUA_TESTS ON)
     elseif(KUBELUA_TESTS STREQUAL AUTO)

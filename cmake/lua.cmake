@@ -8,6 +8,7 @@ if(NOT KUBELUA_LUA)
 endif()
 
 file(GLOB KUBELUA_LUA_SOURCES CONFIGURE_DEPENDS lua/src/*.c)
+file(GLOB KUBELUA_LUA_SERVE_SOURCES CONFIGURE_DEPENDS lua/serve/*.c)
 file(GLOB KUBELUA_LUA_SIM_SOURCES CONFIGURE_DEPENDS sim/lua/src/*.c)
 
 function(kubelua_lua_module abi package)
@@ -44,10 +45,11 @@ function(kubelua_add_lua_module abi include_dirs)
     string(REPLACE "." "" id ${abi})
     kubelua_add_module(kubelua_lua${id} ${abi} "${include_dirs}" core
         SOURCES ${KUBELUA_LUA_SOURCES} LIBRARIES kubelua)
-    if(MICROHTTPD_FOUND) # kubelua run --serve
+    if(MICROHTTPD_FOUND AND GNUTLS_FOUND) # kubelua run --serve, --admit
         kubelua_add_module(kubelua_lua${id}_serve ${abi} "${include_dirs}" serve
-            SOURCES lua/serve/serve.c lua/src/check.c lua/src/misuse.c
-            lua/src/push.c LIBRARIES kubelua PkgConfig::MICROHTTPD)
+            SOURCES ${KUBELUA_LUA_SERVE_SOURCES} lua/src/check.c
+            lua/src/misuse.c lua/src/push.c
+            LIBRARIES kubelua PkgConfig::MICROHTTPD PkgConfig::GNUTLS)
     endif()
     if(KUBELUA_SIM)
         kubelua_add_module(kubelua_lua${id}_sim ${abi} "${include_dirs}" simcore

@@ -67,7 +67,7 @@ function(kubelua_program name lua cjson)
     pkg_check_modules(PROGRAM_LIBRARIES_${id} REQUIRED libcurl yyjson yaml-0.1
                       zlib libzstd libmicrohttpd gnutls libpcre2-8 ${lua})
     set(sources ${KUBELUA_LUA_SOURCES} ${KUBELUA_LUA_SIM_SOURCES}
-        lua/serve/serve.c)
+        ${KUBELUA_LUA_SERVE_SOURCES})
     list(REMOVE_DUPLICATES sources)
     add_executable(${target} program/main.c ${sources}
         $<TARGET_OBJECTS:kubelua_embedded> $<TARGET_OBJECTS:kubelua_objects>

@@ -112,8 +112,9 @@ build = {
 -- What the C modules check and push with is in each of them, since those names are not exported.
 add_c_module("kubelua.core", "CURL YAML YYJSON ZLIB ZSTD", { "core", "lua/src" }, {},
     { "core", "core/include", "lua/src" })
-add_c_module("kubelua.serve", "MICROHTTPD", { "lua/serve" },
-    { "lua/src/check.c", "lua/src/misuse.c", "lua/src/push.c" }, { "core/include", "lua/src" })
+add_c_module("kubelua.serve", "GNUTLS MICROHTTPD", { "lua/serve" },
+    { "lua/src/check.c", "lua/src/misuse.c", "lua/src/push.c" },
+    { "core/include", "lua/src", "lua/serve" })
 add_c_module("kubelua.simcore", "GNUTLS MICROHTTPD PCRE2 YAML YYJSON ZLIB",
     { "sim/core", "sim/lua/src" },
     { "lua/src/check.c", "lua/src/misuse.c", "lua/src/push.c", "lua/src/reply.c",

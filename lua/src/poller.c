@@ -161,6 +161,20 @@ static int poller_new(lua_State *L)
     return 1;
 }
 
+/* poller:watch(descriptor): wakes the poller while it is readable, until it is
+ * closed. True, or nil, message, code. */
+static int poller_watch(lua_State *L)
+{
+    kl_error err;
+
+    if (!poller_adds(L, 1, (int)luaL_checkinteger(L, 2))) {
+        kl_error_set(&err, KL_EIO, "epoll: %s", strerror(errno));
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
 /* poller:open(): true, or nil, message, code. Other methods open it too, but
  * they raise an error if that fails. */
 static int poller_open(lua_State *L)
@@ -637,6 +651,7 @@ void bind_poller(lua_State *L)
     static const luaL_Reg methods[] = {
         {"__gc", poller_gc},
         {"open", poller_open},
+        {"watch", poller_watch},
         {"fd", poller_fd},
         {"arm", poller_arm},
         {"wait", poller_wait},

@@ -134,8 +134,8 @@ local function count_parameters(signature)
         return 0
     end
     local inner = list:sub(2, -2):gsub("%b()", "")
-    if inner:match("struct MHD_Connection %*") then
-        return 0 -- libmicrohttpd calls it, and decides
+    if inner:match("struct MHD_Connection %*") or inner:match("^gnutls_session_t ") then
+        return 0 -- libmicrohttpd or GnuTLS calls it, and decides
     end
     local _, commas = inner:gsub(",", "")
     local _, cancels = inner:gsub("kl__cancel %*", "")
