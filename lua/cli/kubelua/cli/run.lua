@@ -209,13 +209,18 @@ return function(options, allow_all)
         server, message = require("kubelua.cli.serving")(options.serve)
         ok = server
     end
+    local admit
+    if ok and (options.admit or options.admit_cert or options.admit_key) then
+        admit, message = require("kubelua.cli.admitting")(options)
+        ok = admit
+    end
     if not ok then
         complain(message)
         return FAILED
     end
     local status = run_script(chunk, options, allow_all)
-    if server then
-        server:stop()
+    for _, one in pairs { serve = server, admit = admit } do
+        one:stop()
     end
     return status
 end

@@ -61,6 +61,11 @@ local function add_run(parser)
     run:option("--serve", "Serve /metrics (Prometheus), /healthz, /readyz and /status (JSON) on "
         .. "this address; :8080 is port 8080 of all addresses, port 0 a free one.")
         :argname("ADDRESS:PORT"):convert(to_served)
+    run:option("--admit", "Serve the webhooks of kubelua.admit, by HTTPS, at /admit/NAME on this "
+        .. "address; with --admit-cert and --admit-key."):argname("ADDRESS:PORT"):convert(to_served)
+    run:option("--admit-cert", "The certificate of --admit, and those that it depends on (PEM). "
+        .. "The file is read again when it changes."):argname("FILE")
+    run:option("--admit-key", "The private key of that certificate (PEM)."):argname("FILE")
     run:flag("--reload", "Replace the script when it or one of its modules is saved, or after "
         .. "SIGHUP, over the same caches and connections. A new one that fails leaves the old one "
         .. "running. --reload=configmap/NAME[:KEY] or configmap/NAMESPACE/NAME[:KEY]: the script "

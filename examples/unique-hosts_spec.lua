@@ -1,0 +1,44 @@
+-- Run it with: kubelua test examples/unique-hosts_spec.lua
+local admission = require "kubelua.admission"
+local Sim = require "kubelua.sim"
+
+local function ingress(namespace, host)
+    return { apiVersion = "networking.k8s.io/v1", kind = "Ingress",
+        metadata = { name = "shop", namespace = namespace },
+        spec = { rules = { { host = host } } } }
+end
+
+describe("unique-hosts", function()
+    local cluster
+
+    before_each(function()
+        cluster = assert(Sim.new())
+        assert(cluster:apply(ingress("default", "shop.example.com")))
+        cluster:run("examples/unique-hosts.lua")
+        assert(cluster:settle())
+    end)
+
+    after_each(function()
+        cluster:close()
+    end)
+
+    it("denies a host that another Ingress has", function()
+        local answer = assert(admission.ask("hosts", { object = ingress("b", "shop.example.com") }))
+        assert.is_false(answer.allowed)
+        assert.equal("the host shop.example.com belongs to the Ingress default/shop",
+            answer.message)
+    end)
+
+    it("allows a new host, and an Ingress its own", function()
+        assert.is_true(admission.ask("hosts", { object = ingress("b", "b.example.com") }).allowed)
+        local same = ingress("default", "shop.example.com")
+        assert.is_true(admission.ask("hosts", { object = same, old = same }).allowed)
+    end)
+
+    it("allows the host again once the other Ingress is deleted", function()
+        assert(cluster:delete("ingresses", "default/shop"))
+        assert(cluster:settle())
+        local answer = admission.ask("hosts", { object = ingress("b", "shop.example.com") })
+        assert.is_true(answer.allowed)
+    end)
+end)

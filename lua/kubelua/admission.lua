@@ -1,0 +1,186 @@
+-- kubelua.admit: the webhooks of the scripts of this lua_State. kubelua run --admit serves them
+-- (cli/admitting.lua); a test asks them with admission.ask. docs/ADMISSION.md describes their use.
+local caches = require "kubelua.admission.caches"
+local clients = require "kubelua.client"
+local configuration = require "kubelua.admission.configuration"
+local core = require "kubelua.core"
+local hooks = require "kubelua.admission.hook"
+local log = require "kubelua.log"
+local loop = require "kubelua.loop"
+local misuse = require "kubelua.misuse"
+local scripts = require "kubelua.script"
+local trial = require "kubelua.admission.trial"
+local waiting = require "kubelua.waiting"
+
+local admission = {
+    is_served = false, -- kubelua run --admit
+}
+
+---What kubelua.admit returns.
+---@class kubelua.Admission
+local Admission = {}
+Admission.__index = Admission
+Admission.__name = "kubelua.admit"
+
+---@class kubelua.admission.Entry
+---@field hook kubelua.admission.Hook
+---@field cluster kubelua.AdmitCluster? nil: it reads no caches
+---@field where string the line of the script
+---@field script kubelua.Script?
+---@field is_stopped boolean?
+
+-- name -> list of entries, the oldest first: while a script is replaced, both have one.
+local registered = {} ---@type table<string, kubelua.admission.Entry[]>
+
+local entries = setmetatable({}, { __mode = "k" }) -- of each Admission
+
+-- A script that was replaced, or could not start, answers no more.
+local function is_over(entry)
+    local stage = entry.script and entry.script.stage
+    return entry.is_stopped or stage == "tells" or stage == "ends"
+end
+
+local function forget_ended(name)
+    local left = {}
+    for _, entry in ipairs(registered[name] or {}) do
+        if not is_over(entry) then
+            left[#left + 1] = entry
+        end
+    end
+    registered[name] = left[1] and left or nil
+    return left
+end
+
+local function stop(entry)
+    if entry.cluster and not entry.is_stopped then
+        caches.close(entry.cluster)
+    end
+    entry.is_stopped = true
+end
+
+-- Raises if the script has one of that name, unless the same line was run again: a test loads a
+-- script several times.
+local function add(entry)
+    local name = entry.hook.name
+    for _, other in ipairs(forget_ended(name)) do
+        if other.script == entry.script then
+            if other.where ~= entry.where then
+                stop(entry)
+                misuse("admit: there is one with the name '%s' already, at %sgive this one another "
+                    .. "name", name, other.where)
+            end
+            stop(other)
+        end
+    end
+    local list = forget_ended(name)
+    list[#list + 1] = entry
+    registered[name] = list
+end
+
+local function tell(hook)
+    if admission.is_served then
+        log("info", "admit %s is served at /admit/%s", hook.name, hook.name)
+    elseif waiting.ends_waits then
+        log("warn", "admit %s is not served: start kubelua run with --admit ADDRESS:PORT",
+            hook.name)
+    end
+end
+
+local function open_caches(given)
+    if not given.reads then
+        return nil
+    end
+    if given.client then
+        return caches.open(given.client, given.reads)
+    end
+    local client, message, code = clients.connect()
+    if not client then
+        return nil, message, code
+    end
+    return caches.open(client, given.reads)
+end
+
+---Registers a webhook. Raises if an option is wrong. nil, message, code: the configuration is,
+---which is logged too, and the run ends with a failure.
+---@param given kubelua.AdmitOptions
+---@return kubelua.Admission?, string?, string?
+function admission.admit(given)
+    local where = core.script_line()
+    local hook = hooks.new(given)
+    local cluster, message, code = open_caches(given)
+    if message then
+        loop.add_hopeless(where, "admit " .. hook.name, message)
+        return nil, message, code
+    end
+    local entry = { hook = hook, cluster = cluster, where = where, script = scripts.here() }
+    add(entry)
+    tell(hook)
+    local self = setmetatable({}, Admission)
+    entries[self] = entry
+    return self
+end
+
+local function entry_of(self)
+    return entries[self] or misuse("admit: call its methods with a colon, as in hook:stop()")
+end
+
+function Admission:__tostring()
+    return "kubelua.admit: " .. entry_of(self).hook.name
+end
+
+---It answers no more. The API server asks until its configuration is deleted.
+function Admission:stop()
+    stop(entry_of(self))
+    forget_ended(entry_of(self).hook.name)
+end
+
+---The objects that tell the API server of it, for client:apply: a MutatingWebhookConfiguration, a
+---ValidatingWebhookConfiguration, or both.
+---@param address kubelua.AdmitAddress
+---@return table[]
+function Admission:configuration(address)
+    return configuration.make(entry_of(self).hook, address)
+end
+
+local function tell_names()
+    local names = {}
+    for name in pairs(registered) do
+        names[#names + 1] = #forget_ended(name) > 0 and name or nil
+    end
+    table.sort(names)
+    return #names > 0 and table.concat(names, ", ") or "none"
+end
+
+---The answer to a request of HTTP. The function of the script may wait.
+---@param path string "/admit/NAME", "/admit/NAME/validate", "/admit/NAME/mutate"
+---@param text string its body
+---@return integer status
+---@return string body
+---@return string content_type
+---@return kubelua.AdmissionRequest? request its object is as mutate left it
+function admission.answer(path, text)
+    local name, phase = path:match("^/admit/([^/]+)$"), nil
+    if not name then
+        name, phase = path:match("^/admit/([^/]+)/(%a+)$")
+    end
+    local entry = name and forget_ended(name)[1]
+    if not entry or phase and not (phase == "validate" or phase == "mutate")
+        or phase and not entry.hook.given[phase] then
+        return 404, string.format("kubelua.admit: nothing is at %s; there are: %s\n",
+            path:sub(1, 200), tell_names()), "text/plain; charset=utf-8"
+    end
+    local cluster = entry.cluster
+    return entry.hook:answer(text, phase, cluster, cluster and caches.missing(cluster))
+end
+
+---Asks a webhook as an API server would: for tests. nil, message: it has failed.
+---@param name string
+---@param given kubelua.AdmissionTrial
+---@return kubelua.AdmissionAnswer?, string?
+function admission.ask(name, given)
+    local path = "/admit/" .. name .. (given.phase and "/" .. given.phase or "")
+    local status, body, _, request = admission.answer(path, trial.review(given))
+    return trial.answer(status, body, request)
+end
+
+return admission
