@@ -40,9 +40,7 @@ typedef struct kl_loads kl_loads;
 #define KL_LOADS_PROCESSES 32    /* columns, where the options say none */
 #define KL_LOADS_ENDPOINTS_MAX (1 << 20)
 #define KL_LOADS_PROCESSES_MAX 1024
-#define KL_LOADS_STALE_MS                               \
-    60000 /* a row may be given away: see kl_loads_find \
-           */
+#define KL_LOADS_STALE_MS 60000 /* see kl_loads_find */
 
 /* Zeroed fields are the defaults. */
 typedef struct kl_loads_options {

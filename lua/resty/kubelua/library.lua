@@ -119,6 +119,60 @@ int kl_shared_serve(kl_shared *map, kl_client *client, const kl_serve_options *o
 void kl_shared_leave(kl_shared *map);
 void kl_shared_tell_age(kl_shared *map, int64_t age_ms);
 int kl_shared_role(const kl_shared *map);
+
+typedef struct kl_loads kl_loads;
+
+typedef struct kl_loads_options {
+    const char *name;
+    uint32_t endpoints;
+    uint32_t processes;
+} kl_loads_options;
+
+typedef struct kl_load_row {
+    uint32_t row;
+    uint32_t is_known;
+} kl_load_row;
+
+typedef struct kl_loads_status {
+    uint32_t endpoints;
+    uint32_t used;
+    uint32_t processes;
+    uint32_t joined;
+    uint64_t swept;
+    uint64_t full;
+} kl_loads_status;
+
+typedef struct kl_hash_endpoints {
+    const uint64_t *identities;
+    const uint16_t *weights;
+    uint32_t count;
+} kl_hash_endpoints;
+
+kl_loads *kl_loads_open(const kl_loads_options *options, kl_error *err);
+uint32_t kl_loads_join(kl_loads *loads);
+uint32_t kl_loads_sweep(kl_loads *loads);
+int64_t kl_loads_now(void);
+void kl_loads_find(kl_loads *loads, uint64_t identity, uint64_t pod, int64_t now_ms,
+                   kl_load_row *to);
+void kl_loads_begin(kl_loads *loads, uint32_t row, uint32_t column);
+void kl_loads_end(kl_loads *loads, uint32_t row, uint32_t column);
+uint32_t kl_loads_in_flight(const kl_loads *loads, uint32_t row);
+uint64_t kl_loads_total(const kl_loads *loads, const uint32_t *rows, uint32_t count);
+void kl_loads_fail(kl_loads *loads, uint32_t row, int64_t now_ms);
+void kl_loads_succeed(kl_loads *loads, uint32_t row);
+void kl_loads_try(kl_loads *loads, uint32_t row, int64_t out_ms, int64_t now_ms);
+bool kl_loads_is_out(const kl_loads *loads, uint32_t row, uint32_t max_fails, int64_t out_ms,
+                     int64_t now_ms);
+uint32_t kl_loads_fails(const kl_loads *loads, uint32_t row);
+void kl_loads_observe(kl_loads *loads, uint32_t row, double seconds, int64_t now_ms);
+double kl_loads_latency(const kl_loads *loads, uint32_t row, int64_t now_ms);
+void kl_loads_seed(kl_loads *loads, uint32_t row, double seconds, int64_t now_ms);
+void kl_loads_arrive(kl_loads *loads, uint32_t row, int64_t now_ms);
+int64_t kl_loads_age(const kl_loads *loads, uint32_t row, int64_t now_ms);
+void kl_loads_get_status(const kl_loads *loads, kl_loads_status *to);
+uint32_t kl_hash_choose(const kl_hash_endpoints *endpoints, uint32_t part);
+void kl_hash_change(uint16_t *winners, const uint16_t *moved, const kl_hash_endpoints *now,
+                    const uint32_t *added, uint32_t added_count);
 ]]
 
 -- KubeLua can be installed in two ways; the message names both.
@@ -154,7 +208,7 @@ if not pcall(ffi.typeof, "kl_shared_status") then
 end
 
 local library = load_library()
-if not pcall(function() return library.kl_shared_tell_age end) then
+if not pcall(function() return library.kl_loads_now end) then
     error("resty.kubelua: this libkubelua.so is older than these Lua files: install both of one"
         .. " version" .. REMEDY, 0)
 end

@@ -1,0 +1,50 @@
+-- Which requests are tried again at another endpoint: never one that may have had an effect. Pure.
+local retries = {}
+
+---What is known of a request that an endpoint did not answer as it should.
+---@class resty.kubelua.gateway.Attempt
+---@field method string
+---@field sent boolean bytes of the request went out
+---@field outcome "error"|"timeout"|"invalid_header"|integer or the status of the answer
+---@field tries integer how often it was tried so far
+---@field seconds number? since it was first tried
+---@field answered boolean? bytes of an answer went to the client
+
+local DEFAULT = { tries = 1, on = { error = true, timeout = true } }
+
+-- Twice is as once (RFC 9110, 9.2.2). nginx repeats all but POST, LOCK and PATCH: also methods that
+-- it does not know.
+local IDEMPOTENT = { GET = true, HEAD = true, OPTIONS = true, TRACE = true, PUT = true,
+    DELETE = true }
+
+---@param policy resty.kubelua.gateway.Retry?
+---@param attempt resty.kubelua.gateway.Attempt
+---@return boolean
+function retries.allows(policy, attempt)
+    policy = policy or DEFAULT
+    if attempt.answered or attempt.tries > (policy.tries or 1)
+        or not (policy.on or DEFAULT.on)[attempt.outcome] then
+        return false
+    end
+    if policy.timeout and (attempt.seconds or 0) >= policy.timeout then
+        return false
+    end
+    return not attempt.sent or policy.non_idempotent or IDEMPOTENT[attempt.method] or false
+end
+
+---How often nginx may try a request again, for set_more_tries of ngx.balancer. nginx itself does
+---not send POST, LOCK and PATCH again once bytes went out; so others that are not idempotent get no
+---try.
+---@param policy resty.kubelua.gateway.Retry?
+---@param method string
+---@return integer
+function retries.more(policy, method)
+    policy = policy or DEFAULT
+    local is_guarded = method == "POST" or method == "LOCK" or method == "PATCH"
+    if not (IDEMPOTENT[method] or is_guarded or policy.non_idempotent) then
+        return 0
+    end
+    return policy.tries or 1
+end
+
+return retries
