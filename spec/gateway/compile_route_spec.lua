@@ -45,6 +45,14 @@ describe("a rule's matches", function()
         assert.equal("/abc", host.matches[1].path)
     end)
 
+    it("have paths as nginx decodes them, but expressions as they are", function()
+        local host = compile { { matches = { { path = { type = "Exact", value = "/a%20b%2Fc" } },
+            { path = { value = "/%C3%A9/" } },
+            { path = { type = "RegularExpression", value = "/%20" } } } } }
+        assert.same({ "/a b/c", "/\195\169", "^(?:/%20)$" }, { host.matches[1].path,
+            host.matches[3].path, host.matches[2].path })
+    end)
+
     it("with a regular expression that the check refuses drop their rule only", function()
         local host, result = compile({
             { matches = { { path = { type = "RegularExpression", value = "(" } } } },
@@ -240,7 +248,7 @@ describe("filters", function()
         assert.same({ type = "mirror", service = "web/shop:81", percent = 100 }, rule.filters[3])
         assert.same({ type = "cors", allow_origins = { "*" }, allow_methods = {},
             allow_headers = {}, expose_headers = {}, max_age = 5, allow_credentials = true,
-            any_labels = true }, rule.filters[4])
+            dialect = "gateway-api" }, rule.filters[4])
     end)
 
     it("leave out a mirror whose Service is not there, and say so", function()

@@ -93,7 +93,7 @@ local function cors(_, settings)
         allow_methods = settings.allowMethods or {}, allow_headers = settings.allowHeaders or {},
         expose_headers = settings.exposeHeaders or {}, max_age = settings.maxAge or 5,
         allow_credentials = settings.allowCredentials == true,
-        any_labels = true } -- "*." in an origin is any number of labels here
+        dialect = "gateway-api" } -- where "*" in an origin is any number of labels
 end
 
 -- A ConfigMap with Lua. Without its script the rule answers with an error: a filter that is not

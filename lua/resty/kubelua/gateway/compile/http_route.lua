@@ -1,4 +1,5 @@
--- The matches of an HTTPRoute's rule. Path prefixes lose their last slash (it is ignored); a
+-- The matches of an HTTPRoute's rule. Exact paths and prefixes are decoded, as nginx decodes a
+-- request's path; prefixes lose their last slash (it is ignored); a
 -- RegularExpression must match the whole path, header or parameter. Pure.
 local http_route = { name = "HTTPRoute" }
 
@@ -32,6 +33,12 @@ function http_route.regex(reader, text)
     return pattern
 end
 
+local function decode(path)
+    return (path:gsub("%%(%x%x)", function(digits)
+        return string.char(tonumber(digits, 16))
+    end))
+end
+
 local function path_of(reader, path)
     local kind = PATH_KINDS[path.type or "PathPrefix"]
     local value = path.value or "/"
@@ -42,7 +49,9 @@ local function path_of(reader, path)
         return pattern, rejection, kind
     elseif value:sub(1, 1) ~= "/" then
         return reject("the path %q does not begin with a slash", value)
-    elseif kind == "prefix" and #value > 1 then
+    end
+    value = decode(value)
+    if kind == "prefix" and #value > 1 then
         value = value:gsub("/+$", "")
         value = value == "" and "/" or value
     end
