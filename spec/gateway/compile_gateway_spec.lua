@@ -141,6 +141,17 @@ describe("kinds of routes on a listener", function()
         assert.same({ "HTTPRoute", "ResolvedRefs False InvalidRouteKinds",
             "Programmed True Programmed" }, { kinds("InvalidRoute", "HTTPRoute") })
     end)
+
+    it("leave out GRPCRoutes on HTTP where nginx speaks no h2c", function()
+        local result, of = compile({ listener("a", 80), https("b", 443), listener("c", 81,
+            { allowedRoutes = { kinds = { { kind = "GRPCRoute" } } } }) }, { h2c = false })
+        local counts = {}
+        for i, item in ipairs(objects.status(result, "Gateway web/gate").listeners) do
+            counts[i] = #item.supportedKinds
+        end
+        assert.same({ 1, 2, 0 }, counts)
+        assert.equal("ResolvedRefs False InvalidRouteKinds", of("c", "ResolvedRefs"))
+    end)
 end)
 
 describe("certificates of a listener", function()

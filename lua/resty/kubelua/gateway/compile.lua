@@ -29,6 +29,7 @@ local key_of = references.key
 ---@field addresses? string[] of Gateways that share "*:PORT"
 ---@field pool? string[] each Gateway gets one of these for itself
 ---@field ports? table<integer, true> where nginx listens; nil: everywhere
+---@field h2c? boolean false: HTTP listeners speak no HTTP/2, so GRPCRoutes need HTTPS
 ---@field features? string[] for GatewayClass status
 ---@field bundle? string version of the CRDs ("v1.6.3")
 ---@field certificate? fun(namespace: string, name: string): true|nil, string? a Secret can be used
@@ -216,7 +217,7 @@ end
 
 function Compiler:run_gateways()
     local changed, ran = self.gateways:run(self.cluster.grants, function(name)
-        local class = self.classes[key_of("GatewayClass", nil, name or "")]
+        local class = self.classes[key_of("GatewayClass", nil, tostring(name))]
         return class ~= nil and classes.is_ours(class, self.options) and classes.is_accepted(class)
     end)
     for key in pairs(changed) do

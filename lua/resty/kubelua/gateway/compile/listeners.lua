@@ -33,15 +33,21 @@ local function failure(reason, message, ...)
     return { reason = reason, message = message:format(...) }
 end
 
-local function read_kinds(listener, allowed)
+-- GRPCRoutes need HTTP/2; on HTTP that is h2c beside HTTP/1.1, which nginx has since 1.25.1.
+local function can_serve(listener, kind, options)
+    return SERVED[kind] and (kind ~= "GRPCRoute" or listener.protocol == "HTTPS"
+        or options.h2c ~= false)
+end
+
+local function read_kinds(listener, allowed, options)
     if not allowed or #allowed == 0 then
         for _, kind in ipairs(ROUTES) do
-            listener.kinds[kind] = true
+            listener.kinds[kind] = can_serve(listener, kind, options) or nil
         end
         return
     end
     for _, kind in ipairs(allowed) do
-        if (kind.group or GROUP) == GROUP and SERVED[kind.kind] then
+        if (kind.group or GROUP) == GROUP and can_serve(listener, kind.kind, options) then
             listener.kinds[kind.kind] = true
         else
             listener.unresolved = failure("InvalidRouteKinds", "routes of the kind %s are not"
@@ -122,6 +128,9 @@ local function read_tls(context, listener, spec)
 end
 
 local function compile_one(context, spec)
+    if type(spec.name) ~= "string" or type(spec.port) ~= "number" or spec.port % 1 ~= 0 then
+        error("a listener has no name, or no port", 0)
+    end
     local allowed = spec.allowedRoutes or {}
     local listener = { name = spec.name, port = spec.port, protocol = spec.protocol,
         hostname = hostnames.of(spec.hostname), tls = false, kinds = {}, certificates = {},
@@ -132,7 +141,7 @@ local function compile_one(context, spec)
             tostring(spec.protocol))
         return listener
     end
-    read_kinds(listener, allowed.kinds)
+    read_kinds(listener, allowed.kinds, context.options)
     read_tls(context, listener, spec)
     if ports and not ports[spec.port] then
         listener.refused = failure("PortUnavailable", "nginx does not listen on port %s",
