@@ -18,6 +18,18 @@ local function set_of(list)
     return set
 end
 
+-- The addresses of a spec or status, which no CRD may have checked.
+local function addresses_of(part)
+    local list = {}
+    local given = type(part) == "table" and part.addresses
+    for _, address in ipairs(type(given) == "table" and given or {}) do
+        if type(address) == "table" then
+            list[#list + 1] = address
+        end
+    end
+    return list
+end
+
 local function is_ip(address)
     return (address.type or "IPAddress") == "IPAddress"
 end
@@ -25,7 +37,7 @@ end
 -- What the spec asks for; an address without a value asks for any.
 local function requested(state, gateway, assigned)
     local any = false
-    for _, address in ipairs((gateway.spec or {}).addresses or {}) do
+    for _, address in ipairs(addresses_of(gateway.spec)) do
         local value = address.value
         if not is_ip(address) then
             assigned.unsupported = ("addresses of the type %s are not supported"):format(
@@ -33,7 +45,7 @@ local function requested(state, gateway, assigned)
         elseif not value or value == "" then
             any = true
         elseif not state.usable[value] or state.taken[value] then
-            assigned.unusable = ("the address %s %s"):format(value,
+            assigned.unusable = ("the address %s %s"):format(tostring(value),
                 state.taken[value] and "is in use" or "is not one of this gateway's")
         else
             assigned.list[#assigned.list + 1] = value
@@ -45,8 +57,9 @@ local function requested(state, gateway, assigned)
 end
 
 local function keep_status(state, gateway, assigned)
-    for _, address in ipairs((gateway.status or {}).addresses or {}) do
-        if is_ip(address) and state.usable[address.value] and not state.taken[address.value] then
+    for _, address in ipairs(addresses_of(gateway.status)) do
+        if is_ip(address) and address.value and state.usable[address.value]
+            and not state.taken[address.value] then
             state.taken[address.value] = true
             assigned.list[1], assigned.own = address.value, true
             return

@@ -140,7 +140,7 @@ function gateway_status.problems(record)
     if unusable then
         list[#list + 1] = { reason = "AddressNotUsable", message = unusable }
     end
-    if ((record.object.spec or {}).tls or {}).backend then
+    if record.shows_certificate then
         list[#list + 1] = { reason = "UnsupportedValue",
             message = "tls.backend: no client certificate is shown to backends" }
     end

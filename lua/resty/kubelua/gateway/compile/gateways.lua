@@ -19,6 +19,7 @@ local gateways = {}
 ---@field listeners resty.kubelua.gateway.Listener[] each with `entries`, the keys where it is bound
 ---@field assigned resty.kubelua.gateway.Assigned
 ---@field refused resty.kubelua.gateway.Failure? Accepted is False
+---@field shows_certificate boolean? it asks for a client certificate towards backends
 ---@field signature string
 
 ---@param options table
@@ -115,7 +116,8 @@ function Gateways:compile(object, assigned, grants, protocols)
         grants = grants, options = self.options, frontend = spec.tls and spec.tls.frontend },
         spec.listeners)
     local record = { key = key_of(object), object = object, namespace = metadata.namespace,
-        name = metadata.name, listeners = list, assigned = assigned }
+        name = metadata.name, listeners = list, assigned = assigned,
+        shows_certificate = spec.tls ~= nil and spec.tls.backend ~= nil }
     record.refused = refusal_of(object, assigned, list)
     local reachable = not record.refused and not assigned.missing
         and not (assigned.unusable and #assigned.list == 0)
@@ -126,6 +128,19 @@ function Gateways:compile(object, assigned, grants, protocols)
     record.refused = record.refused or refusal_of(object, assigned, list)
     record.signature = signature_of(record)
     return record
+end
+
+-- A Gateway that no CRD has checked and that makes no sense is refused; the others stay.
+function Gateways:try(object, assigned, grants, protocols)
+    local valid, record = pcall(self.compile, self, object, assigned, grants, protocols)
+    if valid then
+        return record
+    end
+    local metadata = object.metadata
+    return { key = key_of(object), object = object, namespace = metadata.namespace,
+        name = metadata.name, listeners = {}, assigned = assigned, signature = "malformed",
+        refused = { reason = "Invalid", message = "the Gateway is malformed: "
+            .. tostring(record) } }
 end
 
 ---Compiles all Gateways, if one of them or what they read has changed.
@@ -143,7 +158,7 @@ function Gateways:run(grants, is_ours)
     self.kept = {}
     for _, object in ipairs(list) do
         local key = key_of(object)
-        local record = self:compile(object, assigned[key], grants, protocols)
+        local record = self:try(object, assigned[key], grants, protocols)
         records[key] = record
         self.kept[key] = record.assigned.own and record.assigned.list[1] or nil
         local before = self.records[key]

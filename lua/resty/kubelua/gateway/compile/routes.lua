@@ -85,9 +85,8 @@ function Routes:mark(key)
 end
 
 -- The parents that are Gateways of this controller, with the listeners that allow the route.
-function Routes:attach(key, record)
+function Routes:find_parents(record, reads)
     local spec, metadata = record.object.spec or {}, record.object.metadata
-    local reads = { ["Namespace " .. metadata.namespace] = true }
     local applicant = { kind = record.kind, namespace = metadata.namespace,
         hostnames = spec.hostnames, labels = self.context.namespaces[metadata.namespace] }
     local found, claims = {}, {}
@@ -106,9 +105,16 @@ function Routes:attach(key, record)
             end
         end
     end
-    record.found = found
+    return found, claims
+end
+
+-- A route that no CRD has checked and that makes no sense is attached nowhere.
+function Routes:attach(key, record)
+    local reads = { ["Namespace " .. record.object.metadata.namespace] = true }
+    local valid, found, claims = pcall(self.find_parents, self, record, reads)
+    record.found = valid and found or {}
     self.attaching:set(key, reads)
-    self.rivals:set(key, claims)
+    self.rivals:set(key, valid and claims or nil)
 end
 
 -- What of a parent's listeners is left after routes of the other kind have taken theirs.

@@ -136,13 +136,31 @@ local function compile_rule(kind, reader, rule, unresolved)
     return not rejection and compiled or nil, rejection or matches
 end
 
----Compiles a route. Cost: its rules, matches and references; nothing else is looked at.
----@param kind resty.kubelua.gateway.RouteKind
----@param object table the route
----@param cluster resty.kubelua.gateway.Cluster
----@return resty.kubelua.gateway.CompiledRoute
-function rules.compile(kind, object, cluster)
+-- The result for a route of which nothing is served.
+local function refused(count, reason, message)
+    local result = { rules = {}, matches = {}, size = 0, reads = {}, unresolved = {}, dropped = {},
+        count = count }
+    for i = 1, count do
+        result.dropped[i] = { rule = i, reason = reason, message = message }
+    end
+    return result
+end
+
+local function count_matches(list)
+    local count = 0
+    for _, rule in ipairs(list) do
+        count = count + math.max(1, #(rule.matches or {}))
+    end
+    return count
+end
+
+local function compile(kind, object, cluster)
     local metadata, list = object.metadata, (object.spec or {}).rules or {}
+    local limit, count = cluster.options.matches, count_matches(list)
+    if count > limit then -- not even looked at
+        return refused(1, "LimitExceeded", ("%d matches are over the limit of %d on a host"):format(
+            count, limit))
+    end
     local result = { rules = {}, matches = {}, reads = {}, unresolved = {}, dropped = {},
         count = #list }
     local reader = { kind = kind.name, namespace = metadata.namespace, reads = result.reads,
@@ -166,6 +184,18 @@ function rules.compile(kind, object, cluster)
     end
     result.size = json_size(result.rules) + json_size(result.matches)
     return result
+end
+
+---Compiles a route. Cost: its rules, matches and references; nothing else is looked at. A route
+---that no CRD has checked, and that makes no sense at all, is refused like any other.
+---@param kind resty.kubelua.gateway.RouteKind
+---@param object table the route
+---@param cluster resty.kubelua.gateway.Cluster
+---@return resty.kubelua.gateway.CompiledRoute
+function rules.compile(kind, object, cluster)
+    local valid, result = pcall(compile, kind, object, cluster)
+    return valid and result or refused(1, "UnsupportedValue", "the route is malformed: "
+        .. tostring(result))
 end
 
 return rules
