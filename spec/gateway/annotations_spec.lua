@@ -1,5 +1,6 @@
 -- Annotations of ingress-nginx as settings and filters, and what is told of wrong ones.
 local annotations = require "resty.kubelua.gateway.annotations"
+local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local known = require "resty.kubelua.gateway.annotations.known"
 local template = require "resty.kubelua.gateway.template"
 
@@ -199,6 +200,19 @@ describe("annotations about backends", function()
         assert.same({ by = "ewma" }, settings({ ["load-balance"] = "ewma" }).balance)
         assert.is_nil(settings({ ["upstream-hash-by"] = "$ssl_client_cert" }).balance)
         assert.is_nil(settings({ ["load-balance"] = "least_conn" }).balance)
+    end)
+
+    it("give what the balancers take", function()
+        for _, values in ipairs { { ["upstream-hash-by"] = "${request_uri}-x$http_x_user" },
+            { ["load-balance"] = "round_robin" }, { affinity = "cookie",
+            ["session-cookie-path"] = "/a", ["session-cookie-domain"] = "a.example.com",
+            ["session-cookie-max-age"] = "-1", ["session-cookie-samesite"] = "strict",
+            ["session-cookie-secure"] = "true", ["session-cookie-change-on-failure"] = "true" },
+            { ["proxy-next-upstream-tries"] = "2" } } do
+            local balance = settings(values).balance
+            assert.same({ balance, {} }, { balance_settings.normalise(balance) })
+        end
+        assert.is_nil(settings({ ["upstream-hash-by"] = "constant" }).balance)
     end)
 
     it("say when another endpoint is tried", function()

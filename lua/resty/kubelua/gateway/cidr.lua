@@ -100,7 +100,8 @@ end
 
 ---Reads a range or an address. nil: it is none.
 ---@param text string
----@return string? bytes of the network, integer? bits
+---@return string? bytes
+---@return integer? bits of the network
 function cidr.parse(text)
     if type(text) ~= "string" then
         return nil

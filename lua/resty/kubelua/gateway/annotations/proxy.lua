@@ -76,7 +76,7 @@ local function read_cookie(reader, parsed)
         return nil
     end
     local function seconds(name)
-        return reader:number(name, -2147483648, 2147483647, " of seconds")
+        return reader:number(name, -1, 2147483647, " of seconds")
     end
     local expires = seconds("session-cookie-expires")
     local path = reader:like("session-cookie-path", "^/[%w%-%._~/:,%?&=]*$", "a path")
@@ -94,6 +94,9 @@ local function read_balance(reader, parsed)
     local cookie = read_cookie(reader, parsed)
     local hash = reader:like("upstream-hash-by", "^[%w%-_%${}]+$",
         "a text with variables of nginx (letters, digits and -_${})")
+    if hash and not hash:find("$", 1, true) then
+        hash = reader:wrong("upstream-hash-by", "a text with a variable, such as $request_uri")
+    end
     local known_hash = hash and reader:template("upstream-hash-by")
     local algorithm = reader:choice("load-balance",
         "round_robin ewma chash chashsubset sticky_balanced sticky_persistent")

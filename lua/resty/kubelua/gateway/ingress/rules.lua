@@ -3,6 +3,11 @@ local copy = require "kubelua.copy_table"
 local paths = require "resty.kubelua.gateway.ingress.paths"
 local template = require "resty.kubelua.gateway.template"
 
+---What variables of annotations may name of a backend.
+---@class kubelua.gateway.BackendFacts
+---@field service_name string
+---@field service_port string
+
 local rules = {}
 
 local PREFIX = "nginx.ingress.kubernetes.io/"
