@@ -1,6 +1,8 @@
 -- The caches of a webhook: what its functions get as `cluster`.
+local copy_table = require "kubelua.copy_table"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local sorted_keys = require "kubelua.sorted_keys"
 
 ---The cluster that the functions of kubelua.admit get: the caches that `reads` names.
 ---@class kubelua.AdmitCluster
@@ -14,7 +16,7 @@ local methods = {}
 
 function Caches.__index(_, name)
     return methods[name] or misuse("the cluster of kubelua.admit has no '%s'; it has %s",
-        tostring(name), table.concat(options.names(methods), ", "))
+        tostring(name), table.concat(sorted_keys(methods), ", "))
 end
 
 local function find(self, call, name)
@@ -24,7 +26,7 @@ local function find(self, call, name)
     end
     local informer = informers[name]
     if not informer then
-        local names = options.names(informers)
+        local names = sorted_keys(informers)
         local nearest = type(name) == "string" and options.nearest(name, names)
         misuse("%s: there is no cache '%s'%s; add it to `reads`; there are %s", call,
             tostring(name), nearest and " (do you mean '" .. nearest .. "'?)" or "",
@@ -68,10 +70,7 @@ local function read_entry(entry)
         misuse("admit: 'reads' is a list of resources, such as { \"ingresses\" }, or of tables of "
             .. "an informer's options")
     end
-    local given = {}
-    for name, value in pairs(entry) do
-        given[name] = value
-    end
+    local given = copy_table(entry)
     given.as = nil
     return given, entry.as or entry[1]
 end
@@ -109,7 +108,7 @@ end
 ---@param self kubelua.AdmitCluster
 ---@return string?
 function caches.missing(self)
-    for _, name in ipairs(options.names(self[INFORMERS])) do
+    for _, name in ipairs(sorted_keys(self[INFORMERS])) do
         local informer = self[INFORMERS][name]
         if not informer:has_synced() then
             local status = informer:status()

@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local sorted_keys = require "kubelua.sorted_keys"
 
 local configurations = {}
 
@@ -32,7 +33,7 @@ end
 
 -- A rule for each group and version, as each has a list of resources.
 local function list_rules(rule)
-    local operations = core.array(options.names(rule.operations))
+    local operations = core.array(sorted_keys(rule.operations))
     local list, by_group = core.array({}), {}
     for _, resource in ipairs(rule.resources) do
         local group, plural = find_names(resource)

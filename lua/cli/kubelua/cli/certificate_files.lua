@@ -1,6 +1,7 @@
 -- The files of a certificate and its key, which are replaced while they are used: by cert-manager
 -- and the kubelet, or by hand.
 local log = require "kubelua.log"
+local whole_file = require "kubelua.cli.whole_file"
 
 ---@class kubelua.cli.CertificateFiles
 ---@field cert_path string
@@ -12,23 +13,12 @@ local log = require "kubelua.log"
 local CertificateFiles = {}
 CertificateFiles.__index = CertificateFiles
 
-local function read_file(path)
-    local file, message = io.open(path, "rb")
-    if not file then
-        return nil, message
-    end
-    local text
-    text, message = file:read("*a")
-    file:close()
-    return text, message and path .. ": " .. message
-end
-
 -- Uses what is in the files, if it is not in use already.
 local function take(self, use)
-    local cert, message = read_file(self.cert_path)
+    local cert, message = whole_file.read(self.cert_path)
     local key, ok
     if cert then
-        key, message = read_file(self.key_path)
+        key, message = whole_file.read(self.key_path)
     end
     if not key then
         return nil, message
