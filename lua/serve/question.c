@@ -125,7 +125,7 @@ static void answer_late_locked(question *one)
              one->state == QUESTION_WAITS
                  ? "the script's loop does not go on"
                  : "the script's function has not returned");
-    one->status = 504;
+    one->status = 500; /* of 504 an API server does not show the text */
     snprintf(one->type, sizeof(one->type), "text/plain; charset=utf-8");
     one->text = strdup(text);
     one->text_length = one->text != NULL ? strlen(text) : 0;
