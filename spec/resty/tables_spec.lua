@@ -39,6 +39,13 @@ describe("lookup", function()
         assert.equal("again", kube.lookup("sites", "t"))
     end)
 
+    it("remembers that there is no value, until there is one", function()
+        assert.is_nil(kube.lookup("sites", "later"))
+        assert.is_nil(kube.lookup("sites", "later"))
+        world.write({ "put", "sites", "later", "snow" })
+        assert.equal("now", kube.lookup("sites", "later"))
+    end)
+
     it("reads values of any size", function()
         local long = ("long text "):rep(9000)
         world.write({ "put", "sites", "long", "s" .. long })

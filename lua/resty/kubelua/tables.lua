@@ -1,5 +1,6 @@
 -- kube.lookup: reads the tables that scripts of kube.owner write to the shared map. A worker
--- decodes a value once, and keeps it while the version in shared memory is the same.
+-- decodes a value once, and keeps it while the version in shared memory is the same; so it does
+-- that there is none.
 local ffi = require "ffi"
 local caches = require "resty.kubelua.cache"
 local library = require "resty.kubelua.library"
@@ -7,7 +8,7 @@ local values = require "kubelua.values"
 
 local tables = {}
 
-local OK, TOO_SMALL = 0, 5 -- kl_shared_result
+local OK, TOO_SMALL, BUSY = 0, 5, 7 -- kl_shared_result
 local MOST = 4096 -- values of a table that a worker keeps for certain
 
 -- The first byte of a value: a string, or JSON.
@@ -52,13 +53,13 @@ local function read_entry(map, cache, table_name, name, entry)
     if not key then
         return nil
     end
-    if read_bytes(map, key) ~= OK then
-        if entry then
-            entry.version, entry.value = told.version, nil
-        end
+    local value
+    local result = read_bytes(map, key)
+    if result == BUSY then
         return nil
+    elseif result == OK then
+        value = decode_value(ffi.string(buffer, told.length))
     end
-    local value = decode_value(ffi.string(buffer, told.length))
     if entry then
         entry.version, entry.value = told.version, value
     else
