@@ -117,6 +117,26 @@ local function modules_of(copy)
         .. "load_module %s/ngx_http_lua_module.so;", copy.MODULES, copy.MODULES)
 end
 
+---What an nginx.conf of a spec has beside its own: directives of the main part and of http, so that
+---all files are in the folder.
+---@param copy table nginx_copies.find()
+---@param folder string
+---@return { modules: string, main: string, http: string, lua_path: string, lua_cpath: string }
+function nginx.surroundings(copy, folder)
+    return {
+        modules = modules_of(copy),
+        main = fill("worker_shutdown_timeout 5s; pid @f@/nginx.pid; error_log @f@/error.log info; "
+            .. "env LD_LIBRARY_PATH; env LD_PRELOAD; env ASAN_OPTIONS; @user@", { f = folder,
+            user = shell("id -u") == "0" and "user root;" or "" }),
+        http = fill("access_log off; client_body_temp_path @f@/body; proxy_temp_path @f@/proxy; "
+            .. "fastcgi_temp_path @f@/fastcgi; uwsgi_temp_path @f@/uwsgi; "
+            .. "scgi_temp_path @f@/scgi; keepalive_requests 1000000;", { f = folder }),
+        lua_path = string.gsub("R/lua/?.lua;R/lua/?/init.lua;", "R", copy.root)
+            .. copy.SHARE .. "/?.lua;;",
+        lua_cpath = copy.build .. "/lua/5.1/?.so;;",
+    }
+end
+
 ---@class spec.NginxOptions
 ---@field workers integer? default: 2
 ---@field daemon boolean? nginx forks once more, and leaves its process group
@@ -129,6 +149,7 @@ end
 ---@field http string? directives in http: upstream, init_by_lua_block, server, ...
 ---@field server string? directives in the server that listens on the port: location, ...
 ---@field environment string? "NAME=value NAME=value", of the master process
+---@field conf (fun(copy: table, folder: string, port: integer): string)? makes the whole nginx.conf
 
 -- The nginx.conf of a spec: a common part, and the spec's directives.
 ---@param copy table nginx_copies.find()
@@ -137,6 +158,9 @@ end
 ---@param port integer
 ---@return string
 local function conf_of(copy, options, folder, port)
+    if options.conf then
+        return options.conf(copy, folder, port)
+    end
     local is_lua = options.lua ~= false
     local lua = is_lua and fill(LUA, {
         lua_path = string.gsub("R/lua/?.lua;R/lua/?/init.lua;R/spec/support/?.lua;", "R", copy.root)

@@ -1,0 +1,44 @@
+-- Checks the certificate and key of a Secret in the owner, before they are published: both parse,
+-- they belong together, and the certificate has not expired. By nginx's own OpenSSL.
+local ffi = require "ffi"
+local ssl = require "ngx.ssl"
+
+local certificate = {}
+
+ffi.cdef [[
+    void *OPENSSL_sk_value(const void *stack, int index);
+    int X509_check_private_key(const void *certificate, const void *key);
+    const void *X509_get0_notAfter(const void *certificate);
+    int X509_cmp_current_time(const void *time);
+    void ERR_clear_error(void);
+]]
+
+local C = ffi.C
+
+---Checks a pair. nil and why: it cannot be used.
+---@param chain string? PEM, the certificate first
+---@param key string? PEM
+---@return { expired: boolean }? result
+---@return string? why
+function certificate.check(chain, key)
+    if not chain or not key or chain == "" or key == "" then
+        return nil, "tls.crt or tls.key is missing"
+    end
+    local certificates, message = ssl.parse_pem_cert(chain)
+    if not certificates then
+        return nil, "tls.crt does not parse: " .. tostring(message)
+    end
+    local private
+    private, message = ssl.parse_pem_priv_key(key)
+    if not private then
+        return nil, "tls.key does not parse: " .. tostring(message)
+    end
+    local leaf = C.OPENSSL_sk_value(certificates, 0)
+    if C.X509_check_private_key(leaf, private) ~= 1 then
+        C.ERR_clear_error()
+        return nil, "tls.key is not the key of the certificate in tls.crt"
+    end
+    return { expired = C.X509_cmp_current_time(C.X509_get0_notAfter(leaf)) < 0 }
+end
+
+return certificate

@@ -1,0 +1,213 @@
+-- access_by_lua: finds the rule for a request, does what its filters and settings say, and picks
+-- the endpoint; upstream.lua sends the request there.
+local cors = require "resty.kubelua.gateway.cors"
+local endpoints = require "resty.kubelua.gateway.endpoints"
+local headers = require "resty.kubelua.gateway.headers"
+local plans = require "resty.kubelua.gateway.plans"
+local redirect = require "resty.kubelua.gateway.redirect"
+local response = require "resty.kubelua.gateway.response"
+local rewrite = require "resty.kubelua.gateway.rewrite"
+local routing = require "resty.kubelua.gateway.routing"
+local states = require "resty.kubelua.gateway.states"
+local template = require "resty.kubelua.gateway.template"
+
+local request = {}
+
+local var, exit = ngx.var, ngx.exit
+local asked = routing.request
+
+-- Why no rule was found, to the status. All else is 404.
+local STATUS = { host = 400, regex = 500 }
+
+local ACME = "/.well-known/acme-challenge/"
+
+local function refuse(status, rule, why)
+    ngx.log(ngx.WARN, "gateway: ", rule.source, ": ", why)
+    return exit(status)
+end
+
+local function read_variable(name)
+    return var[name]
+end
+
+local function render(parts)
+    return template.render(parts, read_variable, ngx.escape_uri)
+end
+
+local function answer_redirect(location, status)
+    ngx.header.Location = location
+    return exit(status)
+end
+
+-- Headers that nginx.conf sends to every backend are variables there.
+local function write_header(name, value)
+    if name:lower() == "host" then
+        var.kubelua_host = type(value) == "table" and value[1] or value or ""
+    elseif value == nil then
+        ngx.req.clear_header(name)
+    else
+        ngx.req.set_header(name, value)
+    end
+end
+
+local function change_headers(filters)
+    for i = 1, #filters do
+        headers.change(filters[i], routing.header, write_header)
+    end
+end
+
+-- What a rewrite asks for. The path of nginx.conf's proxy_pass is $kubelua_uri, unless it is "".
+local function rewrite_request(filter, match)
+    if filter.host then
+        var.kubelua_host = filter.host
+    end
+    if filter.path then
+        local path, query = rewrite.target(filter, asked, match, routing.capture)
+        var.kubelua_uri = query and query ~= "" and path .. "?" .. query or path
+    end
+end
+
+local function must_be_encrypted(settings)
+    return settings.ssl_redirect and asked.scheme == "http"
+        and asked.path:sub(1, #ACME) ~= ACME
+end
+
+local function redirect_to_https(settings, place)
+    local uri = var.request_uri
+    if not settings.preserve_trailing_slash and #uri > 1 then
+        uri = uri:gsub("/$", "")
+    end
+    return answer_redirect("https://" .. place.host .. uri, 308)
+end
+
+-- Settings of Ingresses that answer a request. True: it is answered.
+local function check_settings(rule, plan, place)
+    local settings = plan.settings
+    local address = (plan.allow or plan.deny) and var.remote_addr
+    if plan.denied then
+        return true, refuse(503, rule, plan.denied)
+    elseif plan.deny and plan.deny:has(address) or plan.allow and not plan.allow:has(address) then
+        return true, exit(403)
+    elseif must_be_encrypted(settings) then
+        return true, redirect_to_https(settings, place)
+    elseif settings.app_root and asked.path == "/" then
+        return true, answer_redirect(settings.app_root, 302)
+    elseif settings.body_size and settings.body_size > 0
+        and (tonumber(var.content_length) or 0) > settings.body_size then
+        return true, exit(413)
+    end
+    return false
+end
+
+-- Filters of a rule that answer, or that the answer needs. True: it is answered.
+local function apply_filters(state, plan, match, place)
+    if plan.cors then
+        local status, list = cors.answer(plan.cors, asked)
+        state.cors = list
+        if status then
+            response.add_cors(list)
+            return true, exit(status)
+        end
+    end
+    if plan.redirect then
+        return true, answer_redirect(redirect.location(plan.redirect, asked, match, place, render))
+    end
+    if plan.request_headers then
+        change_headers(plan.request_headers)
+    end
+    if plan.rewrite then
+        rewrite_request(plan.rewrite, match)
+    end
+    state.response = plan.response_headers
+    return false
+end
+
+-- The filters of one backend. The answer gets those of the rule first.
+local function apply_backend(state, plan, match)
+    if plan.denied then
+        return true, refuse(500, state.rule, plan.denied)
+    end
+    if plan.request_headers then
+        change_headers(plan.request_headers)
+    end
+    if plan.rewrite then
+        rewrite_request(plan.rewrite, match)
+    end
+    state.of_backend = plan.response_headers
+    return false
+end
+
+local function find_endpoint(state)
+    local host, port = endpoints.pick(state)
+    if host then
+        state.host, state.port = host, port
+        return true
+    end
+    return false, port
+end
+
+-- The named location of nginx.conf for a backend; nil: this one.
+local function location_of(state)
+    local backend, protocol = state.backend, state.backend.protocol
+    local is_grpc = state.rule.grpc or protocol == "grpc" or protocol == "grpcs"
+        or protocol == "h2c"
+    if is_grpc then
+        var.kubelua_scheme = (protocol == "grpcs" or protocol == "https") and "grpcs" or "grpc"
+        return "@kubelua_grpc"
+    elseif protocol == "https" then
+        var.kubelua_name = backend.tls and backend.tls.hostname or asked.host
+        return "@kubelua_tls"
+    end
+    return state.mirrors and "@kubelua_mirror" or nil
+end
+
+local function send(state, match)
+    local backend = state.backend
+    if backend.status then
+        return exit(backend.status)
+    elseif backend.tls then -- nginx cannot check it by an authority that comes with the request
+        return refuse(500, state.rule, "a BackendTLSPolicy is not supported")
+    end
+    local is_answered = backend.filters and apply_backend(state, plans.of(backend), match)
+    if is_answered then
+        return
+    end
+    local found, why = find_endpoint(state)
+    if not found then
+        return refuse(503, state.rule, backend.service .. ": " .. tostring(why))
+    end
+    ngx.ctx.kubelua = state
+    local location = location_of(state)
+    if location then
+        return states.go(state, location)
+    end
+end
+
+---Finds the route of a request and an endpoint for it; or answers.
+function request.access()
+    local rule, match, place = routing.matcher:find(asked)
+    if not rule then
+        return exit(STATUS[match] or 404)
+    end
+    local state = { rule = rule, backend = false, host = false, port = false, tries = 0 }
+    local plan = plans.of(rule)
+    if not plan.plain then
+        if check_settings(rule, plan, place) or apply_filters(state, plan, match, place) then
+            return
+        end
+        state.mirrors = plan.mirrors
+    end
+    local backend = routing.weights:pick(rule.backends, asked)
+    if not backend then -- none has a weight
+        return exit(500)
+    end
+    state.backend = backend
+    return send(state, match)
+end
+
+---Finds the state again in a named location.
+function request.resume()
+    ngx.ctx.kubelua = states.find()
+end
+
+return request

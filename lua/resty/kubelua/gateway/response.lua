@@ -1,0 +1,60 @@
+-- header_filter_by_lua and log_by_lua: the headers of an answer, and the end of a request.
+local headers = require "resty.kubelua.gateway.headers"
+local states = require "resty.kubelua.gateway.states"
+
+local response = {}
+
+local function read_header(name)
+    return ngx.header[name]
+end
+
+local function write_header(name, value)
+    ngx.header[name] = value
+end
+
+---Sets the headers that a CORS filter gives.
+---@param list { [1]: string, [2]: string, add: true? }[]
+function response.add_cors(list)
+    for _, header in ipairs(list) do
+        local old = header.add and ngx.header[header[1]]
+        if old and old ~= "" then
+            old = type(old) == "table" and table.concat(old, ", ") or old
+            ngx.header[header[1]] = old .. ", " .. header[2]
+        else
+            ngx.header[header[1]] = header[2]
+        end
+    end
+end
+
+local function change(filters)
+    for i = 1, #filters do
+        headers.change(filters[i], read_header, write_header)
+    end
+end
+
+---Changes the headers of an answer as the route says.
+function response.header_filter()
+    local state = ngx.ctx.kubelua
+    if not state then
+        return
+    end
+    if state.cors then
+        response.add_cors(state.cors)
+    end
+    if state.response then
+        change(state.response)
+    end
+    if state.of_backend then
+        change(state.of_backend)
+    end
+end
+
+---Ends what a request holds.
+function response.log()
+    local state = ngx.ctx.kubelua
+    if state then
+        states.drop(state)
+    end
+end
+
+return response

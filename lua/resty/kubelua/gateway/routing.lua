@@ -1,0 +1,107 @@
+-- The request as match.lua sees it, and the matcher over the shared map. A worker has one request
+-- table: its fields are read from nginx when they are asked for, so a request costs no table.
+local match = require "resty.kubelua.gateway.match"
+local publish = require "resty.kubelua.gateway.publish"
+local weights = require "resty.kubelua.gateway.weights"
+
+local routing = {}
+
+local var = ngx.var
+local re_find, re_match = ngx.re.find, ngx.re.match
+
+local ports ---@type table<string, integer>? the Gateway's port by nginx's
+local header_names = {} -- "X-Name" to "http_x_name"
+local header_count = 0
+local MOST_NAMES = 10000
+
+local function header_variable(name)
+    local variable = header_names[name]
+    if not variable then
+        variable = "http_" .. name:lower():gsub("-", "_")
+        if header_count >= MOST_NAMES then
+            header_names, header_count = {}, 0
+        end
+        header_names[name], header_count = variable, header_count + 1
+    end
+    return variable
+end
+
+---A header of the request.
+---@param name string
+---@return string?
+function routing.header(name)
+    return var[header_variable(name)]
+end
+
+local function read_argument(name)
+    return ngx.req.get_uri_args(1000)[name]
+end
+
+local function read_cookie(name)
+    return var["cookie_" .. name]
+end
+
+local READ = {
+    address = function() return var.server_addr end,
+    port = function()
+        local port = var.server_port
+        return ports and ports[port] or port
+    end,
+    scheme = function() return var.scheme end,
+    method = function() return ngx.req.get_method() end,
+    host = function() return var.host end,
+    path = function() return var.uri end,
+    raw_path = function() return (var.request_uri:match("^[^?]*")) end,
+    query = function() return var.args end,
+}
+
+---@type resty.kubelua.gateway.Request
+routing.request = setmetatable({ header = routing.header, argument = read_argument,
+    cookie = read_cookie }, { __index = function(_, field)
+        local read = READ[field]
+        return read and read()
+    end })
+
+local function find_pattern(text, pattern)
+    local from, _, problem = re_find(text, pattern, "jo")
+    if problem then
+        return nil, problem
+    end
+    return from ~= nil
+end
+
+---The groups that a pattern catches in a text.
+---@param text string
+---@param pattern string
+---@return table?
+function routing.capture(text, pattern)
+    return (re_match(text, pattern, "jo"))
+end
+
+---Makes the matcher of this process.
+---@param kube resty.kubelua.Instance
+---@param options resty.kubelua.GatewayOptions
+function routing.set_up(kube, options)
+    local lookup = kube.lookup
+    ports = nil
+    for listened, named in pairs(options.ports or {}) do
+        ports = ports or {}
+        ports[tostring(listened)] = named
+    end
+    routing.kube = kube
+    routing.matcher = match.new {
+        entry = function(key) return lookup(publish.ENTRIES, key) end,
+        host = function(key) return lookup(publish.HOSTS, key) end,
+        regex = find_pattern,
+    }
+    routing.weights = weights.new(math.random, find_pattern)
+end
+
+---The Gateway's port for one that nginx listens on.
+---@param port integer
+---@return integer
+function routing.named_port(port)
+    return ports and ports[tostring(port)] or port
+end
+
+return routing

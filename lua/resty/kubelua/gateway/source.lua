@@ -1,0 +1,192 @@
+-- The owner's part of the gateway: a script of kube.owner. It watches the objects, hands them to
+-- the compiler, and publishes what a run gives; statuses go to status.lua.
+--
+--   informers -> compiler (and Ingresses) -> one run for the changes of a moment -> map, statuses
+local address_pool = require "resty.kubelua.gateway.address_pool"
+local compile = require "resty.kubelua.gateway.compile"
+local ingresses = require "resty.kubelua.gateway.ingresses"
+local kinds = require "resty.kubelua.gateway.kinds"
+local publish = require "resty.kubelua.gateway.publish"
+local secrets = require "resty.kubelua.gateway.secrets"
+local statuses = require "resty.kubelua.gateway.status"
+
+local source = {}
+
+local SETTLE = 0.01 -- seconds in which changes come together before a run
+
+---@class resty.kubelua.gateway.Source
+---@field kube resty.kubelua.Instance
+---@field kubelua table the module of the script
+---@field client kubelua.Client
+---@field informers table<string, kubelua.Informer> by kind
+---@field missing table<string, true> kinds whose first list has not come
+---@field compiler table
+---@field ingresses table
+---@field secrets table
+---@field statuses table
+---@field is_complete boolean all was known once, so the tables are complete
+---@field is_due boolean a run is about to begin
+local Source = {}
+Source.__index = Source
+
+local PLAIN = { nulls = false }
+
+-- Kinds that the compiler takes.
+local COMPILED = { GatewayClass = true, Gateway = true, HTTPRoute = true, GRPCRoute = true,
+    ReferenceGrant = true, BackendTLSPolicy = true, Namespace = true, Service = true }
+-- Kinds that the Ingresses' part takes.
+local OF_INGRESSES = { Ingress = true, IngressClass = true, Service = true }
+
+local function check_regex(pattern)
+    local _, _, problem = ngx.re.find("", pattern, "j")
+    if problem then
+        return nil, (problem:gsub("^pcre2?_compile%(%) failed: ", ""))
+    end
+    return true
+end
+
+local function compiler_options(self, options)
+    local ports
+    for _, named in pairs(options.ports or {}) do
+        ports = ports or {}
+        ports[named] = true
+    end
+    return { controller = options.controller, addresses = options.addresses,
+        pool = options.pool and address_pool.expand(options.pool), ports = ports,
+        features = options.features, array = self.kubelua.array,
+        regex = check_regex,
+        certificate = function(namespace, name)
+            return self.secrets:check(namespace .. "/" .. name)
+        end,
+        now = function() return self.kubelua.timestamp(self.kubelua.now()) end }
+end
+
+-- Runs the compiler soon: once for all changes of a moment. Before everything is known, nothing is
+-- published: what an earlier owner left in the map is served.
+function Source:plan_run()
+    if self.is_due or next(self.missing) then
+        return
+    end
+    self.is_due = true
+    self.kubelua.spawn(function()
+        self.kubelua.sleep(SETTLE)
+        self.is_due = false
+        self:run()
+    end)
+end
+
+function Source:run()
+    self.ingresses:run(self.compiler)
+    local result = self.compiler:run()
+    self.secrets:refer(result.certificates)
+    publish.result(self.kube, self.kubelua.log, result)
+    self.secrets:publish()
+    if not self.is_complete then
+        self.is_complete = true
+        publish.complete(self.kube)
+        self.kubelua.log("info", "gateway: all objects are known")
+    end
+    self.statuses:write(result.statuses)
+    self.statuses:write(self.ingresses:statuses())
+    self.statuses:tell(result.problems)
+    self.statuses:tell(self.secrets:problems())
+    self.statuses:tell(self.ingresses:problems())
+end
+
+function Source:set(kind, view)
+    if kind == "Secret" then
+        self.secrets:set(view)
+        self.compiler:touch("Secret", view.namespace, view.name)
+    else
+        local object = view:table(PLAIN)
+        if COMPILED[kind] then
+            self.compiler:set(kind, object)
+        end
+        if OF_INGRESSES[kind] then
+            self.ingresses:set(kind, view.key, object)
+        end
+    end
+    self:plan_run()
+end
+
+function Source:delete(kind, view)
+    if kind == "Secret" then
+        self.secrets:delete(view)
+        self.compiler:touch("Secret", view.namespace, view.name)
+    else
+        if COMPILED[kind] then
+            self.compiler:delete(kind, { metadata = { namespace = view.namespace,
+                name = view.name } })
+        end
+        if OF_INGRESSES[kind] then
+            self.ingresses:set(kind, view.key, nil)
+        end
+    end
+    self:plan_run()
+end
+
+function Source:know(name)
+    if self.missing[name] then
+        self.missing[name] = nil
+        self:plan_run()
+    end
+end
+
+-- Says each message of a kind once. A kind that the server does not know has no objects yet; its
+-- informer goes on, and finds it when it is installed.
+function Source:fail(kind, message, code)
+    if self.told[kind.kind] ~= message then
+        self.told[kind.kind] = message
+        local is_absent = code == "unknown_kind"
+        self.kubelua.log(is_absent and "info" or "error", "gateway: %s: %s",
+            kinds.resource(kind), is_absent and "not installed; its objects are served once it is"
+            or message)
+    end
+    if code == "unknown_kind" then
+        self:know(kind.kind)
+    end
+end
+
+function Source:watch(kind)
+    local options = { kinds.resource(kind), namespace = "*" }
+    for name, value in pairs(kind.options or {}) do
+        options[name] = value
+    end
+    if kind.kind == "GatewayClass" or kind.kind == "IngressClass" or kind.kind == "Namespace" then
+        options.namespace = nil
+    end
+    local name = kind.kind
+    local informer = assert(self.client:informer(options))
+    self.informers[name] = informer
+    self.missing[name] = true
+    informer:on { name = "gateway: " .. kind.plural,
+        add = function(view) self:set(name, view) end,
+        update = function(_, view) self:set(name, view) end,
+        delete = function(view) self:delete(name, view) end,
+        synced = function() self:know(name) end,
+        error = function(message, code) self:fail(kind, message, code) end }
+end
+
+---Runs the owner's part. Called in a script of kube.owner.
+---@param kube resty.kubelua.Instance
+---@param kubelua table the module of the script
+---@param options resty.kubelua.GatewayOptions
+function source.run(kube, kubelua, options)
+    local self = setmetatable({ kube = kube, kubelua = kubelua, informers = {}, missing = {},
+        told = {}, is_complete = false, is_due = false }, Source)
+    self.client = assert(kubelua.connect())
+    self.secrets = secrets.new(kube, kubelua, options)
+    self.ingresses = ingresses.new(options)
+    self.compiler = compile.new(compiler_options(self, options))
+    self.statuses = statuses.new(self.client, kubelua, options, self.informers, function(status)
+        self.compiler:touch(status.kind, status.namespace, status.name)
+        self:plan_run()
+    end)
+    for _, kind in ipairs(kinds.ALL) do
+        if kind.kind ~= "Secret" or options.secrets ~= false then
+            self:watch(kind)
+        end
+    end
+end
+
+return source

@@ -1,0 +1,105 @@
+-- ssl_certificate_by_lua: the certificates for a handshake, by the name that the client asks for.
+-- They come from the shared map, with their keys: the map is memory of nginx's own processes, or a
+-- file with mode 0600, which kube.init refuses if others can read it. Each version is parsed once a
+-- worker.
+local hostname = require "resty.kubelua.gateway.hostname"
+local publish = require "resty.kubelua.gateway.publish"
+local routing = require "resty.kubelua.gateway.routing"
+local ssl = require "ngx.ssl"
+
+local tls = {}
+
+local default ---@type string? "namespace/name" of a Secret
+
+---@param options resty.kubelua.GatewayOptions
+function tls.set_up(options)
+    default = options.certificate
+end
+
+-- The parsed values of gateway.secrets; false: does not parse. Weak: a new version is a new table.
+local parsed = setmetatable({}, { __mode = "k" })
+
+local function parse(value)
+    local chain, message = ssl.parse_pem_cert(value.certificate)
+    local key
+    if chain then
+        key, message = ssl.parse_pem_priv_key(value.key)
+    end
+    if not key then
+        return false, message
+    end
+    return { chain = chain, key = key }
+end
+
+local function read_secret(name)
+    local value = routing.kube.lookup(publish.SECRETS, name)
+    if not value then
+        return nil
+    end
+    local pair = parsed[value]
+    if pair == nil then
+        local message
+        pair, message = parse(value)
+        parsed[value] = pair
+        if not pair then
+            ngx.log(ngx.ERR, "gateway: the Secret ", name, ": ", message)
+        end
+    end
+    return pair or nil
+end
+
+local function read_address()
+    local bytes, family = ssl.raw_server_addr()
+    if family == "inet" then
+        return ("%d.%d.%d.%d"):format(bytes:byte(1, 4))
+    elseif family == "inet6" then
+        local groups = {}
+        for i = 1, 15, 2 do
+            groups[#groups + 1] = ("%x"):format(bytes:byte(i) * 256 + bytes:byte(i + 1))
+        end
+        return table.concat(groups, ":")
+    end
+    return ""
+end
+
+-- The Secrets for a name: those of the most specific host that has any.
+local function find_secrets(name)
+    local port = routing.named_port(ssl.server_port())
+    local place = routing.matcher:place(read_address(), port, name)
+    if not place then
+        return nil
+    end
+    local entry = place.prefix:match("^%S+")
+    local host = place.host == "" and "*" or place.host ---@type string?
+    while host do
+        local secrets = routing.kube.lookup(publish.CERTIFICATES, entry .. " " .. host)
+        if secrets then
+            return secrets
+        end
+        host = hostname.widen(host)
+    end
+end
+
+-- OpenSSL keeps one pair for each kind of key. The last Secret goes first, so the first one counts.
+local function set_pairs(secrets)
+    local count = 0
+    for i = #secrets, 1, -1 do
+        local pair = read_secret(secrets[i])
+        if pair and ssl.set_cert(pair.chain) and ssl.set_priv_key(pair.key) then
+            count = count + 1
+        end
+    end
+    return count
+end
+
+---Sets the certificates of a handshake. Without one the handshake fails.
+function tls.handshake()
+    local name = ssl.server_name()
+    assert(ssl.clear_certs())
+    if set_pairs(find_secrets(name) or {}) == 0 and set_pairs { default } == 0 then
+        ngx.log(ngx.INFO, "gateway: no certificate for ", name or "a client without SNI")
+        return ngx.exit(ngx.ERROR)
+    end
+end
+
+return tls

@@ -1,0 +1,74 @@
+-- balancer_by_lua: the endpoint that request.lua has picked, and others when nginx tries again.
+-- nginx tries only what may be tried again: proxy_next_upstream of nginx.conf says after which
+-- failures, and a request that is not idempotent is never sent twice.
+local balancer = require "ngx.balancer"
+local endpoints = require "resty.kubelua.gateway.endpoints"
+
+local upstream = {}
+
+local TRIES = 3 -- of a request, if nothing else is said
+
+local peer ---@type (fun(host: string): string)?
+
+---@param options resty.kubelua.GatewayOptions
+function upstream.set_up(options)
+    peer = options.peer
+end
+
+-- The seconds for an answer: those of the rule or of the settings; nil: those of nginx.conf.
+local function set_timeouts(rule)
+    local settings, timeouts = rule.settings, rule.timeouts
+    local read = settings and settings.read_timeout
+    if timeouts then
+        read = timeouts.backend or timeouts.request
+        if timeouts.request and read and read > timeouts.request then
+            read = timeouts.request
+        end
+    end
+    local connect, send = settings and settings.connect_timeout, settings and settings.send_timeout
+    if read or connect or send then
+        balancer.set_timeouts(connect, send, read)
+    end
+end
+
+-- After a timeout of the rule there is no time for another try.
+local function tries_of(rule)
+    local timeouts, settings = rule.timeouts, rule.settings
+    local retry = settings and settings.balance and settings.balance.retry
+    if retry and retry.tries then
+        return retry.tries
+    elseif timeouts and timeouts.request then
+        return 1
+    end
+    return TRIES
+end
+
+---Sets the endpoint for this try.
+function upstream.balance()
+    local state = ngx.ctx.kubelua
+    if not state then
+        ngx.log(ngx.ERR, "gateway.balancer: this location needs gateway.access, or gateway.resume")
+        return ngx.exit(500)
+    end
+    local tries = state.tries
+    state.tries = tries + 1
+    if tries == 0 then
+        local more = tries_of(state.rule) - 1
+        if more > 0 then
+            balancer.set_more_tries(more)
+        end
+    else
+        endpoints.pick_other(state)
+    end
+    if state.rule.timeouts or state.rule.settings then
+        set_timeouts(state.rule)
+    end
+    local host = peer and peer(state.host) or state.host
+    local ok, message = balancer.set_current_peer(host, state.port)
+    if not ok then
+        ngx.log(ngx.ERR, "gateway: ", state.rule.source, ": ", host, ":", state.port, ": ", message)
+        return ngx.exit(500)
+    end
+end
+
+return upstream

@@ -1,0 +1,177 @@
+-- The gateway of a spec: a simulated cluster with the kinds of the Gateway API, backends that say
+-- what they were asked, and an nginx with the nginx.conf that `kubelua gateway init` prints.
+local conf = require "resty.kubelua.gateway.conf"
+local copies = require "nginx_copies"
+local eventually = require "eventually"
+local nginx = require "nginx"
+local Sim = require "kubelua.sim"
+local slices = require "slices"
+
+local gateway_world = {}
+
+---@class spec.GatewayWorld
+---@field sim kubelua.Sim
+---@field one spec.Nginx
+---@field backends spec.Nginx
+---@field tls_port integer
+local World = {}
+World.__index = World
+
+-- A backend for each Service: it answers with its name and what it was asked.
+local BACKEND = [[
+    server {
+        listen 127.0.0.%d:%d;
+        access_log %s/requests.log asked;
+        location / {
+            add_header X-Backend %s;
+            add_header X-Old old;
+            return 200 "%s $request_method $request_uri host=$http_host x=$http_x_test\n";
+        }
+    }
+]]
+
+local function start_backends(names)
+    local port = copies.free_ports(1)[1]
+    local servers = {}
+    local folder = copies.shell("mktemp -d")
+    for i, name in ipairs(names) do
+        servers[i] = BACKEND:format(i, port, folder, name, name)
+    end
+    table.insert(servers, 1,
+        "log_format asked '$sent_http_x_backend $request_method $request_uri';")
+    local one = nginx.start { workers = 1, lua = false, http = table.concat(servers),
+        server = "location / { return 200 \"backends\\n\"; }" }
+    one.backend_port, one.requests = port, folder .. "/requests.log"
+    return one
+end
+
+-- nginx's own way to the first backend, beside the gateway's: for nginx_traffic.
+local CONTROL = "location /static { proxy_pass http://static; proxy_set_header Connection "
+    .. "\"\"; proxy_set_header Host $http_host; }\n        "
+
+local function conf_of(self, options)
+    return function(copy, folder, port)
+        local around = nginx.surroundings(copy, folder)
+        around.ports, around.tls_ports = { port }, { self.tls_port }
+        around.named = { [port] = 80, [self.tls_port] = 443 }
+        around.address, around.admin = "127.0.0.1", "127.0.0.1:" .. self.admin_port
+        around.options = ("connect = { server = \"%s\" }, peer = function(host) return "
+            .. "(host:gsub(\"^10%%.127%%.\", \"127.0.\")) end, %s"):format(self.url,
+            options.options or "")
+        around.http = around.http .. (" upstream static { server 127.0.0.1:%d; keepalive 64; }")
+            :format(self.backends.backend_port)
+        local text = conf.text(around):gsub("worker_processes auto",
+            "worker_processes " .. (options.workers or 2))
+        return (text:gsub("location / {", CONTROL .. "%0", 1))
+    end
+end
+
+local function read_file(path)
+    local file = assert(io.open(path))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+---@class spec.GatewayWorldOptions
+---@field services string[]? "namespace/name"; default: web/one, web/two, db/three
+---@field options string? more fields of gateway.init
+---@field load string? objects to load before nginx starts
+---@field workers integer?
+
+---Starts the cluster, a backend for each Service, and the gateway.
+---@param options spec.GatewayWorldOptions?
+---@return spec.GatewayWorld
+function gateway_world.start(options)
+    options = options or {}
+    local self = setmetatable({}, World)
+    local names = options.services or { "web/one", "web/two", "db/three" }
+    self.sim = assert(Sim.new { no_controllers = true })
+    assert(self.sim:load(read_file("examples/gateway/crds.yaml")))
+    self.backends = start_backends(names)
+    for i, name in ipairs(names) do
+        local namespace, own = name:match("^(.-)/(.+)$")
+        assert(self.sim:load(slices.service(namespace, own)))
+        assert(self.sim:load(slices.slice(namespace, own, own .. "-1", { "127.0.0." .. i },
+            self.backends.backend_port)))
+    end
+    if options.load then
+        assert(self.sim:load(options.load))
+    end
+    self.url = assert(self.sim:listen { address = "127.0.0.1", port = 0 })
+    local ports = copies.free_ports(2)
+    self.tls_port, self.admin_port = ports[1], ports[2]
+    self.one = nginx.start { workers = options.workers, conf = conf_of(self, options) }
+    return self
+end
+
+---One request; `words` are arguments of curl. Returns the status, the body and the headers.
+---@param host string
+---@param path string
+---@param words string?
+---@return integer? status
+---@return string body
+---@return string headers
+function World:ask(host, path, words)
+    local said = copies.shell(("curl -s -m 10 -D - -H 'Host: %s' %s 'http://127.0.0.1:%d%s' "
+        .. "-w '\\n%%{http_code}'"):format(host, words or "", self.one.port, path))
+    local head, body, code = said:match("^(.-)\r\n\r\n(.*)\n(%d+)$")
+    if not head then
+        return tonumber(said:match("(%d+)$")), said, ""
+    end
+    return tonumber(code), (body:gsub("\n$", "")), head
+end
+
+---Waits until a request is answered by a text that begins so, or by a status.
+---@param wanted string|integer
+---@param host string
+---@param path string
+---@param words string?
+---@return string body
+---@return string headers
+function World:expect(wanted, host, path, words)
+    local status, body, head
+    eventually(function()
+        status, body, head = self:ask(host, path, words)
+        return status == wanted or type(wanted) == "string" and status == 200
+            and body:sub(1, #wanted) == wanted
+    end, function()
+        return ("%s%s gives %s, not %s\n"):format(host, path, tostring(status) .. " " .. body,
+            wanted) .. self.one:said()
+    end, 10)
+    return body, head
+end
+
+---True once a backend has been asked so: "web/one GET /path".
+---@param text string
+---@return boolean
+function World:asked(text)
+    return read_file(self.backends.requests):find(text, 1, true) ~= nil
+end
+
+---The pid of the worker that owns the map.
+---@return string
+function World:owner()
+    local pid
+    eventually(function()
+        local said = copies.shell("curl -s http://127.0.0.1:" .. self.admin_port .. "/metrics")
+        pid = said:match("\nkubelua_owner_pid (%d+)")
+        return pid and pid ~= "0" and copies.shell("kill -0 " .. pid) == ""
+    end, function() return "a worker is the owner\n" .. self.one:said() end, 10)
+    return pid
+end
+
+function World:close()
+    local problems = {}
+    copies.shell("rm -r " .. self.backends.requests:match("^.*/"))
+    for _, one in ipairs { self.one, self.backends } do
+        local ok, problem = pcall(one.close, one)
+        problems[#problems + 1] = not ok and problem or nil
+    end
+    self.sim:close()
+    if #problems > 0 then
+        error(table.concat(problems, "\n"), 2)
+    end
+end
+
+return gateway_world
