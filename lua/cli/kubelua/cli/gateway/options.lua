@@ -3,12 +3,46 @@ local values = require "kubelua.cli.option_values"
 
 local options = {}
 
+local function to_port(text)
+    local listened, named = text:match("^(%d+)=?(%d*)$")
+    listened = tonumber(listened)
+    named = tonumber(named) or listened
+    if listened and listened > 0 and listened <= 65535 and named > 0 and named <= 65535 then
+        return { listened = math.floor(listened), named = math.floor(named) }
+    end
+    return nil, "'" .. text .. "' is no port: write 80, or 8080=80 if nginx listens on 8080 for "
+        .. "the Gateways' port 80"
+end
+
+local function add_init(gateway)
+    local init = gateway:command("init", "Print an nginx.conf for this installation.")
+    init:usage("Usage: kubelua gateway init [OPTIONS] > nginx.conf")
+    init:epilog("For example: kubelua gateway init > /etc/nginx/nginx.conf\n"
+        .. "             kubelua gateway init --port 8080=80 --tls-port 8443=443 > gateway.conf")
+    init:option("-p --port", "A port without TLS; 8080=80 if the Gateways' port is another one. "
+        .. "May be repeated. Default: 80."):argname("PORT"):count("*"):convert(to_port)
+    init:option("-t --tls-port", "The same with TLS; 0: none. Default: 443."):argname("PORT")
+        :count("*"):convert(function(text)
+            return text == "0" and { listened = 0 } or to_port(text)
+        end)
+    init:option("-a --address", "Where clients reach this nginx, for the status of objects. May be "
+        .. "repeated."):argname("ADDRESS"):count("*")
+    init:option("--pool", "Addresses, such as 10.43.0.0/24: each Gateway gets one of its own. May "
+        .. "be repeated."):argname("ADDRESSES"):count("*")
+    init:option("--admin", "The address and port of /readyz and /metrics."):argname("ADDRESS:PORT")
+        :default("127.0.0.1:8181")
+    init:flag("--ingress-nginx", "Also take the Ingresses of ingress-nginx's classes.")
+    init:option("--nginx", "The program. Default: openresty if it is there, else nginx.")
+        :argname("PROGRAM")
+end
+
 ---Adds the command to the parser of the command line.
 ---@param parser table of argparse
 function options.add(parser)
     local gateway = parser:command("gateway", "Work on the gateway: Ingresses and Gateways that "
         .. "nginx serves.")
     gateway:command_target("action"):require_command(true)
+    add_init(gateway)
     local check = gateway:command("check", "Say what differs if KubeLua's gateway serves these "
         .. "Ingresses in place of ingress-nginx: each annotation, path and host. Exit status: 0 "
         .. "nothing, 2 something, 1 a file that cannot be read.")
@@ -34,7 +68,9 @@ end
 ---@param given table
 ---@return string?
 function options.find_contradiction(given)
-    if given.cluster and #given.files > 0 then
+    if given.action ~= "check" then
+        return nil
+    elseif given.cluster and #given.files > 0 then
         return "--cluster and files: choose one of them"
     elseif not given.cluster and #given.files == 0 then
         return "missing argument 'files': name manifests, or give --cluster"
