@@ -59,6 +59,7 @@ foreach(interpreter lua5.4 luajit)
         alone "delete.*Pod default/shop-1" examples/demo/story.lua)
 endforeach()
 kubelua_example(nginx luajit nginx)
+kubelua_example(gateway luajit gateway)
 kubelua_test(example.c-controller LABELS examples
     COMMAND sh spec/examples/example.sh c-controller)
 

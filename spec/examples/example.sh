@@ -6,6 +6,7 @@
 #   example.sh sends REQUEST NAME MANIFEST a controller sends this request
 #   example.sh alone TEXT FILE             an example that brings a cluster prints TEXT
 #   example.sh nginx                       examples/nginx/run, which leaves nothing behind
+#   example.sh gateway                     examples/gateway/run, the same
 #   example.sh c-controller                the controller in C, which ends at SIGTERM
 # KUBELUA_INTERPRETER names the interpreter; the last two have none.
 set -u
@@ -43,9 +44,14 @@ alone() { # TEXT FILE
     expect "$1" $?
 }
 
-nginx() {
-    TMPDIR=$work EXAMPLE_PORT=18473 EXAMPLE_POD_PORT=18474 \
-        timeout 100 examples/nginx/run || return
+gateway() {
+    nginx examples/gateway/run 18476
+}
+
+nginx() { # [PROGRAM PORT]: three ports, from PORT on
+    port=${2:-18473}
+    TMPDIR=$work EXAMPLE_PORT=$port EXAMPLE_POD_PORT=$((port + 2)) \
+        timeout 100 "${1:-examples/nginx/run}" || return
     # The arguments of every process of the example name the folder.
     if grep -sl "[/]${work#/}" /proc/[0-9]*/cmdline; then
         echo "these processes are left behind"
@@ -75,7 +81,7 @@ END
 what=$1
 shift
 case $what in
-shows | renders | sends | alone | nginx) "$what" "$@" ;;
+shows | renders | sends | alone | nginx | gateway) "$what" "$@" ;;
 c-controller) c_controller ;;
 *)
     echo "example.sh: no way $what" >&2
