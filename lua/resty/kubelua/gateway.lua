@@ -1,6 +1,7 @@
 -- The gateway: nginx routes requests by the Ingresses and the Gateway API objects of a cluster.
 -- docs/GATEWAY.md describes its use; `kubelua gateway init` prints an nginx.conf for it. The worker
 -- that owns the map compiles the objects (source.lua); every worker serves requests (request.lua).
+local balance = require "resty.kubelua.gateway.balance"
 local kube = require "resty.kubelua"
 local options_of = require "kubelua.options"
 local misuse = require "kubelua.misuse"
@@ -64,6 +65,11 @@ function gateway.init(options)
     if not instance then
         return nil, message, code
     end
+    local ok
+    ok, message = balance.init { workers = ngx.worker.count() }
+    if not ok then
+        return nil, message, "io"
+    end
     routing.set_up(instance, options)
     tls.set_up(options)
     upstream.set_up(options)
@@ -82,6 +88,7 @@ function gateway.init_worker(options)
     if not gateway.kube then
         misuse("gateway.init_worker: call gateway.init in init_by_lua")
     end
+    balance.init_worker()
     return gateway.kube.init_worker(options)
 end
 

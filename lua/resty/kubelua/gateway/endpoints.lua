@@ -1,7 +1,13 @@
--- Which endpoint of a backend's Service takes a request.
+-- Which endpoint of a backend's Service takes a request, by the balancer of that Service; and what
+-- became of it, which the balancers of all workers learn.
+local balance = require "resty.kubelua.gateway.balance"
 local routing = require "resty.kubelua.gateway.routing"
 
 local endpoints = {}
+
+local var = ngx.var
+local FACTS = { vars = var }
+local CLIENT_CLOSED, ERRORS = 499, 500
 
 -- The Service of each backend, resolved once. Weak: it goes with its backend.
 local services = setmetatable({}, { __mode = "k" })
@@ -15,32 +21,89 @@ local function service_of(backend)
     return service
 end
 
-local function name_of(state)
-    return state.host .. ":" .. state.port
+local function settings_of(state)
+    local settings = state.rule.settings
+    return state.backend.balance or settings and settings.balance
 end
 
----The first endpoint for a request.
+local function pick(state, service)
+    local host, port, token, cookie = balance.pick(service, state.balance, FACTS, state.tried)
+    if not host then
+        return nil, port
+    end
+    state.host, state.port, state.token = host, port, token
+    state.cookie = cookie or state.cookie
+    if state.is_copy then -- of a mirror: no log phase would end it
+        endpoints.finish(state, "cancelled")
+    end
+    return host
+end
+
+---Picks the first endpoint for a request.
 ---@param state resty.kubelua.gateway.State
 ---@return string? host nil: there is none
----@return integer|string port or why there is none
+---@return string? why
 function endpoints.pick(state)
-    local host, port = service_of(state.backend):pick()
+    state.balance = settings_of(state)
+    local host, why = pick(state, service_of(state.backend))
     local other = not host and (state.rule.settings or {}).default_backend
     if other then
-        return routing.kube.pick(other)
+        state.backend = { service = other }
+        return pick(state, service_of(state.backend))
     end
-    return host, port
+    return host, why
 end
 
----Another endpoint, after one that failed; the same, if there is no other.
+---Picks another endpoint, after one that failed; the same, if there is no other.
 ---@param state resty.kubelua.gateway.State
 function endpoints.pick_other(state)
     state.tried = state.tried or {}
-    table.insert(state.tried, name_of(state))
-    local host, port = service_of(state.backend):pick { exclude = state.tried }
-    if host then
-        state.host, state.port = host, port
+    table.insert(state.tried, state.host .. ":" .. state.port)
+    endpoints.finish(state, "failed")
+    pick(state, service_of(state.backend))
+end
+
+---Ends what a pick began; a second call does nothing.
+---@param state resty.kubelua.gateway.State
+---@param outcome "ok"|"failed"|"cancelled"
+---@param seconds number? until the answer began
+function endpoints.finish(state, outcome, seconds)
+    if state.token then
+        balance.done(state.token, outcome, seconds)
+        state.token = nil
     end
+end
+
+-- Seconds until the last endpoint's answer began; nil: it did not answer.
+local function answer_time()
+    local times = var.upstream_header_time
+    return times and tonumber(times:match("[^, :]+$"))
+end
+
+---Ends the request's last pick by its status.
+---@param state resty.kubelua.gateway.State
+function endpoints.finish_by_status(state)
+    local status, settings = ngx.status, state.balance
+    if status == CLIENT_CLOSED then
+        return endpoints.finish(state, "cancelled")
+    elseif status < ERRORS and not (settings and settings.by == "ewma") then
+        return endpoints.finish(state, "ok")
+    end
+    local seconds = answer_time()
+    local is_failure = settings and settings.retry and settings.retry.on
+        and settings.retry.on[status]
+    endpoints.finish(state, seconds and not is_failure and "ok" or "failed", seconds)
+end
+
+---How many more tries nginx may make.
+---@param state resty.kubelua.gateway.State
+---@return integer
+function endpoints.more_tries(state)
+    local timeouts, settings = state.rule.timeouts, state.balance
+    if timeouts and timeouts.request and not (settings and settings.retry) then
+        return 0 -- after a timeout there is no time for another try
+    end
+    return balance.more_tries(settings, ngx.req.get_method())
 end
 
 return endpoints

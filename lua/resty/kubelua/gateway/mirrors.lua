@@ -13,9 +13,9 @@ function mirrors.begin()
     if not filter or math.random() * 100 >= (filter.percent or 100) then
         return ngx.exit(204)
     end
-    local copy = { rule = state.rule, backend = filter, host = false, port = false, tries = 0 }
-    copy.host, copy.port = endpoints.pick(copy)
-    if not copy.host then
+    local copy = { rule = state.rule, backend = filter, host = false, port = false, tries = 0,
+        is_copy = true }
+    if not endpoints.pick(copy) then
         return ngx.exit(204)
     end
     ngx.ctx.kubelua = copy

@@ -137,15 +137,6 @@ local function apply_backend(state, plan, match)
     return false
 end
 
-local function find_endpoint(state)
-    local host, port = endpoints.pick(state)
-    if host then
-        state.host, state.port = host, port
-        return true
-    end
-    return false, port
-end
-
 -- The named location of nginx.conf for a backend; nil: this one.
 local function location_of(state)
     local backend, protocol = state.backend, state.backend.protocol
@@ -172,8 +163,8 @@ local function send(state, match)
     if is_answered then
         return
     end
-    local found, why = find_endpoint(state)
-    if not found then
+    local host, why = endpoints.pick(state)
+    if not host then
         return refuse(503, state.rule, backend.service .. ": " .. tostring(why))
     end
     ngx.ctx.kubelua = state

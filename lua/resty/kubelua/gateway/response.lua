@@ -1,4 +1,6 @@
 -- header_filter_by_lua and log_by_lua: the headers of an answer, and the end of a request.
+local balance = require "resty.kubelua.gateway.balance"
+local endpoints = require "resty.kubelua.gateway.endpoints"
 local headers = require "resty.kubelua.gateway.headers"
 local states = require "resty.kubelua.gateway.states"
 
@@ -38,6 +40,10 @@ function response.header_filter()
     if not state then
         return
     end
+    if state.cookie then
+        headers.change({ add = { { "Set-Cookie", balance.set_cookie(state.balance, state.cookie,
+            ngx.var.https == "on") } } }, read_header, write_header)
+    end
     if state.cors then
         response.add_cors(state.cors)
     end
@@ -53,6 +59,7 @@ end
 function response.log()
     local state = ngx.ctx.kubelua
     if state then
+        endpoints.finish_by_status(state)
         states.drop(state)
     end
 end

@@ -3,6 +3,7 @@
 --
 --   informers -> compiler (and Ingresses) -> one run for the changes of a moment -> map, statuses
 local address_pool = require "resty.kubelua.gateway.address_pool"
+local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local compile = require "resty.kubelua.gateway.compile"
 local ingresses = require "resty.kubelua.gateway.ingresses"
 local kinds = require "resty.kubelua.gateway.kinds"
@@ -53,7 +54,9 @@ local function compiler_options(self, options)
     end
     return { controller = options.controller, addresses = options.addresses,
         pool = options.pool and address_pool.expand(options.pool), ports = ports,
-        features = options.features, array = self.kubelua.array,
+        features = options.features, balance = function(annotations)
+            return (balance_settings.read(annotations))
+        end, array = self.kubelua.array,
         regex = check_regex,
         certificate = function(namespace, name)
             return self.secrets:check(namespace .. "/" .. name)

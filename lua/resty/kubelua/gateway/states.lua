@@ -10,6 +10,10 @@ local states = {}
 ---@field host string of the endpoint
 ---@field port integer
 ---@field tries integer how many times nginx has asked for an endpoint
+---@field balance resty.kubelua.gateway.BalanceSettings?
+---@field token integer? of the balancer
+---@field cookie string? of the balancer, for the answer
+---@field is_copy boolean? the request is the copy that a mirror gets
 ---@field tried string[]? endpoints that failed
 ---@field response table[]? filters for the headers of the answer
 ---@field cors table[]? headers for the answer

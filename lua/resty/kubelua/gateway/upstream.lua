@@ -6,8 +6,6 @@ local endpoints = require "resty.kubelua.gateway.endpoints"
 
 local upstream = {}
 
-local TRIES = 3 -- of a request, if nothing else is said
-
 local peer ---@type (fun(host: string): string)?
 
 ---@param options resty.kubelua.GatewayOptions
@@ -31,18 +29,6 @@ local function set_timeouts(rule)
     end
 end
 
--- After a timeout of the rule there is no time for another try.
-local function tries_of(rule)
-    local timeouts, settings = rule.timeouts, rule.settings
-    local retry = settings and settings.balance and settings.balance.retry
-    if retry and retry.tries then
-        return retry.tries
-    elseif timeouts and timeouts.request then
-        return 1
-    end
-    return TRIES
-end
-
 ---Sets the endpoint for this try.
 function upstream.balance()
     local state = ngx.ctx.kubelua
@@ -53,7 +39,7 @@ function upstream.balance()
     local tries = state.tries
     state.tries = tries + 1
     if tries == 0 then
-        local more = tries_of(state.rule) - 1
+        local more = endpoints.more_tries(state)
         if more > 0 then
             balancer.set_more_tries(more)
         end
