@@ -1,5 +1,5 @@
 #!/bin/sh
-# kubelua gateway check as a user types it: manifests as charts print them, broken ones, many, and
+# kubelua gateway check and init as a user types them: manifests as charts print them, broken ones, many, and
 # those of a cluster. Usage, in the root of a tree that is built: sh spec/command/gateway.sh
 set -u
 work=$(mktemp -d)
@@ -25,6 +25,12 @@ ingress() {
     printf '          service: {name: %s, port: {number: 80}}\n---\n' "$service"
 }
 
+
+expect "init prints the paths of this tree for LuaJIT, and the ports" 0 \
+    'listen 8080; listen 8443 ssl' \
+    sh -c 'bin/kubelua gateway init --port 8080=80 --tls-port 8443=443 >"$0" && grep -q "lua/5.1/" "$0" &&
+        grep listen "$0"' "$work/nginx.conf"
+expect "init refuses a port that is none" 2 "'x' is no port" bin/kubelua gateway init --port x
 
 mkdir "$work/clean" "$work/mixed" "$work/mixed/below" "$work/many" "$work/empty"
 ingress shop shop.example.com / shop 'ssl-redirect: "false"' 'proxy-body-size: "0"' \

@@ -94,6 +94,36 @@ spec:
         backend: {service: {name: two, port: {number: 80}}}
 ]]
 
+local PROTOCOLS = [[
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: protocols, namespace: web}
+spec:
+  parentRefs: [{name: main}]
+  hostnames: [protocols.example.com]
+  rules:
+  - matches: [{path: {type: PathPrefix, value: /h2}}]
+    backendRefs: [{name: h2, port: 80}]
+  - matches: [{path: {type: PathPrefix, value: /plain}}]
+    backendRefs: [{name: one, port: 80}]
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: secure
+  namespace: web
+  annotations: {nginx.ingress.kubernetes.io/backend-protocol: HTTPS}
+spec:
+  ingressClassName: kubelua
+  rules:
+  - host: secure.example.com
+    http:
+      paths:
+      - path: /
+        pathType: Prefix
+        backend: {service: {name: secure, port: {number: 80}}}
+]]
+
 describe("the gateway in nginx", function()
     local world
 
@@ -191,6 +221,26 @@ spec:
     it("serves Ingresses with annotations of ingress-nginx", function()
         world:expect("web/two GET /a/b?c=d ", "old.example.com", "/api/a/b?c=d")
         world:expect(404, "old.example.com", "/none")
+    end)
+
+    it("speaks HTTP/2 and TLS to backends that ask for it, and hands on WebSockets", function()
+        local function serve(name, port, protocol)
+            assert(world.sim:load(slices.service("web", name)))
+            assert(world.sim:load(slices.slice("web", name, name .. "-1", { "127.0.0.2" }, port)))
+            assert(world.sim:patch("services", "web/" .. name, { spec = { ports = { {
+                name = "http", port = 80, protocol = "TCP", appProtocol = protocol } } } }))
+        end
+        serve("h2", world.backends.h2_port, "kubernetes.io/h2c")
+        serve("secure", world.backends.tls_port)
+        assert(world.sim:load(PROTOCOLS))
+        local body = world:expect("web/two POST /h2/a?b=c ", "protocols.example.com", "/h2/a?b=c",
+            "-d body")
+        assert.truthy(body:find("HTTP/2.0 http", 1, true), body)
+        body = world:expect("web/two GET /secure?a=b ", "secure.example.com", "/secure?a=b")
+        assert.truthy(body:find("https sni=secure.example.com", 1, true), body)
+        body = world:expect("web/one GET /plain ", "protocols.example.com", "/plain",
+            "-H 'Connection: Upgrade' -H 'Upgrade: websocket'")
+        assert.truthy(body:find("upgrade=websocket,upgrade", 1, true), body)
     end)
 
     it("writes the conditions of objects", function()

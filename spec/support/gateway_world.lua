@@ -12,7 +12,7 @@ local gateway_world = {}
 ---@class spec.GatewayWorld
 ---@field sim kubelua.Sim
 ---@field one spec.Nginx
----@field backends spec.Nginx
+---@field backends spec.Nginx with the ports `backend_port`, `h2_port` and `tls_port`
 ---@field tls_port integer
 local World = {}
 World.__index = World
@@ -21,27 +21,42 @@ World.__index = World
 local BACKEND = [[
     server {
         listen 127.0.0.%d:%d;
+        listen 127.0.0.%d:%d http2;
+        listen 127.0.0.%d:%d ssl;
+        ssl_certificate %s/crt.pem;
+        ssl_certificate_key %s/key.pem;
         access_log %s/requests.log asked;
         location / {
             add_header X-Backend %s;
             add_header X-Old old;
-            return 200 "%s $request_method $request_uri host=$http_host x=$http_x_test\n";
+            set $asked "$request_method $request_uri host=$http_host x=$http_x_test";
+            set $how "$server_protocol $scheme sni=$ssl_server_name upgrade=$http_upgrade";
+            return 200 "%s $asked $how,$http_connection\n";
         }
     }
 ]]
 
+local function unpack_ports(ports)
+    return ports[1], ports[2], ports[3]
+end
+
 local function start_backends(names)
-    local port = copies.free_ports(1)[1]
+    local port, h2_port, tls_port = unpack_ports(copies.free_ports(3))
     local servers = {}
     local folder = copies.shell("mktemp -d")
+    local said, status = copies.shell("cd " .. folder .. " && openssl req -x509 -newkey rsa:2048 "
+        .. "-nodes -days 2 -subj /CN=backend -keyout key.pem -out crt.pem")
+    assert(status == 0, said)
     for i, name in ipairs(names) do
-        servers[i] = BACKEND:format(i, port, folder, name, name)
+        servers[i] = BACKEND:format(i, port, i, h2_port, i, tls_port, folder, folder, folder, name,
+            name)
     end
     table.insert(servers, 1,
         "log_format asked '$sent_http_x_backend $request_method $request_uri';")
     local one = nginx.start { workers = 1, lua = false, http = table.concat(servers),
         server = "location / { return 200 \"backends\\n\"; }" }
-    one.backend_port, one.requests = port, folder .. "/requests.log"
+    one.backend_port, one.h2_port, one.tls_port = port, h2_port, tls_port
+    one.requests = folder .. "/requests.log"
     return one
 end
 

@@ -13,6 +13,7 @@ local statuses = require "resty.kubelua.gateway.status"
 
 local source = {}
 
+local H2C = 1025001 -- nginx 1.25.1 tells HTTP/1.1 from HTTP/2 on a port without TLS
 local SETTLE = 0.01 -- seconds in which changes come together before a run
 
 ---@class resty.kubelua.gateway.Source
@@ -58,6 +59,7 @@ local function compiler_options(self, options)
             return (balance_settings.read(annotations))
         end, array = self.kubelua.array,
         regex = check_regex,
+        h2c = ngx.config.nginx_version >= H2C,
         certificate = function(namespace, name)
             return self.secrets:check(namespace .. "/" .. name)
         end,
