@@ -2,6 +2,7 @@
 -- cluster, and writes the endpoints of Services into shared memory; every worker picks endpoints
 -- from there. docs/NGINX.md describes its use. The parts are in kubelua/ beside this file.
 local library = require "resty.kubelua.library" -- first: it says what is missing
+local admission = require "resty.kubelua.admission"
 local core = require "kubelua.core"
 local caches = require "resty.kubelua.cache"
 local connection = require "resty.kubelua.connection"
@@ -71,6 +72,8 @@ local INIT_WORKER_TYPES = { wait = "number" }
 ---@field status fun(): resty.kubelua.Status
 ---@field metrics fun(): string
 ---@field collect fun(prometheus: table)
+---@field admit fun(options: resty.kubelua.AdmitOptions): resty.kubelua.Admission
+---@field admission fun()
 
 -- The services that kube.pick has found: a cache of bounded size for each map. A weak table.
 local found_names = setmetatable({}, { __mode = "k" })
@@ -328,6 +331,26 @@ function calls.collect(map, prometheus)
             .. "require(\"prometheus\").init(\"prometheus_metrics\")", 2)
     end
     collecting.tell(prometheus, calls.metrics(map))
+end
+
+---Registers an admission webhook, which the location of kube.admission answers. Call it in
+---init_by_lua. The functions run in each worker, and read what a script of kube.owner has put.
+---@param map resty.kubelua.Map
+---@param given resty.kubelua.AdmitOptions
+---@return resty.kubelua.Admission
+function calls.admit(map, given)
+    map:check_open("kube.admit")
+    return admission.admit(map, given, {
+        lookup = function(...) return calls.lookup(map, ...) end,
+        pick = function(...) return calls.pick(map, ...) end,
+    })
+end
+
+---Answers an AdmissionReview: for content_by_lua of a location /admit/.
+---@param map resty.kubelua.Map
+function calls.admission(map)
+    map:check_open("kube.admission")
+    admission.serve(map)
 end
 
 kube = bind(first)
