@@ -113,6 +113,11 @@ foreach(client foo examples)
         COMMAND sh sim/spec/clients/clients.sh ${client})
 endforeach()
 
+# --- Gateway API's conformance suite ---
+
+kubelua_test(gateway.suite_spec LABELS gateway PLACES 4 COST 250
+    COMMAND sh spec/gateway-api/gateway.sh)
+
 # --- annotations, as an editor checks them ---
 
 function(kubelua_types_test name folder)
