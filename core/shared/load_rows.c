@@ -125,6 +125,14 @@ static bool search_row(const kl_loads *loads, uint64_t key, int64_t now_ms,
     return false;
 }
 
+/* Sets a word to 0, unless another process has changed it since it was read:
+ * that one knows the row by its new endpoint already. */
+static void forget_word(_Atomic uint64_t *word, uint64_t was)
+{
+    atomic_compare_exchange_strong_explicit(word, &was, 0, memory_order_relaxed,
+                                            memory_order_relaxed);
+}
+
 /* Claims a row that was found free or stale. False: another process was faster.
  */
 static bool claim_row(kl_loads *loads, uint32_t at, uint64_t key,
@@ -132,6 +140,9 @@ static bool claim_row(kl_loads *loads, uint32_t at, uint64_t key,
 {
     kl__load_row *row = kl__loads_row(loads, at);
     uint64_t was = load_word(&loads->keys[at]);
+    uint64_t arrived_ms = load_word(&row->arrived_ms);
+    uint64_t fails = load_word(&row->fails);
+    uint64_t latency = load_word(&row->latency);
 
     if (was != 0 && !is_stale(loads, at, now_ms)) {
         return false;
@@ -143,9 +154,9 @@ static bool claim_row(kl_loads *loads, uint32_t at, uint64_t key,
                                                  memory_order_relaxed)) {
         return false;
     }
-    store_word(&row->arrived_ms, 0);
-    store_word(&row->fails, 0);
-    store_word(&row->latency, 0);
+    forget_word(&row->arrived_ms, arrived_ms);
+    forget_word(&row->fails, fails);
+    forget_word(&row->latency, latency);
     return true;
 }
 

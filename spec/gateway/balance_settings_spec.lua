@@ -55,6 +55,14 @@ describe("settings of a balancer", function()
         assert.match("variables of nginx", problems[1])
     end)
 
+    it("take the retries of a route", function()
+        assert.is_nil(settings.of_route(nil))
+        local on = { error = true, timeout = true, [502] = true, [504] = true }
+        assert.same({ tries = 3, on = on },
+            settings.of_route { attempts = 3, codes = { 502, 504 } })
+        assert.same({ tries = 1, on = { error = true, timeout = true } }, settings.of_route {})
+    end)
+
     it("of another controller are checked in the same way", function()
         local given = { by = "sticky",
             cookie = { name = "INGRESSCOOKIE", change_on_failure = true }, retry = { tries = 2 } }

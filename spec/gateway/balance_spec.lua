@@ -55,6 +55,7 @@ describe("balancer", function()
                     scene:set(9)
                     scene:send(4000, 1, balancer.vars)
                     local group = scene:set(10)
+                    scene.rows[group.names[10]].answers = 1e-6 -- it looks best all the time
                     for second = 1, 10 do
                         local counts = scene:send(1000, 1, balancer.vars)
                         local count = counts[group.names[10]] or 0
@@ -111,6 +112,37 @@ describe("balancer", function()
         end)
     end
 
+    it("spreads turns evenly, by weights: round_robin", function()
+        local scene = world.new("round_robin", {})
+        scene:set { { weight = 9 }, { weight = 1 }, { weight = 2 } }
+        for _ = 1, 50 do
+            local counts = scene:send(24, 1)
+            for number, weight in pairs { 9, 1, 2 } do
+                local count = counts["10.0.0." .. number .. ":80"] or 0
+                assert.is_true(math.abs(count - 2 * weight) <= 1, number .. ": " .. count)
+            end
+        end
+    end)
+
+    it("compares each endpoint with each other one: two choices", function()
+        local scene = world.new("least_conn")
+        scene:set(5)
+        local pair, pairs_seen, kinds = {}, {}, 0
+        scene.ask.load.in_flight = function(row)
+            pair[#pair + 1] = row
+            return 0
+        end
+        for _ = 1, 400 do
+            pair = {}
+            scene:pick()
+            assert.not_equal(pair[1], pair[2])
+            local text = pair[1] .. " " .. pair[2]
+            kinds = kinds + (pairs_seen[text] and 0 or 1)
+            pairs_seen[text] = true
+        end
+        assert.equal(20, kinds)
+    end)
+
     it("grows what a new endpoint gets by slow start, also by turns", function()
         local scene = world.new("round_robin", { slow_start = 10 })
         scene:set(9)
@@ -166,10 +198,12 @@ describe("ewma", function()
         local scene = world.new("ewma")
         local group = scene:set(10)
         scene:send(1000, 5)
-        local fresh = scene.rows[group.names[1]]
-        fresh.latency = nil
-        local counts = scene:send(10, 1000)
-        assert.is_true((counts[group.names[1]] or 0) <= 3)
+        local fresh, count = scene.rows[group.names[1]], 0
+        for _ = 1, 400 do
+            fresh.latency = nil
+            count = count + (scene:send(1, 5)[group.names[1]] or 0)
+        end
+        assert.is_true(count > 20 and count < 60, count)
     end)
 end)
 
@@ -205,16 +239,31 @@ describe("hash", function()
         assert.same(before, choices(scene))
     end)
 
-    it("gives no endpoint more than 1.25 of the mean of requests in flight", function()
-        local scene = world.new("hash", {})
-        local group = scene:set(10)
-        for i = 1, 500 do
-            local index = scene:pick { remote_addr = i % 3 == 0 and "hot" or "client-" .. i }
-            local row = scene.rows[group.names[index]]
-            assert.is_true(row.in_flight <= math.ceil(1.25 * i / 10))
+    it("gives no endpoint more than its bound of the requests in flight", function()
+        for _, bound in ipairs { 1.25, 1 } do -- 1: in each tenth pick, one endpoint is left
+            local scene = world.new("hash", { bound = bound })
+            local group = scene:set(10)
+            for i = 1, 2000 do
+                local index = scene:pick { remote_addr = i % 3 == 0 and "hot" or "client-" .. i }
+                local row = scene.rows[group.names[index]]
+                assert.is_true(row.in_flight <= math.ceil(bound * i / 10))
+            end
         end
-        local least, most = extremes(scene:send(0, 1), group)
-        assert.same({ 0, 0 }, { least, most })
+    end)
+
+    it("gives what an endpoint cannot take to all others", function()
+        local scene = world.new("hash", { bound = 0 })
+        local group = scene:set(10)
+        local seconds, kinds = {}, 0
+        for i = 1, 400 do
+            local first = scene:pick(clients(i))
+            if first == 3 then
+                local second = scene:pick(clients(i), { group.names[3] })
+                kinds = kinds + (seconds[second] and 0 or 1)
+                seconds[second] = true
+            end
+        end
+        assert.is_true(kinds >= 8, kinds)
     end)
 
     it("gives the rest of a hot key to the same second endpoint", function()
@@ -310,37 +359,5 @@ describe("sticky", function()
         scene.ask.settings.cookie.change_on_failure = true
         other, fresh = scene:pick { cookie_s = cookie }
         assert.equal(group.ids[other], fresh)
-    end)
-end)
-
-describe("group", function()
-    local groups = require "resty.kubelua.gateway.balance.group"
-
-    local function names(...)
-        local group = groups.new(...)
-        return table.concat(group.hosts, " ", 1, group.count)
-    end
-
-    local function endpoint(host, zone, node, state)
-        return { host = host, port = 80, weight = 1, zone = zone, node = node,
-            ready = state == nil, serving = state ~= "gone" }
-    end
-
-    it("has the endpoints of the node, else of the zone, else all", function()
-        local list = { endpoint("a", "z1", "n1"), endpoint("b", "z1,z2", "n2"),
-            endpoint("c", "z3", "n3") }
-        assert.equal("a b c", names(list))
-        assert.equal("a b", names(list, "z1"))
-        assert.equal("b", names(list, "z2"))
-        assert.equal("c", names(list, "z1", "n3"))
-        assert.equal("a b c", names(list, "z9", "n9"))
-    end)
-
-    it("has endpoints that only serve where none is ready", function()
-        local list = { endpoint("a", nil, nil, "serving"), endpoint("b", nil, nil, "gone") }
-        assert.equal("a", names(list))
-        list[3] = endpoint("c")
-        assert.equal("c", names(list))
-        assert.equal("", names {})
     end)
 end)

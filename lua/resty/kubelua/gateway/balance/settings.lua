@@ -205,6 +205,20 @@ local function take_fields(given, fields, where, problems)
     return taken
 end
 
+---The retries of a rule of a HTTPRoute: errors and timeouts, and the statuses that it names.
+---@param retry { attempts: integer?, codes: integer[]? }?
+---@return resty.kubelua.gateway.Retry?
+function settings.of_route(retry)
+    if not retry then
+        return nil
+    end
+    local on = { error = true, timeout = true }
+    for _, code in ipairs(retry.codes or {}) do
+        on[code] = true
+    end
+    return { tries = retry.attempts or 1, on = on }
+end
+
 ---Checks settings that come from elsewhere, such as annotations of another controller.
 ---@param given table
 ---@return resty.kubelua.gateway.BalanceSettings settings a new table, with what is right
