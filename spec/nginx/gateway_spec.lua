@@ -104,6 +104,10 @@ spec:
   rules:
   - matches: [{path: {type: PathPrefix, value: /h2}}]
     backendRefs: [{name: h2, port: 80}]
+  - matches: [{path: {type: PathPrefix, value: /new}}]
+    filters: [{type: URLRewrite, urlRewrite: {
+      path: {type: ReplacePrefixMatch, replacePrefixMatch: /h2}}}]
+    backendRefs: [{name: h2, port: 80}]
   - matches: [{path: {type: PathPrefix, value: /plain}}]
     backendRefs: [{name: one, port: 80}]
 ---
@@ -236,6 +240,7 @@ spec:
         local body = world:expect("web/two POST /h2/a?b=c ", "protocols.example.com", "/h2/a?b=c",
             "-d body")
         assert.truthy(body:find("HTTP/2.0 http", 1, true), body)
+        world:expect("web/two GET /h2/a%20b?c=d ", "protocols.example.com", "/new/a%20b?c=d")
         body = world:expect("web/two GET /secure?a=b ", "secure.example.com", "/secure?a=b")
         assert.truthy(body:find("https sni=secure.example.com", 1, true), body)
         body = world:expect("web/one GET /plain ", "protocols.example.com", "/plain",

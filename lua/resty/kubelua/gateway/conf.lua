@@ -33,7 +33,7 @@ http {
     upstream kubelua_tls { server 0.0.0.1; balancer_by_lua_block { gateway.balancer() } }
     upstream kubelua_grpc { server 0.0.0.1; balancer_by_lua_block { gateway.balancer() } \
         keepalive 64; }
-    map $http_upgrade $kubelua_connection { default upgrade; "" ""; }
+    map $http_upgrade $kubelua_connection { default upgrade; "" ""; } \
     client_max_body_size 0; server_tokens off;
     proxy_http_version 1.1; proxy_next_upstream error timeout; \
     proxy_ssl_server_name on; proxy_ssl_name $kubelua_name;
@@ -48,11 +48,12 @@ http {
         header_filter_by_lua_block { gateway.header_filter() } \
         log_by_lua_block { gateway.log() }
         location / {
-            set $kubelua_scheme http; set $kubelua_host $http_host; set $kubelua_name ""; \
-            set $kubelua_uri ""; set $kubelua_state "";
+            set $kubelua_host $http_host;
             access_by_lua_block { gateway.access() }
-            proxy_pass http://kubelua$kubelua_uri;
+            proxy_pass http://kubelua;
         }
+        location @kubelua_http { rewrite_by_lua_block { gateway.resume() } \
+            proxy_pass http://kubelua$kubelua_uri; }
         location @kubelua_tls { rewrite_by_lua_block { gateway.resume() } \
             proxy_pass https://kubelua_tls$kubelua_uri; }
         location @kubelua_grpc { rewrite_by_lua_block { gateway.resume() } \
@@ -64,8 +65,10 @@ http {
             proxy_pass http://kubelua$request_uri; }
     }
     server { listen @admin@; # for probes and Prometheus
+        set $kubelua_state ""; set $kubelua_uri ""; set $kubelua_scheme ""; \
+        set $kubelua_name ""; # so that they exist
         location = /readyz { content_by_lua_block { \
-            ngx.exit(gateway.kube.synced() and 200 or 503) } }
+            ngx.exit(gateway.kube.synced() and 200 or 503) } } \
         location = /metrics { content_by_lua_block { ngx.print(gateway.kube.metrics()) } }
     }
 }

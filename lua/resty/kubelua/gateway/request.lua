@@ -56,14 +56,14 @@ local function change_headers(filters)
     end
 end
 
--- What a rewrite asks for. The path of nginx.conf's proxy_pass is $kubelua_uri, unless it is "".
-local function rewrite_request(filter, match)
+-- What a rewrite asks for.
+local function rewrite_request(state, filter, match)
     if filter.host then
         var.kubelua_host = filter.host
     end
     if filter.path then
         local path, query = rewrite.target(filter, asked, match, routing.capture)
-        var.kubelua_uri = query and query ~= "" and path .. "?" .. query or path
+        state.uri = query and query ~= "" and path .. "?" .. query or path
     end
 end
 
@@ -116,9 +116,9 @@ local function apply_filters(state, plan, match, place)
         change_headers(plan.request_headers)
     end
     if plan.rewrite then
-        rewrite_request(plan.rewrite, match)
+        rewrite_request(state, plan.rewrite, match)
     end
-    state.response = plan.response_headers
+    state.response = plan.response_headers or false
     return false
 end
 
@@ -131,25 +131,42 @@ local function apply_backend(state, plan, match)
         change_headers(plan.request_headers)
     end
     if plan.rewrite then
-        rewrite_request(plan.rewrite, match)
+        rewrite_request(state, plan.rewrite, match)
     end
     state.of_backend = plan.response_headers
     return false
 end
 
--- The named location of nginx.conf for a backend; nil: this one.
-local function location_of(state)
+local function decode_byte(hex)
+    return string.char(tonumber(hex, 16))
+end
+
+-- grpc_pass takes no path from a variable: so the request's own becomes another.
+local function set_uri(text)
+    local path, query = text:match("^([^?]*)%??(.*)$")
+    ngx.req.set_uri((path:gsub("%%(%x%x)", decode_byte)))
+    ngx.req.set_uri_args(query)
+end
+
+-- Goes on in the named location of nginx.conf that the backend needs; returns if it is this one.
+local function leave(state)
     local backend, protocol = state.backend, state.backend.protocol
     local is_grpc = state.rule.grpc or protocol == "grpc" or protocol == "grpcs"
         or protocol == "h2c"
     if is_grpc then
-        var.kubelua_scheme = (protocol == "grpcs" or protocol == "https") and "grpcs" or "grpc"
-        return "@kubelua_grpc"
+        if state.uri then
+            set_uri(state.uri)
+        end
+        local is_tls = protocol == "grpcs" or protocol == "https"
+        return states.go(state, "@kubelua_grpc", is_tls and "grpcs" or "grpc")
     elseif protocol == "https" then
-        var.kubelua_name = backend.tls and backend.tls.hostname or asked.host
-        return "@kubelua_tls"
+        return states.go(state, "@kubelua_tls", nil, backend.tls and backend.tls.hostname
+            or asked.host)
+    elseif state.mirrors then
+        return states.go(state, "@kubelua_mirror")
+    elseif state.uri then
+        return states.go(state, "@kubelua_http")
     end
-    return state.mirrors and "@kubelua_mirror" or nil
 end
 
 local function send(state, match)
@@ -168,10 +185,7 @@ local function send(state, match)
         return refuse(503, state.rule, backend.service .. ": " .. tostring(why))
     end
     ngx.ctx.kubelua = state
-    local location = location_of(state)
-    if location then
-        return states.go(state, location)
-    end
+    return leave(state)
 end
 
 ---Finds the route of a request and an endpoint for it; or answers.
@@ -180,7 +194,8 @@ function request.access()
     if not rule then
         return exit(STATUS[match] or 404)
     end
-    local state = { rule = rule, backend = false, host = false, port = false, tries = 0 }
+    local state = { rule = rule, backend = false, host = false, port = false, tries = 0,
+        token = false, balance = false, response = false, cors = false }
     local plan = plans.of(rule)
     if not plan.plain then
         if check_settings(rule, plan, place) or apply_filters(state, plan, match, place) then

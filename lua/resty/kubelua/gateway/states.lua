@@ -18,6 +18,7 @@ local states = {}
 ---@field response table[]? filters for the headers of the answer
 ---@field cors table[]? headers for the answer
 ---@field mirrors table[]? filters
+---@field uri string? of a rewrite: what the backend is asked for
 ---@field number integer? under which it is kept
 
 local kept, last = {}, 0
@@ -25,11 +26,15 @@ local kept, last = {}, 0
 ---Keeps a state, and goes on in a named location. Does not return.
 ---@param state resty.kubelua.gateway.State
 ---@param location string
-function states.go(state, location)
+---@param scheme string? of grpc_pass
+---@param name string? for the TLS handshake with the backend
+function states.go(state, location, scheme, name)
     last = last + 1
     state.number = last
     kept[last] = state
-    ngx.var.kubelua_state = last
+    local var = ngx.var
+    var.kubelua_state, var.kubelua_uri = last, state.uri or ""
+    var.kubelua_scheme, var.kubelua_name = scheme or "", name or ""
     return ngx.exec(location)
 end
 
