@@ -82,4 +82,20 @@ describe("the gateway under load", function()
         end
         traffic.compare(flowing:stop(), "gateway")
     end)
+
+    it("serves the routes of the last owner until the next one knows all objects", function()
+        local flowing = flow()
+        world.sim:delay { resource = "httproutes", before = 0.5 }
+        world.one:signal("KILL", world:owner())
+        assert(world.sim:load(ROUTE:format("one", "late")))
+        world:expect("web/two", "any.example.com", "/late")
+        traffic.compare(flowing:stop(), "gateway")
+    end)
+
+    it("forgets a route that was deleted while there was no owner", function()
+        world.sim:delay { resource = "httproutes", before = 0.5 }
+        world.one:signal("KILL", world:owner())
+        assert(world.sim:delete("httproutes", "web/shop"))
+        world:expect(404, "any.example.com", "/gateway")
+    end)
 end)
