@@ -9,6 +9,7 @@ local log = require "kubelua.log"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
 local scripts = require "kubelua.script"
+local sorted_keys = require "kubelua.sorted_keys"
 local trial = require "kubelua.admission.trial"
 local waiting = require "kubelua.waiting"
 
@@ -171,6 +172,21 @@ function admission.answer(path, text)
     end
     local cluster = entry.cluster
     return entry.hook:answer(text, phase, cluster, cluster and caches.missing(cluster))
+end
+
+---The webhooks that can decide by now: their caches are known.
+---@return { name: string, configuration: fun(self, address: kubelua.AdmitAddress): table[] }[]
+function admission.ready()
+    local list = {}
+    for _, name in ipairs(sorted_keys(registered)) do
+        local entry = forget_ended(name)[1]
+        if entry and not (entry.cluster and caches.missing(entry.cluster)) then
+            list[#list + 1] = { name = name, configuration = function(_, address)
+                return configuration.make(entry.hook, address)
+            end }
+        end
+    end
+    return list
 end
 
 ---Asks a webhook as an API server would: for tests. nil, message: it has failed.

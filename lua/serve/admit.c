@@ -415,6 +415,19 @@ static int admit_renew(lua_State *L)
     return 1;
 }
 
+/* serve.fits(certificates, key): true if the key is that of the first
+ * certificate, and both can be served. */
+static int lua_fits(lua_State *L)
+{
+    const char *chain = check_text(L, 1), *key = check_text(L, 2);
+    kl_error err;
+    credential *self = credential_new(chain, key, &err);
+
+    lua_pushboolean(L, self != NULL);
+    credential_free(self);
+    return 1;
+}
+
 /* What a question holds, on the stack of Lua: freed with it. */
 static int taken_gc(lua_State *L)
 {
@@ -500,7 +513,8 @@ void bind_admit(lua_State *L)
         {"answer", admit_answer}, {"stop", admit_stop},
         {"renew", admit_renew},   {NULL, NULL}};
     static const luaL_Reg of_taken[] = {{"__gc", taken_gc}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"admit", admit_new}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"admit", admit_new}, {"fits", lua_fits}, {NULL, NULL}};
 
     push_type(L, TYPE_ADMIT, methods);
     push_type(L, "kubelua.taken", of_taken);

@@ -1,8 +1,10 @@
 -- kubelua.admit and kubelua run --admit, asked by a real kube-apiserver.
 local admitting = require "kubelua.cli.admitting"
+local clients = require "kubelua.client"
 local conformance = require "conformance"
 local core = require "kubelua.core"
 local eventually = require "eventually"
+local identity = require "kubelua.cli.admit.identity"
 local kubelua = require "kubelua"
 
 if not (os.getenv("KUBELUA_BACKEND") or ""):find("real", 1, true) then
@@ -200,6 +202,56 @@ conformance.describe("A real API server", function(it, cluster)
             assert.equal(60, calls)
         end)
         world.stop()
+        assert(ok, problem)
+    end)
+
+    it("fails no create while a new CA comes, and is used", function(scene)
+        local ns, overlap, before = scene.namespace, identity.OVERLAP, clients.defaults
+        local client = assert(kubelua.connect { kubeconfig = cluster.folder .. "/kubeconfig" })
+        local free = assert(serve.start(core.report_pointer(), "127.0.0.1", "0"))
+        local port = free:port()
+        free:stop()
+        -- A CA that has lived for 300 of its 365 days.
+        local then_ = core.unix() - 300 * 86400
+        local ca, ca_key = assert(serve.make_authority("old", then_, 365 * 86400))
+        local cert, key = assert(serve.make_certificate(ca, ca_key, { "127.0.0.1" }, core.unix(),
+            65 * 86400))
+        assert(client:create { apiVersion = "v1", kind = "Secret",
+            metadata = { name = "admit-127-0-0-1", namespace = ns }, stringData = {
+                ["ca.crt"] = ca, ["ca.key"] = ca_key, ["tls.crt"] = cert, ["tls.key"] = key } })
+        clients.defaults = { kubeconfig = cluster.folder .. "/kubeconfig", namespace = ns }
+        local server = assert(admitting { admit = { host = "127.0.0.1", port = tostring(port) },
+            admit_url = "https://127.0.0.1:" .. port })
+        local calls, made = 0, 0
+        local hook = kubelua.admit { "configmaps", name = "ca", namespaces = { ns },
+            validate = function() calls = calls + 1 end }
+        local function create()
+            made = made + 1
+            assert(client:create(config_map(ns, "m" .. made, {})))
+            return calls > 0
+        end
+        local function served()
+            return assert(serve.read_certificate(server.source.data["tls.crt"])).issuer
+        end
+        local ok, problem = pcall(function()
+            eventually(create, "the API server asks")
+            assert.equal("CN=old", served())
+            assert.truthy(server.source.data["ca.crt"]:find(ca, 1, true)) -- beside a new one
+            identity.OVERLAP, calls, made = 0, 0, 1000
+            eventually(function()
+                server.source.read_at = 0 -- it looks at the Secret in each round
+                return create() and served() ~= "CN=old"
+            end, "the new CA is used")
+            for _ = 1, 20 do
+                create()
+            end
+            assert.equal(made - 1000, calls)
+        end)
+        identity.OVERLAP, clients.defaults = overlap, before
+        client:delete("validatingwebhookconfigurations", ns .. "-admit-127-0-0-1-ca")
+        hook:stop()
+        server:stop()
+        client:close()
         assert(ok, problem)
     end)
 

@@ -4,20 +4,17 @@
 local admission = require "kubelua.admission"
 local core = require "kubelua.core"
 local log = require "kubelua.log"
-local open_files = require "kubelua.cli.certificate_files"
 local scheduler = require "kubelua.scheduler"
 local tasks = require "kubelua.tasks"
-
-local LOOK = 10 -- seconds between two looks at the files of the certificate
+local waiting = require "kubelua.waiting"
 
 local TEXT = "text/plain; charset=utf-8"
 
 ---The server of kubelua run --admit.
 ---@class kubelua.cli.Admitting
 ---@field server userdata
----@field files kubelua.cli.CertificateFiles
----@field task kubelua.Task
----@field timer kubelua.Timer
+---@field source { pause: number, look: fun(self, use: function), close: fun(self) }
+---@field tasks kubelua.Task[]
 ---@field is_stopped boolean?
 local Admitting = {}
 Admitting.__index = Admitting
@@ -61,36 +58,61 @@ local function take_requests(self)
     end
 end
 
+local function check_options(options)
+    local of_files = options.admit_cert and options.admit_key
+    local sources = (of_files and 1 or 0) + (options.admit_service and 1 or 0)
+        + (options.admit_url and 1 or 0)
+    if (options.admit_cert ~= nil) ~= (options.admit_key ~= nil) then
+        return nil, "give --admit-cert and --admit-key together"
+    elseif not options.admit or sources ~= 1 then
+        return nil, "give --admit ADDRESS:PORT together with one of --admit-service, --admit-url, "
+            .. "or --admit-cert and --admit-key"
+    end
+    return true
+end
+
+-- Where the certificate comes from: it has a method look(use), and `pause`, in seconds.
+local function open_source(options, use)
+    if options.admit_cert then
+        return require("kubelua.cli.certificate_files")(options.admit_cert, options.admit_key, use)
+    end
+    return require("kubelua.cli.admit.own_certificate")(options, use)
+end
+
 local function start(options)
-    if not (options.admit and options.admit_cert and options.admit_key) then
-        return nil, "give --admit, --admit-cert and --admit-key together"
+    local ok, message = check_options(options)
+    if not ok then
+        return nil, message
     end
     local loaded, serve = pcall(require, "kubelua.serve")
     if not loaded then
         return nil, "this KubeLua was built without libmicrohttpd or GnuTLS (" .. tostring(serve)
             .. ")"
     end
-    local server, ok
-    local files, message = open_files(options.admit_cert, options.admit_key, function(cert, key)
+    local server, source
+    source, message = open_source(options, function(cert, key)
         local problem
         server, problem = serve.admit(options.admit.host, options.admit.port, cert, key)
         return server, problem
     end)
-    if files then
+    if source then
         ok, message = tasks.poller:watch(server:fd())
     end
-    if not ok then
+    if not (source and ok) then
         return nil, message
     end
-    return setmetatable({ server = server, files = files }, Admitting)
+    return setmetatable({ server = server, source = source, tasks = {} }, Admitting)
 end
 
--- Reads the files of the certificate again, from time to time.
-function Admitting:follow_files()
-    self.timer = scheduler.at(core.now() + LOOK, function()
-        self.files:look(function(cert, key) return self.server:renew(cert, key) end)
-        self:follow_files()
-    end)
+-- Looks for another certificate, from time to time.
+local function follow_source(self)
+    local function use(cert, key)
+        return self.server:renew(cert, key)
+    end
+    while true do
+        waiting.sleep(self.source.pause)
+        self.source:look(use)
+    end
 end
 
 ---@return integer
@@ -98,11 +120,22 @@ function Admitting:port()
     return self.server:port()
 end
 
+-- Such a task goes on until the process ends, also while a script is replaced.
+local function begin_task(self, what, f)
+    local task = tasks.task(what, f, self)
+    task.doing, task.outlasts, task.clock = function() end, true, scheduler.machine
+    tasks.leave_script(task)
+    self.tasks[#self.tasks + 1] = task
+end
+
 ---Ends the server; what waits is answered with a failure.
 function Admitting:stop()
-    self.timer.cancelled, self.is_stopped = true, true
-    tasks.drop(self.task)
+    self.is_stopped = true
+    for _, task in ipairs(self.tasks) do
+        tasks.drop(task)
+    end
     self.server:stop()
+    self.source:close()
     admission.is_served = false
 end
 
@@ -114,10 +147,8 @@ return function(options)
         return nil, "--admit: " .. message
     end
     admission.is_served = true
-    self.task = tasks.task("kubelua run --admit", take_requests, self)
-    self.task.doing, self.task.outlasts = function() end, true
-    tasks.leave_script(self.task)
-    self:follow_files()
+    begin_task(self, "kubelua run --admit", take_requests)
+    begin_task(self, "kubelua run --admit: certificate", follow_source)
     log("info", "serves /admit on https://%s:%d", options.admit.host == "" and "*"
         or options.admit.host, self:port())
     return self

@@ -3,6 +3,8 @@
 local log = require "kubelua.log"
 local whole_file = require "kubelua.cli.whole_file"
 
+local LOOK = 10
+
 ---@class kubelua.cli.CertificateFiles
 ---@field cert_path string
 ---@field key_path string
@@ -10,6 +12,7 @@ local whole_file = require "kubelua.cli.whole_file"
 ---@field key string?
 ---@field problem string? of the last look
 ---@field is_told boolean? it was logged
+---@field pause number seconds between two looks
 local CertificateFiles = {}
 CertificateFiles.__index = CertificateFiles
 
@@ -39,7 +42,8 @@ end
 ---@param use fun(cert: string, key: string): any, string? what takes them; nil, message: it refuses
 ---@return kubelua.cli.CertificateFiles?, string?
 local function open(cert_path, key_path, use)
-    local self = setmetatable({ cert_path = cert_path, key_path = key_path }, CertificateFiles)
+    local self = setmetatable({ cert_path = cert_path, key_path = key_path,
+        pause = LOOK }, CertificateFiles)
     local ok, message = take(self, use)
     return ok and self, message
 end
@@ -60,5 +64,8 @@ function CertificateFiles:look(use)
     self.problem = message
     return is_new or false
 end
+
+---Nothing is open; another source of certificates has a client.
+function CertificateFiles:close() end
 
 return open

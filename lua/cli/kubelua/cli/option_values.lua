@@ -45,16 +45,24 @@ function values.to_address(text)
     return { host = host, port = math.floor(tonumber(port)) }
 end
 
-function values.to_served(text)
+local function read_served(option, text)
     local host, port = text:match("^%[?([^%[%]]*)%]?:(%d+)$")
     if not host then
         host, port = "", text:match("^%d+$")
     end
     if not port or tonumber(port) > 65535 then
-        return nil, "--serve " .. text .. ": write ADDRESS:PORT, such as 127.0.0.1:8080, or :8080 "
-            .. "for all addresses; a port is a number from 0 to 65535"
+        return nil, option .. " " .. text .. ": write ADDRESS:PORT, such as 127.0.0.1:8080, or "
+            .. ":8080 for all addresses; a port is a number from 0 to 65535"
     end
     return { host = host, port = port }
+end
+
+function values.to_served(text)
+    return read_served("--serve", text)
+end
+
+function values.to_admitted(text)
+    return read_served("--admit", text)
 end
 
 function values.to_namespace(text)

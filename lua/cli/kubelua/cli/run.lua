@@ -210,7 +210,8 @@ return function(options, allow_all)
         ok = server
     end
     local admit
-    if ok and (options.admit or options.admit_cert or options.admit_key) then
+    if ok and (options.admit or options.admit_cert or options.admit_key or options.admit_service
+        or options.admit_url) then
         admit, message = require("kubelua.cli.admitting")(options)
         ok = admit
     end

@@ -13,6 +13,7 @@ local to_factor = values.to_factor
 local to_offset = values.to_offset
 local to_address = values.to_address
 local to_served = values.to_served
+local to_admitted = values.to_admitted
 local to_namespace = values.to_namespace
 local to_role = values.to_role
 local to_token = values.to_token
@@ -62,7 +63,13 @@ local function add_run(parser)
         .. "this address; :8080 is port 8080 of all addresses, port 0 a free one.")
         :argname("ADDRESS:PORT"):convert(to_served)
     run:option("--admit", "Serve the webhooks of kubelua.admit, by HTTPS, at /admit/NAME on this "
-        .. "address; with --admit-cert and --admit-key."):argname("ADDRESS:PORT"):convert(to_served)
+        .. "address; with --admit-service, --admit-url, or --admit-cert and --admit-key.")
+        :argname("ADDRESS:PORT"):convert(to_admitted)
+    run:option("--admit-service", "The Service that leads to --admit: makes a certificate for it, "
+        .. "which is kept in the Secret NAME-admit and renewed, and registers the webhooks.")
+        :argname("[NAMESPACE/]NAME[:PORT]")
+    run:option("--admit-url", "The same for a URL without a path, at which the API server reaches "
+        .. "--admit."):argname("https://HOST:PORT")
     run:option("--admit-cert", "The certificate of --admit, and those that it depends on (PEM). "
         .. "The file is read again when it changes."):argname("FILE")
     run:option("--admit-key", "The private key of that certificate (PEM)."):argname("FILE")

@@ -1,0 +1,79 @@
+-- Keeps the configurations of the script's webhooks in the cluster: server-side apply, once a
+-- webhook's caches are known, when the CAs have changed, and now and then.
+local admission = require "kubelua.admission"
+local core = require "kubelua.core"
+local log = require "kubelua.log"
+
+local AGAIN = 60 -- seconds until a configuration is applied again, as it may have been changed
+
+---@class kubelua.cli.Register
+---@field client kubelua.Client
+---@field address kubelua.AdmitAddress
+---@field prefix string of the objects' names, which are cluster-scoped
+---@field applied table<string, { ca: string, at: number }> by the name of the webhook
+---@field problem string? the last one
+local Register = {}
+Register.__index = Register
+
+local function apply_one(self, hook, ca)
+    local address = { service = self.address.service, url = self.address.url, ca = ca,
+        name = self.prefix .. hook.name }
+    for _, object in ipairs(hook:configuration(address)) do
+        local ok, message = self.client:apply(object, { force = true })
+        if not ok then
+            return nil, message
+        end
+    end
+    return true
+end
+
+local function tell(self, hook, message)
+    if message ~= self.problem then
+        log("error", "admit %s is not registered: %s", hook.name, message)
+    end
+    self.problem = message
+end
+
+---Applies what is due.
+---@param ca string PEM
+function Register:look(ca)
+    for _, hook in ipairs(admission.ready()) do
+        local last = self.applied[hook.name]
+        if not last or last.ca ~= ca or last.at + AGAIN <= core.now() then
+            local called, ok, message = pcall(apply_one, self, hook, ca)
+            if called and ok then
+                self.applied[hook.name] = { ca = ca, at = core.now() }
+                self.problem = nil
+                if not last then
+                    log("info", "admit %s is registered as %s%s", hook.name, self.prefix,
+                        hook.name)
+                end
+            else
+                tell(self, hook, tostring(called and message or ok))
+            end
+        end
+    end
+end
+
+---True if every webhook that is ready has these CAs, and there is one.
+---@param ca string?
+---@return boolean
+function Register:is_trusted(ca)
+    local hooks = admission.ready()
+    for _, hook in ipairs(hooks) do
+        local last = self.applied[hook.name]
+        if not last or last.ca ~= ca then
+            return false
+        end
+    end
+    return #hooks > 0
+end
+
+---@param client kubelua.Client
+---@param address kubelua.AdmitAddress
+---@param prefix string
+---@return kubelua.cli.Register
+return function(client, address, prefix)
+    return setmetatable({ client = client, address = address, prefix = prefix, applied = {} },
+        Register)
+end
