@@ -47,6 +47,9 @@ spec:
     filters: [{type: RequestRedirect, requestRedirect: {
       hostname: other.example.com, statusCode: 301,
       path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}}}]
+  - matches: [{path: {type: PathPrefix, value: /patient}}]
+    timeouts: {request: 0s, backendRequest: 0s}
+    backendRefs: [{name: one, port: 80}]
   - matches: [{path: {type: PathPrefix, value: /rewrite}}]
     filters: [{type: URLRewrite, urlRewrite: {hostname: inner.example.com,
       path: {type: ReplacePrefixMatch, replacePrefixMatch: /new}}}]
@@ -155,6 +158,10 @@ describe("the gateway in nginx", function()
     it("answers 404 where no route fits, and 400 to a host that is none", function()
         world:expect(404, "unknown.example.com", "/")
         world:expect(404, "filters.example.com", "/none")
+    end)
+
+    it("takes a timeout of 0 for none", function()
+        world:expect("web/one GET /patient ", "filters.example.com", "/patient")
     end)
 
     it("redirects, rewrites, and changes headers", function()

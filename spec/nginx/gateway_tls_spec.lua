@@ -135,6 +135,16 @@ describe("TLS of the gateway", function()
         assert.truthy(head:find("Location: https://old.example.org/path", 1, true), head)
     end)
 
+    it("answers 421 to a host of another listener than that of the handshake", function()
+        local function ask(host)
+            return copies.shell(("curl -sk -o /dev/null -w '%%{http_code}' -H 'Host: %s' --resolve "
+                .. "b.example.com:%d:127.0.0.1 https://b.example.com:%d/"):format(host,
+                world.tls_port, world.tls_port))
+        end
+        assert.equal("200", ask("c.example.com"))
+        assert.equal("421", ask("a.example.com"))
+    end)
+
     it("takes a new version of a Secret", function()
         assert(world.sim:apply(secret("wild", make_pair("wild-2"))))
         expect("wild-2", "b.example.com")

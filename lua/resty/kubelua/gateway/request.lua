@@ -188,10 +188,20 @@ local function send(state, match)
     return leave(state)
 end
 
+-- A client may ask for several hosts on one connection: not for one of another HTTPS listener than
+-- that of its handshake.
+local function is_misdirected(place)
+    local name = var.ssl_server_name
+    local handshake = name and routing.matcher:place(asked.address, asked.port, name)
+    return handshake and handshake.name ~= place.name
+end
+
 ---Finds the route of a request and an endpoint for it; or answers.
 function request.access()
     local rule, match, place = routing.matcher:find(asked)
-    if not rule then
+    if place and place.listener.tls and is_misdirected(place) then
+        return exit(421)
+    elseif not rule then
         return exit(STATUS[match] or 404)
     end
     local state = { rule = rule, backend = false, host = false, port = false, tries = 0,

@@ -8,9 +8,19 @@ local upstream = {}
 
 local peer ---@type (fun(host: string): string)?
 
+local NO_LIMIT = 24 * 3600 -- seconds; nginx has no "none"
+
 ---@param options resty.kubelua.GatewayOptions
 function upstream.set_up(options)
     peer = options.peer
+end
+
+-- The seconds for an answer that a route asks for: 0 means that there is no limit.
+local function limit_of(timeouts)
+    local backend, whole = timeouts.backend, timeouts.request
+    backend = backend == 0 and NO_LIMIT or backend
+    whole = whole == 0 and NO_LIMIT or whole
+    return backend and whole and math.min(backend, whole) or backend or whole
 end
 
 -- The seconds for an answer: those of the rule or of the settings; nil: those of nginx.conf.
@@ -18,10 +28,7 @@ local function set_timeouts(rule)
     local settings, timeouts = rule.settings, rule.timeouts
     local read = settings and settings.read_timeout
     if timeouts then
-        read = timeouts.backend or timeouts.request
-        if timeouts.request and read and read > timeouts.request then
-            read = timeouts.request
-        end
+        read = limit_of(timeouts)
     end
     local connect, send = settings and settings.connect_timeout, settings and settings.send_timeout
     if read or connect or send then
