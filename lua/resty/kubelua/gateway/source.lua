@@ -5,6 +5,7 @@
 local address_pool = require "resty.kubelua.gateway.address_pool"
 local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local compile = require "resty.kubelua.gateway.compile"
+local features = require "resty.kubelua.gateway.features"
 local ingresses = require "resty.kubelua.gateway.ingresses"
 local kinds = require "resty.kubelua.gateway.kinds"
 local publish = require "resty.kubelua.gateway.publish"
@@ -53,13 +54,16 @@ local function compiler_options(self, options)
         ports = ports or {}
         ports[named] = true
     end
+    local has_h2c = ngx.config.nginx_version >= H2C
     return { controller = options.controller, addresses = options.addresses,
         pool = options.pool and address_pool.expand(options.pool), ports = ports,
-        features = options.features, balance = function(annotations)
+        features = options.features or features.list(has_h2c, options.pool ~= nil),
+        balance = function(annotations)
             return (balance_settings.read(annotations))
-        end, array = self.kubelua.array,
+        end,
+        array = self.kubelua.array,
         regex = check_regex,
-        h2c = ngx.config.nginx_version >= H2C,
+        h2c = has_h2c,
         certificate = function(namespace, name)
             return self.secrets:check(namespace .. "/" .. name)
         end,
