@@ -29,6 +29,7 @@ local HTTP = [[
         assert(kube.init {
             connect = { server = "@url@", @connect@ }, services = { namespace = "*" }, @init@
         })
+        @init_master@
     }
     init_worker_by_lua_block {
         assert(kube.init_worker { wait = 10 })
@@ -84,6 +85,7 @@ end
 ---@class spec.NginxWorldOptions : spec.NginxOptions
 ---@field backend_count integer? default: 4
 ---@field init string? more fields of kube.init
+---@field init_master string? Lua after kube.init
 ---@field init_worker string? Lua after kube.init_worker
 ---@field sim kubelua.Sim.Options?
 ---@field through fun(url: string): string? returns the URL that workers connect to, from the
@@ -121,6 +123,7 @@ end
 function World:describe(given)
     given.http = self.http .. fill(HTTP, {
         url = self.url, connect = self.options.connect or "", init = self.options.init or "",
+        init_master = self.options.init_master or "",
         init_worker = self.options.init_worker or "",
     }) .. fill(self.options.http or "", self.backends)
     given.server = self.server .. SERVER .. fill(self.options.server or "", self.backends)

@@ -59,6 +59,10 @@ end
 
 ---Joins this worker. Call it in init_worker_by_lua; the first pick does it, too.
 function balance.init_worker()
+    if not load.is_open() then
+        log("warn", "resty.kubelua.gateway: call balance.init in init_by_lua: without it, workers "
+            .. "do not know of each other's requests")
+    end
     join()
     local ok, message = ngx.timer.every(SWEEP, sweep_workers)
     if not ok then
