@@ -46,7 +46,8 @@ typedef struct admit_server {
     bool has_thread;
     pid_t pid; /* of the process that has the thread */
     int port;
-    size_t bodies; /* bytes; of the server's thread */
+    size_t bodies;      /* bytes; of the server's thread */
+    atomic_bool drains; /* each answer closes its connection */
 } admit_server;
 
 /* The credentials are the process's, so it has one such server. */
@@ -62,7 +63,8 @@ static int64_t read_clock_ms(void)
 
 /* ---- requests: the server's thread ---- */
 
-static enum MHD_Result send_copy(struct MHD_Connection *connection, int status,
+static enum MHD_Result send_copy(const admit_server *self,
+                                 struct MHD_Connection *connection, int status,
                                  const char *type, const char *text,
                                  size_t length)
 {
@@ -77,16 +79,20 @@ static enum MHD_Result send_copy(struct MHD_Connection *connection, int status,
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
         MHD_add_response_header(response, "Allow", "POST");
     }
+    if (atomic_load_explicit(&self->drains, memory_order_relaxed)) {
+        MHD_add_response_header(response, "Connection", "close");
+    }
     result = MHD_queue_response(connection, (unsigned)status, response);
     MHD_destroy_response(response);
     return result;
 }
 
-static enum MHD_Result refuse_request(struct MHD_Connection *connection,
+static enum MHD_Result refuse_request(const admit_server *self,
+                                      struct MHD_Connection *connection,
                                       int status, const char *text)
 {
-    return send_copy(connection, status, "text/plain; charset=utf-8", text,
-                     strlen(text));
+    return send_copy(self, connection, status, "text/plain; charset=utf-8",
+                     text, strlen(text));
 }
 
 /* How long the API server waits, "timeout=10s", less a tenth and a second at
@@ -164,10 +170,10 @@ static enum MHD_Result handle_request(void *context,
     (void)version;
     if (one == NULL) {
         if (strncmp(path, "/admit/", strlen("/admit/")) != 0) {
-            return refuse_request(connection, MHD_HTTP_NOT_FOUND,
+            return refuse_request(self, connection, MHD_HTTP_NOT_FOUND,
                                   "there is only /admit/NAME\n");
         } else if (strcmp(method, "POST") != 0) {
-            return refuse_request(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+            return refuse_request(self, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
                                   "only POST of an AdmissionReview\n");
         }
         *state = question_new(path);
@@ -178,11 +184,12 @@ static enum MHD_Result handle_request(void *context,
         *body_length = 0;
         return MHD_YES;
     } else if (one->is_refused) {
-        return refuse_request(connection, TOO_LARGE, "the body is too large\n");
+        return refuse_request(self, connection, TOO_LARGE,
+                              "the body is too large\n");
     } else if (one->state == QUESTION_READ) {
         return ask_lua(self, connection, one);
     }
-    return send_copy(connection, one->status, one->type,
+    return send_copy(self, connection, one->status, one->type,
                      one->text != NULL ? one->text : "", one->text_length);
 }
 
@@ -372,7 +379,7 @@ static int admit_new(lua_State *L)
     credential *pair;
     kl_error err;
 
-    *self = (admit_server){0};
+    *self = (admit_server){.pid = 0};
     luaL_getmetatable(L, TYPE_ADMIT);
     lua_setmetatable(L, -2);
     if (!atomic_compare_exchange_strong(&is_there, &none, true)) {
@@ -480,6 +487,14 @@ static int admit_answer(lua_State *L)
     return 1;
 }
 
+/* server:drain(): from now on each answer closes its connection, so that a
+ * client sends its next request to another server. */
+static int admit_drain(lua_State *L)
+{
+    atomic_store_explicit(&check_server(L)->drains, true, memory_order_relaxed);
+    return 0;
+}
+
 /* server:fd(): a descriptor that is readable while a request waits. */
 static int admit_fd(lua_State *L)
 {
@@ -508,10 +523,9 @@ static int admit_gc(lua_State *L)
 void bind_admit(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"__gc", admit_gc},       {"port", admit_port},
-        {"fd", admit_fd},         {"take", admit_take},
-        {"answer", admit_answer}, {"stop", admit_stop},
-        {"renew", admit_renew},   {NULL, NULL}};
+        {"__gc", admit_gc},     {"port", admit_port},     {"fd", admit_fd},
+        {"take", admit_take},   {"answer", admit_answer}, {"stop", admit_stop},
+        {"renew", admit_renew}, {"drain", admit_drain},   {NULL, NULL}};
     static const luaL_Reg of_taken[] = {{"__gc", taken_gc}, {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"admit", admit_new}, {"fits", lua_fits}, {NULL, NULL}};

@@ -145,6 +145,17 @@ describe("the server of webhooks #processes", function()
         os.remove(new_path)
     end)
 
+    it("closes each connection with its answer once it drains", function()
+        local function answer_one()
+            local pipe = ask(server, ca_path, "/admit/a", "-d x -i")
+            server:answer((take()), 200, "text/plain", "")
+            return select(2, read_answer(pipe))
+        end
+        assert.is_nil(answer_one():find("[Cc]onnection: close"))
+        server:drain()
+        assert.truthy(answer_one():find("[Cc]onnection: close"))
+    end)
+
     it("answers what waits when it is stopped", function()
         local pipe = ask(server, ca_path, "/admit/a")
         take()

@@ -4,9 +4,12 @@
 local admission = require "kubelua.admission"
 local core = require "kubelua.core"
 local log = require "kubelua.log"
+local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
+
+local DRAIN = 3 -- seconds
 
 local TEXT = "text/plain; charset=utf-8"
 
@@ -115,6 +118,14 @@ local function follow_source(self)
     end
 end
 
+-- Answers for some seconds more after SIGTERM, as a run of a controller may: API servers have to
+-- learn that this replica ends, and each connection closes in order, with an answer.
+local function drain_connections(self)
+    scheduler.suspend_for(function() return loop.is_ending end)
+    self.server:drain()
+    waiting.sleep(DRAIN)
+end
+
 ---@return integer
 function Admitting:port()
     return self.server:port()
@@ -126,6 +137,7 @@ local function begin_task(self, what, f)
     task.doing, task.outlasts, task.clock = function() end, true, scheduler.machine
     tasks.leave_script(task)
     self.tasks[#self.tasks + 1] = task
+    return task
 end
 
 ---Ends the server; what waits is answered with a failure.
@@ -149,6 +161,7 @@ return function(options)
     admission.is_served = true
     begin_task(self, "kubelua run --admit", take_requests)
     begin_task(self, "kubelua run --admit: certificate", follow_source)
+    begin_task(self, "kubelua run --admit: last answers", drain_connections).is_run = true
     log("info", "serves /admit on https://%s:%d", options.admit.host == "" and "*"
         or options.admit.host, self:port())
     return self
