@@ -6,8 +6,8 @@ local ALWAYS = {
     "Gateway", "GatewayAddressEmpty", "GatewayHTTPListenerIsolation",
     "GatewayHTTPSListenerDetectMisdirectedRequests", "GatewayPort8080", "HTTPRoute",
     "HTTPRoute303RedirectStatusCode", "HTTPRoute307RedirectStatusCode",
-    "HTTPRoute308RedirectStatusCode", "HTTPRouteBackendProtocolH2C",
-    "HTTPRouteBackendProtocolWebSocket", "HTTPRouteBackendRequestHeaderModification",
+    "HTTPRoute308RedirectStatusCode", "HTTPRouteBackendProtocolWebSocket",
+    "HTTPRouteBackendRequestHeaderModification",
     "HTTPRouteBackendTimeout", "HTTPRouteCORS", "HTTPRouteHostRewrite",
     "HTTPRouteMethodMatching", "HTTPRouteNamedRouteRule", "HTTPRouteParentRefPort",
     "HTTPRoutePathRedirect", "HTTPRoutePathRewrite", "HTTPRoutePortRedirect",
@@ -16,7 +16,7 @@ local ALWAYS = {
     "HTTPRouteResponseHeaderModification", "HTTPRouteSchemeRedirect", "ReferenceGrant",
 }
 
----@param has_h2c boolean HTTP listeners speak HTTP/2 beside HTTP/1.1, as GRPCRoutes need
+---@param has_h2c boolean HTTP listeners speak HTTP/2 beside HTTP/1.1: GRPCRoutes and h2c need it
 ---@param has_pool boolean Gateways have addresses of their own
 ---@return string[]
 function features.list(has_h2c, has_pool)
@@ -26,6 +26,7 @@ function features.list(has_h2c, has_pool)
     end
     if has_h2c then
         list[#list + 1] = "GRPCRoute"
+        list[#list + 1] = "HTTPRouteBackendProtocolH2C"
     end
     if has_pool then
         list[#list + 1] = "GatewayStaticAddresses"
