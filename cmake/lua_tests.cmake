@@ -45,10 +45,10 @@ function(kubelua_lua_test name interpreter file)
 endfunction()
 
 # With KUBELUA_COLLECT=always, specs with megabytes of data, or with thousands of
-# elections or events in Lua alone, take minutes, and so do those of Ingresses,
-# which have no module in C: the step `collector` leaves them out.
+# elections, events or requests in Lua alone, take minutes, and so do those of
+# Ingresses, which have no module in C: the step `collector` leaves them out.
 set(KUBELUA_SLOW_COLLECTED
-    "large_bodies|garbage|leader_election|events_series|^(annotations|cidr|ingress)_spec")
+    "large_bodies|garbage|leader_election|events_series|^(annotations|balance|cidr|ingress)_spec")
 # Lua specs that read objects: the step `retrain` runs them with objects that
 # rest packed, with a new dictionary every few objects.
 set(KUBELUA_RETRAINED compress_spec handlers_spec index_spec prune_spec
