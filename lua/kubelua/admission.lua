@@ -189,6 +189,21 @@ function admission.ready()
     return list
 end
 
+---Stops all webhooks, and returns their names: for a script that was only rehearsed.
+---@return string[]
+function admission.take_all()
+    local names = {}
+    for _, name in ipairs(sorted_keys(registered)) do
+        local list = forget_ended(name)
+        names[#names + 1] = list[1] and name or nil
+        for _, entry in ipairs(list) do
+            stop(entry)
+        end
+        registered[name] = nil
+    end
+    return names
+end
+
 ---Asks a webhook as an API server would: for tests. nil, message: it has failed.
 ---@param name string
 ---@param given kubelua.AdmissionTrial

@@ -146,6 +146,15 @@ LUA
         --sim='$work/shop.yaml' --grace 7.5 --pod-monitor '$work/shop/shop.lua' -- -x '{{ b }}' \
         >'$shop' 2>'$work/notes' && cat '$shop'"
     expect "and no note" 0 '^none$' sh -c "! grep replica '$work/notes' && echo none"
+    printf '%s\n' 'apiVersion: networking.k8s.io/v1' 'kind: Ingress' \
+        'metadata: {name: a, namespace: default}' 'spec: {rules: [{host: a.example.com}]}' \
+        >"$work/ingress.yaml"
+    hosts="--sim=$work/ingress.yaml examples/unique-hosts.lua"
+    expect "webhooks have a Service, a port, their rights, and two copies" 0 '^7$' sh -c \
+        "bin/kubelua deploy $hosts 2>'$work/notes' | grep -cE -e '^kind: Service$' \
+        -e 'targetPort: admit' -e 'containerPort: 8443' -e '\"--admit-service\"' \
+        -e '- validatingwebhookconfigurations' -e 'replicas: 2' -e '^  - unique-hosts-admit$'"
+    expect "without a note, as its function was reached" 0 '^0$' sh -c "wc -c <'$work/notes'"
     expect "the pod has 5 seconds more than --grace" 0 'terminationGracePeriodSeconds: 13' cat "$shop"
     expect "arguments stand behind the script" 0 '^        - /script/shop.lua - "--" - "-x" - "\{\{ b' \
         sh -c "tr -s '\\n ' ' ' <'$shop' | grep -o ' - /script.*' | sed 's/^/       /'"
@@ -315,6 +324,8 @@ charts() {
     chart "a chart has the objects that are printed" foo-controller $foo
     chart "with calls in arguments, with bytes, folders and a PodMonitor" shop --pod-monitor \
         --sim="$work/shop.yaml" "$work/shop/shop.lua" -- '{{ .Values.image }}' '}}'
+    # shellcheck disable=SC2086 # several words
+    chart "that of webhooks" unique-hosts $hosts
     chart "that of a role in a third namespace, and of a name like a template" s-x "$work/s{{ x }}.lua"
     render "$work/rendered" web | grep -A 4 -E '^kind: Role(Binding)?$' >"$work/far"
     expect "where the role has the release's namespace in its name" 0 '^2$' \

@@ -15,7 +15,8 @@ local yaml = require "kubelua.cli.yaml"
 local STOPPED, FAILED = 0, 1
 
 -- Stands for the plan of a script that cannot be planned: nothing is known of it.
-local UNPLANNED = { unreached = {}, failures = {}, leases = {}, unled = {}, files = {} }
+local UNPLANNED = { unreached = {}, failures = {}, leases = {}, unled = {}, files = {},
+    webhooks = {}, requests = {} }
 
 -- True for the namespaces that every cluster has. The manifests do not contain these: kubectl
 -- delete -f would delete them.
@@ -124,10 +125,21 @@ local function add_notes(notes, app, result)
     end
 end
 
+-- True if no request writes: then copies that only answer webhooks may run side by side.
+local function only_reads(requests)
+    for _, request in ipairs(requests) do
+        if request.verb ~= "get" and request.verb ~= "list" and request.verb ~= "watch" then
+            return false
+        end
+    end
+    return true
+end
+
 -- Chooses the number of replicas. If the script has no leader, app.comment says why only one should
 -- run.
 local function choose_replicas(app, options, result)
     app.has_leader = #result.leases > 0 and #result.unled == 0
+        or app.admits and only_reads(result.requests)
     app.replicas = options.replicas or app.has_leader and 2 or 1
     if not app.has_leader then
         app.comment = ("%d replica%s: %s has no `leader`, so two copies would both do its work")
@@ -186,11 +198,15 @@ local function describe_script(script, name, namespace, options, notes)
     local app = { name = name, namespace = namespace, args = options.args, log = options.log,
         image = options.image or "ghcr.io/kubelua/kubelua:" .. core.version,
         grace = options.grace, pod_monitor = options.pod_monitor, resources = objects.RESOURCES,
-        files = found.list, config = objects.config_name(name, found.list) }
+        files = found.list, config = objects.config_name(name, found.list),
+        admits = #result.webhooks > 0 or nil }
     app.arguments = objects.arguments(app)
     app.roles, message = roles_of(result, app, options)
     if not app.roles then
         return nil, message
+    end
+    for _, role in ipairs(app.admits and objects.admit_roles(name, namespace) or {}) do
+        app.roles[#app.roles + 1] = role
     end
     choose_replicas(app, options, result)
     notes[#notes + 1] = note

@@ -278,11 +278,13 @@ function plan.of(options)
         return nil, "the script comes from standard input; name its file"
     end
     local shown, message = rehearsal.run(options, make_opener(options))
+    local admission = package.loaded["kubelua.admission"]
+    local webhooks = admission and admission.take_all() or {}
     if not shown then
         return nil, message
     end
     local requests = shown.asked:list()
-    if #requests == 0 and #shown.leases == 0 then
+    if #requests == 0 and #shown.leases == 0 and #webhooks == 0 then
         return nil, options.script .. " asked nothing of the API server"
             .. (shown.asked.elsewhere and ", but for that of a configuration of its own" or "")
             .. ": there is no role to make"
@@ -299,6 +301,7 @@ function plan.of(options)
         unreached = shown.coverage:unreached(requests),
         files = shown.coverage:paths(), leases = shown.leases, unled = shown.unled,
         seconds = shown.seconds, elsewhere = shown.asked.elsewhere or false,
+        webhooks = webhooks,
     }
 end
 

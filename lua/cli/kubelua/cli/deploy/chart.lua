@@ -28,8 +28,9 @@ local function template_role(role, app)
     local copy = escape_calls(role)
     if role.metadata.namespace == app.namespace then
         copy.metadata.namespace = yaml.raw("{{ " .. NAMESPACE .. " | quote }}")
-    elseif role.metadata.name == app.namespace .. ":" .. app.name then
-        copy.metadata.name = yaml.raw(('"{{ %s }}:%s"'):format(NAMESPACE, app.name))
+    elseif role.metadata.name:sub(1, #app.namespace + 1) == app.namespace .. ":" then
+        copy.metadata.name = yaml.raw(('"{{ %s }}:%s"'):format(NAMESPACE,
+            role.metadata.name:sub(#app.namespace + 2)))
     end
     return copy
 end

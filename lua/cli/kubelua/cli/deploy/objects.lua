@@ -6,6 +6,7 @@ local core = require "kubelua.core"
 local objects = {}
 
 local PORT = 8080
+local ADMIT_PORT = 8443
 local USER = 65532 -- of the image: scripts/image
 local FOLDER = "/script"
 
@@ -30,6 +31,7 @@ local AFTER_GRACE = 5
 ---@field args string[] of the script
 ---@field arguments (string|table)[] of the command
 ---@field pod_monitor boolean?
+---@field admits boolean? the script has webhooks (kubelua.admit)
 
 objects.RESOURCES = {
     requests = { cpu = "10m", memory = "64Mi" },
@@ -124,6 +126,10 @@ end
 ---@return string[]
 function objects.arguments(app)
     local args = { "run", "--serve", ":" .. PORT, "--log", app.log }
+    for _, argument in ipairs(app.admits and { "--admit", ":" .. ADMIT_PORT, "--admit-service",
+        app.name } or {}) do
+        args[#args + 1] = argument
+    end
     if app.grace then
         args[#args + 1] = "--grace"
         args[#args + 1] = ("%.14g"):format(app.grace)
@@ -155,7 +161,8 @@ local function container_of(app)
         workingDir = FOLDER, -- a relative path is one beside the script
         env = { { name = "POD_NAMESPACE",
             valueFrom = { fieldRef = { fieldPath = "metadata.namespace" } } } },
-        ports = { { name = "http", containerPort = PORT } },
+        ports = { { name = "http", containerPort = PORT },
+            app.admits and { name = "admit", containerPort = ADMIT_PORT } or nil },
         startupProbe = probe_of("/healthz", 2, 30),
         livenessProbe = probe_of("/healthz", 10, 3),
         readinessProbe = probe_of("/readyz", 5, 1),
@@ -201,6 +208,39 @@ function objects.deployment(app)
     }
 end
 
+---What leads API servers to the webhooks.
+---@param app kubelua.Deployed
+---@return table
+function objects.service(app)
+    return { apiVersion = "v1", kind = "Service", metadata = metadata_of(app),
+        spec = { selector = labels_of(app),
+            ports = { { name = "admit", port = 443, targetPort = "admit" } } } }
+end
+
+local RBAC = "rbac.authorization.k8s.io/v1"
+
+---The rights that --admit-service needs: its Secret, and the webhooks' configurations.
+---@param name string of the Deployment
+---@param namespace string
+---@return table[]
+function objects.admit_roles(name, namespace)
+    local of_secrets = { apiGroups = { "" }, resources = { "secrets" } }
+    return {
+        { apiVersion = RBAC, kind = "ClusterRole",
+            metadata = { name = namespace .. ":" .. name .. "-admit" },
+            rules = { { apiGroups = { "admissionregistration.k8s.io" },
+                resources = { "mutatingwebhookconfigurations",
+                    "validatingwebhookconfigurations" }, verbs = { "create", "patch" } } } },
+        { apiVersion = RBAC, kind = "Role",
+            metadata = { name = name .. "-admit", namespace = namespace },
+            rules = {
+                { apiGroups = of_secrets.apiGroups, resources = of_secrets.resources,
+                    resourceNames = { name .. "-admit" }, verbs = { "get", "update" } },
+                { apiGroups = of_secrets.apiGroups, resources = of_secrets.resources,
+                    verbs = { "create" } } } },
+    }
+end
+
 ---For the operator of Prometheus.
 ---@param app kubelua.Deployed
 ---@return table
@@ -223,6 +263,9 @@ function objects.of(app)
     parts[#parts + 1] = { file = "configmap", objects = { objects.config_map(app) } }
     parts[#parts + 1] = { file = "deployment", objects = { objects.deployment(app) },
         comment = app.comment }
+    if app.admits then
+        parts[#parts + 1] = { file = "service", objects = { objects.service(app) } }
+    end
     if app.pod_monitor then
         parts[#parts + 1] = { file = "podmonitor", objects = { objects.pod_monitor(app) } }
     end

@@ -2,6 +2,7 @@
 -- it asks for: each request, informer, timer and Lease, with the line of the script. For kubelua
 -- plan. Nothing reaches a real API server; other HTTP calls, programs and written files are refused
 -- (refusals.lua), but for --real.
+local ask_webhooks = require "kubelua.cli.plan.asked_webhooks"
 local asked = require "kubelua.cli.plan.asked"
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
@@ -289,6 +290,8 @@ local function perform(self, chunk, options)
     declared.note_failures(self)
     problem = declared.find_unbegun(self)
     if not problem and not waiting.stopping then
+        ask_webhooks(self.cluster, self.objects)
+        settle(self)
         provoke(self)
     end
     waiting.stopping = false
