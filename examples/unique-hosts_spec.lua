@@ -9,7 +9,7 @@ local function ingress(namespace, host)
 end
 
 describe("unique-hosts", function()
-    local cluster
+    local cluster ---@type kubelua.Sim
 
     before_each(function()
         cluster = assert(Sim.new())

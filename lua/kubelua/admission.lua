@@ -41,6 +41,8 @@ local function is_over(entry)
     return entry.is_stopped or stage == "tells" or stage == "ends"
 end
 
+---@param name string
+---@return kubelua.admission.Entry[]
 local function forget_ended(name)
     local left = {}
     for _, entry in ipairs(registered[name] or {}) do

@@ -12,16 +12,16 @@ local trace = require "kubelua.trace"
 ---What kubelua.admit takes. The resources come first, in any of their names.
 ---@class kubelua.AdmitOptions
 ---@field [integer] string "ingresses", "foos.example.com", "pods/exec", "*"
----@field name? string in the path /admit/NAME, and in messages; default: the first resource
+---@field name? string # in the path /admit/NAME, and in messages; default: the first resource
 ---@field operations? string[] of CREATE, UPDATE, DELETE, CONNECT; default: CREATE and UPDATE
 ---@field validate? kubelua.Validate
 ---@field mutate? kubelua.Mutate
 ---@field reads? (string|kubelua.SourceOptions)[] caches that the functions get as `cluster`
 ---@field unsynced? "deny"|"allow" the answer before the caches are known; default: deny
----@field failure_policy? "Fail"|"Ignore" in the configuration; default: Fail
+---@field failure_policy? "Fail"|"Ignore" # in the configuration; default: Fail
 ---@field timeout? integer seconds in the configuration, 1 to 30; default: 10
----@field namespaces? string[] in the configuration: only these
----@field namespace_selector? table in the configuration: a LabelSelector, as a webhook has it
+---@field namespaces? string[] # in the configuration: only these
+---@field namespace_selector? table # in the configuration: a LabelSelector, as a webhook has it
 ---@field object_selector? table the same for the object's labels
 ---@field client? kubelua.Client for the caches; default: kubelua.connect()
 
