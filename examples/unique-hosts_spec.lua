@@ -35,6 +35,12 @@ describe("unique-hosts", function()
         assert.is_true(admission.ask("hosts", { object = same, old = same }).allowed)
     end)
 
+    it("denies it to an object that has no name yet, too", function()
+        local unnamed = ingress("b", "shop.example.com")
+        unnamed.metadata.name, unnamed.metadata.generateName = nil, "shop-"
+        assert.is_false(assert(admission.ask("hosts", { object = unnamed })).allowed)
+    end)
+
     it("allows the host again once the other Ingress is deleted", function()
         assert(cluster:delete("ingresses", "default/shop"))
         assert(cluster:settle())
