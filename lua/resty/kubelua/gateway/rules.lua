@@ -16,7 +16,7 @@ local SLASH = 47
 ---@field rule integer index of the rule
 
 ---@class resty.kubelua.gateway.Candidate one match, ready to be asked
----@field place integer in the order of precedence
+---@field place integer # in the order of precedence
 ---@field match resty.kubelua.gateway.Match
 ---@field rule table
 ---@field method string?

@@ -165,8 +165,8 @@ function Source:watch(kind)
         options.namespace = nil
     end
     local name = kind.kind
-    local informer = assert(self.client:informer(options))
-    self.informers[name] = informer
+    local informer, problem = self.client:informer(options)
+    self.informers[name] = assert(informer, problem)
     self.missing[name] = true
     informer:on { name = "gateway: " .. kind.plural,
         add = function(view) self:set(name, view) end,

@@ -18,7 +18,7 @@ end
 ---@field headers integer
 ---@field queries integer
 ---@field source integer the place of its route among those of the host, the oldest first
----@field place integer in its route
+---@field place integer # in its route
 
 ---@param match table
 ---@param source integer
