@@ -17,7 +17,7 @@ local admission = {}
 ---What the functions get as `cluster`.
 ---@class resty.kubelua.AdmitCluster
 ---@field lookup fun(table_name: string, key: string): any
----@field pick fun(name: string, options?: resty.kubelua.PickOptions): string?, any, integer?, boolean?
+---@field pick fun(name: string, options?: table): string?, any, integer?, boolean?
 
 ---What kube.admit returns.
 ---@class resty.kubelua.Admission
