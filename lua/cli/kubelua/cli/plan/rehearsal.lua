@@ -60,7 +60,8 @@ local waiting = require "kubelua.waiting"
 local rehearsal = {}
 
 -- The rehearsal ends when so many timers in a row have shown nothing new, or in so many real
--- seconds. With --real each of them may start programs and the like, so they are fewer.
+-- seconds (not while the main part sleeps: on a slow machine what follows would be missed). With
+-- --real each of them may start programs and the like, so they are fewer.
 local QUIET_TIMERS, QUIET_REAL_TIMERS, QUIET_SECONDS = 1000, 50, 2
 
 -- The timers of a leader's Lease never end. If no other timer is left, the rehearsal ends when so
@@ -96,9 +97,11 @@ local function is_over(self)
     elseif self.duration then
         return self.clock:now() >= self.duration
     end
-    return self.quiet >= self.patience or now >= self.since + QUIET_SECONDS
-        or self.quiet >= QUIET_LEASE_TIMERS and not self.is_sleeping
-            and self.timers:has_only_leases()
+    if self.quiet >= self.patience then
+        return true
+    end
+    return not self.is_sleeping and (now >= self.since + QUIET_SECONDS
+        or self.quiet >= QUIET_LEASE_TIMERS and self.timers:has_only_leases())
 end
 
 -- Waits until nothing is left to do before the clock moves. Gives up after PATIENCE seconds without
