@@ -49,7 +49,7 @@ endfunction()
 # Ingresses and of compile, which have no module in C: the step `collector` leaves
 # them out.
 set(KUBELUA_SLOW_COLLECTED "large_bodies|garbage|leader_election|events_series"
-    "|^(annotations|balance|cidr|ingress)_spec|^compile_")
+    "|^(annotations|balance|cidr|ingress|weights)_spec|^compile_")
 list(JOIN KUBELUA_SLOW_COLLECTED "" KUBELUA_SLOW_COLLECTED)
 # Lua specs that read objects: the step `retrain` runs them with objects that
 # rest packed, with a new dictionary every few objects.

@@ -214,6 +214,11 @@ world.calls = {
     ["informer.status"] = function() informer:status() end,
     ["poller.open"] = function() must(must(core.poller()):open()) end,
     ["poller.fd"] = function() poller:fd() end,
+    ["poller.watch"] = function()
+        local other = must(core.poller())
+        must(other:open())
+        must(other:watch(poller:fd()))
+    end,
     ["poller.arm"] = function() poller:arm(core.now()) end,
     ["poller.wait"] = function() poller:wait(0) end,
     ["poller.catch_again"] = function() poller:catch_again() end,
