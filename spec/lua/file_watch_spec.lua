@@ -44,7 +44,7 @@ local function forked(child, parent)
     return output
 end
 
-describe("a watch of files, beside a child of fork", function()
+describe("a watch of files, beside a child of fork #processes", function()
     if not jit then
         return
     end
