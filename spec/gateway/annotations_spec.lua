@@ -38,6 +38,17 @@ describe("annotations of numbers and sizes", function()
         end
     end)
 
+    it("that are longer than 1,000 bytes are ignored", function()
+        local long = ("$request_uri"):rep(100)
+        for name, value in pairs { ["permanent-redirect"] = "https://a/" .. long,
+            ["rewrite-target"] = "/" .. ("$1"):rep(500), ["upstream-hash-by"] = long,
+            ["upstream-vhost"] = long } do
+            local told = problems { [name] = value }
+            assert.equal(1, #told, name)
+            assert.truthy(told[1]:find("is not a text of at most 1000 bytes", 1, true), told[1])
+        end
+    end)
+
     it("that are wrong are ignored, and told with what to write", function()
         assert.same({ 'wrong proxy-read-timeout: "60s" is not a whole number of seconds (write '
             .. '"60"); it is ignored, as by ingress-nginx' },

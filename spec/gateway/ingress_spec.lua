@@ -104,6 +104,16 @@ describe("hosts and paths of Ingresses", function()
         assert.same({ "prefix / -> web/all:8080" }, (table_of(result, "*")))
     end)
 
+    it("guard their default backend as their paths", function()
+        for value, field in pairs { ["10.0.0.0/8"] = "allow", wrong = "denied" } do
+            local _, rules = table_of(compile { make("a", { paths = { path("/a") },
+                default = backend("rest"), annotations = { ["whitelist-source-range"] = value } })
+            }, "shop.example.com")
+            assert.truthy((rules[1].settings or {})[field], value)
+            assert.truthy((rules[2].settings or {})[field], value)
+        end
+    end)
+
     it("with rules and a default backend send it what fits no path of their hosts", function()
         local result = compile { make("a", { paths = { path("/a") }, default = backend("rest") }) }
         assert.same({ "prefix /a -> web/shop:80", "prefix / -> web/rest:80" },
@@ -341,6 +351,19 @@ describe("a canary", function()
 end)
 
 describe("further hosts of an Ingress", function()
+    it("are the first hundred of its aliases, which share the rules of its host", function()
+        local names = {}
+        for i = 1, 5000 do
+            names[i] = ("a%d.example.com"):format(i)
+        end
+        local result = compile { make("a", { annotations = {
+            ["server-alias"] = table.concat(names, ",") } }) }
+        local list = result.contributions["web/a"]
+        assert.equal(202, #list)
+        assert.equal(list[1].rules, list[202].rules)
+        assert.truthy(result.problems[1].message:find("has 5000 names: the first 100", 1, true))
+    end)
+
     it("are its aliases, unless another Ingress has them", function()
         local result = compile { make("a", { annotations = {
             ["server-alias"] = "b.example.com, c.example.com,~^x" } }),

@@ -193,11 +193,12 @@ end
 ---@param list resty.kubelua.gateway.Contribution[]? one for each host; nil: nothing
 function Compiler:contribute(kind, namespace, name, list)
     local source = key_of(kind, namespace, name)
-    local items, bindings = {}, {}
+    local items, bindings, sizes = {}, {}, {}
     for i, item in ipairs(list or {}) do
+        sizes[item.rules] = sizes[item.rules] or json_size(item.rules) + json_size(item.matches)
         items[hosts.key(item.entry, item.listener, item.host)] = { rules = item.rules,
             matches = item.matches, origin = item.origin,
-            size = json_size(item.rules) + json_size(item.matches) }
+            size = sizes[item.rules] }
         bindings[i] = { entry = item.entry, listener = item.listener, host = item.host,
             tls = item.tls == true, certificates = item.certificates }
     end

@@ -115,20 +115,22 @@ local function add_aliases(hosts, items)
     end
 end
 
--- The last match of a host: its requests that fit no path get 404, or the default backend.
+-- The last match of a host: its requests that fit no path get 404, or the default backend, which
+-- the annotations guard as they do the paths.
 local function fallback_of(host, context)
-    local item = host.first
+    local item, settings = host.first, nil
     local backend = { status = 404, weight = 1 }
     if type(item.spec.defaultBackend) == "table" then
         local name, message = rules.service(item, item.spec.defaultBackend, context.services)
         backend = name and { service = name, weight = 1 } or backend
+        settings = rules.settings({ item = item, path = "/" }, host, context)
         if message then
             item.problems[#item.problems + 1] = { object = item.object, kind = "missing",
                 message = "defaultBackend: " .. message }
         end
     end
     return { source = ("Ingress %s/%s default"):format(item.namespace, item.name),
-        backends = { backend }, filters = {} }
+        backends = { backend }, filters = {}, settings = settings }
 end
 
 -- What each Ingress gives to a host: its matches and rules.
@@ -158,6 +160,17 @@ local function parts_of(host, context)
         part.matches[#part.matches + 1] = { kind = "prefix", path = "/", rule = #part.rules }
     end
     return parts, order
+end
+
+-- The parts of a host; an alias shares those of its host, which may be thousands.
+local function shared_parts(host, context, known)
+    local mark = host.first.object .. (context.has_certificate(host.name) and " tls" or "")
+    local of = known[host.list] or {}
+    known[host.list] = of
+    if not of[mark] then
+        of[mark] = { parts_of(host, context) }
+    end
+    return of[mark][1], of[mark][2]
 end
 
 local function contribute(result, item, host, part, certificates)
@@ -212,8 +225,9 @@ function ingress.compile(objects, options)
     local context = { services = index_services(objects.services),
         has_certificate = function(host) return certificates.of(host) ~= nil end }
     add_aliases(hosts, items)
+    local known = {}
     for _, name in ipairs(hosts.names) do
-        local parts, order = parts_of(hosts.by_name[name], context)
+        local parts, order = shared_parts(hosts.by_name[name], context, known)
         for _, item in ipairs(order) do
             contribute(result, item, name, parts[item], certificates.of(name))
         end
@@ -227,12 +241,15 @@ function ingress.compile(objects, options)
     return result
 end
 
-local function is_equal(a, b)
+-- `seen`: tables that are equal to others, as they were compared before.
+local function is_equal(a, b, seen)
     if type(a) ~= "table" or type(b) ~= "table" then
         return a == b
+    elseif seen[a] == b then
+        return true
     end
     for key, value in pairs(a) do
-        if not is_equal(value, b[key]) then
+        if not is_equal(value, b[key], seen) then
             return false
         end
     end
@@ -241,6 +258,7 @@ local function is_equal(a, b)
             return false
         end
     end
+    seen[a] = b
     return true
 end
 
@@ -249,9 +267,9 @@ end
 ---@param after table<string, table[]>
 ---@return string[]
 function ingress.changes(before, after)
-    local names = {}
+    local names, seen = {}, {}
     for name, list in pairs(after) do
-        if not is_equal(before[name], list) then
+        if not is_equal(before[name], list, seen) then
             names[#names + 1] = name
         end
     end

@@ -28,6 +28,8 @@ for word in ("0 f F FALSE false False"):gmatch("%S+") do
     FALSE[word] = true
 end
 
+local LONGEST = 1000 -- bytes of a text; each variable in it may become 8 KB in a request
+
 local UNITS = { [""] = 1, b = 1, k = 1024, m = 1024 ^ 2, g = 1024 ^ 3 }
 
 ---Adds a problem of an annotation.
@@ -135,8 +137,10 @@ end
 ---@return string?
 function Reader:like(name, pattern, expected)
     local text = self:text(name)
-    if text and text:find(pattern) then
+    if text and #text <= LONGEST and text:find(pattern) then
         return text
+    elseif text and #text > LONGEST then
+        self:wrong(name, ("a text of at most %d bytes"):format(LONGEST))
     elseif text then
         self:wrong(name, expected)
     end
@@ -188,6 +192,8 @@ function Reader:template(name, consequence)
         return nil
     elseif text:find("%c") then
         return self:wrong(name, "a text of one line")
+    elseif #text > LONGEST then
+        return self:wrong(name, ("a text of at most %d bytes"):format(LONGEST))
     end
     local parts, unknown = template.parse(text, self.constants)
     if not parts then

@@ -14,6 +14,7 @@ local PATH = "^/?[%w%-%._~/:%$]*$"
 local PATTERN = "^[%w/%-%._~:%^%$%[%]%(%){}%*%+%?|&=\\]*$"
 local URL = "^https?://[^%s%c\"]+$"
 local NAME = "^[%w%-_]+$"
+local MOST_ALIASES = 100 -- each has all paths of the host
 
 local function read_redirect(reader, parsed)
     local name = reader:text("temporal-redirect") and "temporal-redirect" or "permanent-redirect"
@@ -54,17 +55,22 @@ local function read_https(reader, parsed)
 end
 
 local function read_aliases(reader, parsed)
-    local aliases = {}
+    local aliases, count = {}, 0
     local text = reader:text("server-alias") or ""
     for name in (text .. ","):gmatch("%s*(.-)%s*,") do
         if name:sub(1, 1) == "~" then
             reader:add("unsupported", "server-alias", ("%s is a regular expression, and gets no "
                 .. "requests; list the hosts"):format(name))
         elseif name:find("^%*?%.?[%w%-%.]+$") and not name:find("..", 1, true) then
-            aliases[#aliases + 1] = name:lower()
+            aliases[#aliases + 1] = #aliases < MOST_ALIASES and name:lower() or nil
+            count = count + 1
         elseif name ~= "" then
             reader:wrong("server-alias", "a list of host names")
         end
+    end
+    if count > MOST_ALIASES then
+        reader:add("differs", "server-alias", ("has %d names: the first %d get requests"):format(
+            count, MOST_ALIASES))
     end
     parsed.aliases = aliases
     parsed.www_redirect = reader:flag("from-to-www-redirect") or false

@@ -110,7 +110,12 @@ local function balance_of(claim, is_regex)
     return balance
 end
 
-local function settings_of(claim, host, context)
+---What the annotations of an Ingress say of a path: guards, timeouts, the balancer.
+---@param claim kubelua.gateway.Claim
+---@param host kubelua.gateway.ClaimedHost
+---@param context { services: table<string, table>?, has_certificate: fun(host: string): boolean }
+---@return table? settings nil: nothing
+function rules.settings(claim, host, context)
     local item = claim.item
     local settings = copy(item.parsed.settings)
     settings.balance = balance_of(claim, host.is_regex)
@@ -200,7 +205,7 @@ function rules.of(claim, host, context)
     return { source = ("Ingress %s/%s %d"):format(claim.item.namespace, claim.item.name,
             claim.number),
         backends = backends, filters = filters_of(claim, facts),
-        settings = settings_of(claim, host, context) }
+        settings = rules.settings(claim, host, context) }
 end
 
 ---What a path of ImplementationSpecific or with a slash at its end does otherwise here.
