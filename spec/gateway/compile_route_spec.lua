@@ -279,6 +279,18 @@ describe("filters", function()
             { timeouts = { request = "1s", backendRequest = "2s" } } },
         ["sessions by header"] = { {}, { sessionPersistence = { type = "Header" } } },
     }
+    for name, header in pairs { ["the length of a body"] = { "Content-Length", "3" },
+        ["how a body is sent"] = { "transfer-encoding", "chunked" },
+        ["another line in a Host"] = { "Host", "a\r\nX-Evil: 1" },
+        ["another line in a name"] = { "X-A: b\r\nX-Evil", "1" } } do
+        for _, kind in ipairs { "Request", "Response" } do
+            INVALID[name .. " of a " .. kind] = { { { type = kind .. "HeaderModifier",
+                [kind:lower() .. "HeaderModifier"] = { set = {
+                    { name = header[1], value = header[2] } } } } } }
+        end
+    end
+    INVALID["a length that is removed"] = { { { type = "RequestHeaderModifier",
+        requestHeaderModifier = { remove = { "Content-Length" } } } } }
     for name, case in pairs(INVALID) do
         it("drop their rule for " .. name, function()
             local rule, result = filter(case[1], case[2])

@@ -25,8 +25,33 @@ local function pairs_of(list)
     return headers
 end
 
+-- Headers that say where a message ends: with another value, what follows would be taken for the
+-- next request, or the next answer, of that connection.
+local FRAMING = {}
+for name in ([[connection content-length keep-alive te trailer transfer-encoding
+    upgrade]]):gmatch("%S+") do
+    FRAMING[name] = true
+end
+
+local function wrong_header(settings)
+    for _, list in ipairs { settings.set or {}, settings.add or {}, settings.remove or {} } do
+        for _, header in ipairs(list) do
+            local name = type(header) == "table" and header.name or header
+            if FRAMING[name:lower()] then
+                return ("the header %s cannot be changed"):format(name)
+            elseif name:find("[%c%s:]") or type(header) == "table" and header.value:find("%c") then
+                return ("the header %q has a control character"):format(name)
+            end
+        end
+    end
+end
+
 local function header_filter(kind)
     return function(_, settings)
+        local wrong = wrong_header(settings)
+        if wrong then
+            return reject("UnsupportedValue", "%s", wrong)
+        end
         return { type = kind, set = pairs_of(settings.set), add = pairs_of(settings.add),
             remove = settings.remove or {} }
     end
