@@ -33,14 +33,20 @@ http {
     upstream kubelua_tls { server 0.0.0.1; balancer_by_lua_block { gateway.balancer() } }
     upstream kubelua_grpc { server 0.0.0.1; balancer_by_lua_block { gateway.balancer() } \
         keepalive 64; }
-    map $http_upgrade $kubelua_connection { default upgrade; "" ""; } \
-    client_max_body_size 0; server_tokens off;
+    map $http_upgrade $kubelua_upgrade { default $http_upgrade; ~*h2c ""; } \
+    map $kubelua_upgrade $kubelua_connection { default upgrade; "" ""; }
+    map "$host $http_host" $kubelua_asked { default $host; "~*^(\S+) \1\.?(:\d*)?$" $http_host; } \
+    client_max_body_size 0; server_tokens off; \
     proxy_http_version 1.1; proxy_next_upstream error timeout; \
     proxy_ssl_server_name on; proxy_ssl_name $kubelua_name;
-    proxy_set_header Host $kubelua_host; proxy_set_header Upgrade $http_upgrade; \
-    proxy_set_header Connection $kubelua_connection;
+    proxy_set_header Host $kubelua_host; proxy_set_header Upgrade $kubelua_upgrade; \
+    proxy_set_header Connection $kubelua_connection; proxy_set_header HTTP2-Settings "";
     proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; \
-    proxy_set_header X-Forwarded-Proto $scheme; proxy_set_header X-Real-IP $remote_addr;
+    proxy_set_header X-Forwarded-Proto $scheme; proxy_set_header X-Real-IP $remote_addr; \
+    grpc_set_header X-Forwarded-For $proxy_add_x_forwarded_for; \
+    grpc_set_header Host $kubelua_host; \
+    grpc_set_header X-Forwarded-Proto $scheme; grpc_set_header X-Real-IP $remote_addr; \
+    proxy_ignore_headers X-Accel-Redirect; grpc_ignore_headers X-Accel-Redirect;
 @http@
     server {
         @listen@
@@ -48,7 +54,7 @@ http {
         header_filter_by_lua_block { gateway.header_filter() } \
         log_by_lua_block { gateway.log() }
         location / {
-            set $kubelua_host $http_host;
+            set $kubelua_host $kubelua_asked;
             access_by_lua_block { gateway.access() }
             proxy_pass http://kubelua;
         }
@@ -57,7 +63,7 @@ http {
         location @kubelua_tls { rewrite_by_lua_block { gateway.resume() } \
             proxy_pass https://kubelua_tls$kubelua_uri; }
         location @kubelua_grpc { rewrite_by_lua_block { gateway.resume() } \
-            grpc_set_header Host $kubelua_host; grpc_pass $kubelua_scheme://kubelua_grpc; }
+            grpc_pass $kubelua_scheme://kubelua_grpc; }
         location @kubelua_mirror { rewrite_by_lua_block { gateway.resume() } \
             mirror kubelua-mirror-1; mirror kubelua-mirror-2; \
             proxy_pass http://kubelua$kubelua_uri; }

@@ -33,8 +33,10 @@ function routing.header(name)
     return var[header_variable(name)]
 end
 
+-- All of them: one that is not looked at would lead past the rule that names it. There are as many
+-- as large_client_header_buffers lets in.
 local function read_argument(name)
-    return ngx.req.get_uri_args(1000)[name]
+    return ngx.req.get_uri_args(0)[name]
 end
 
 local function read_cookie(name)

@@ -1,0 +1,92 @@
+-- The gateway in a real nginx against clients and tenants who mean harm.
+local copies = require "nginx_copies"
+local gateway_world = require "gateway_world"
+local slices = require "slices"
+
+local OBJECTS = [[
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: kubelua}
+spec: {controllerName: kubelua.dev/gateway}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: main, namespace: web}
+spec:
+  gatewayClassName: kubelua
+  listeners: [{name: http, port: 80, protocol: HTTP}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: shop, namespace: web}
+spec:
+  parentRefs: [{name: main}]
+  hostnames: [shop.example.com]
+  rules:
+  - matches: [{path: {type: PathPrefix, value: /query}, queryParams: [{name: a, value: "1"}]}]
+    backendRefs: [{name: two, port: 80}]
+  - matches: [{path: {type: PathPrefix, value: /h2}}]
+    backendRefs: [{name: h2, port: 80}]
+  - matches: [{path: {type: PathPrefix, value: /mirror}}]
+    filters: [{type: RequestMirror, requestMirror: {backendRef: {name: secure, port: 80}}}]
+    backendRefs: [{name: one, port: 80}]
+  - backendRefs: [{name: one, port: 80}]
+]]
+
+local HOST = "shop.example.com"
+
+describe("the gateway and those who mean harm", function()
+    local world
+
+    local function serve(name, port, protocol)
+        assert(world.sim:load(slices.service("web", name)))
+        assert(world.sim:load(slices.slice("web", name, name .. "-1", { "127.0.0.2" }, port)))
+        assert(world.sim:patch("services", "web/" .. name, { spec = { ports = { {
+            name = "http", port = 80, protocol = "TCP", appProtocol = protocol } } } }))
+    end
+
+    setup(function()
+        world = gateway_world.start { load = OBJECTS }
+        serve("h2", world.backends.h2_port, "kubernetes.io/h2c")
+        serve("secure", world.backends.backend_port, "https")
+        world:expect("web/one GET / ", HOST, "/")
+    end)
+
+    teardown(function()
+        world:close()
+    end)
+
+    it("makes no tunnel of HTTP/2 to a backend, which would pass by all rules", function()
+        local body = world:expect("web/one GET / ", HOST, "/", "-H 'Connection: Upgrade, "
+            .. "HTTP2-Settings' -H 'Upgrade: h2c' -H 'HTTP2-Settings: AAMAAABk'")
+        assert.truthy(body:find("upgrade=,", 1, true), body)
+    end)
+
+    it("sends the host that it has found the route by", function()
+        local said = copies.shell(("curl -s -H 'Host: other.example.com' --request-target "
+            .. "http://shop.example.com/ http://127.0.0.1:%d/"):format(world.one.port))
+        assert.truthy(said:find("host=shop.example.com ", 1, true), said)
+        local body = world:expect("web/one GET / ", "Shop.example.com:8080", "/")
+        assert.truthy(body:find("host=Shop.example.com:8080 ", 1, true), body)
+    end)
+
+    it("tells backends of HTTP/2, too, who the client is", function()
+        local body = world:expect("web/two GET /h2 ", HOST, "/h2",
+            "-H 'X-Real-IP: 10.0.0.1' -H 'X-Forwarded-For: 10.0.0.1'")
+        assert.truthy(body:find("ip=127.0.0.1 for=10.0.0.1, 127.0.0.1", 1, true), body)
+    end)
+
+    it("looks at all arguments of a request", function()
+        world:expect("web/two GET /query", HOST, "/query?" .. ("b&"):rep(1500) .. "a=1")
+    end)
+
+    it("goes nowhere else because an answer says so (X-Accel-Redirect)", function()
+        world:expect("accel", HOST, "/accel")
+    end)
+
+    it("sends no copy in the clear to a mirror that wants TLS", function()
+        world:expect("web/one POST /mirror ", HOST, "/mirror", "-d body")
+        world:expect("web/one GET /after ", HOST, "/after")
+        assert.falsy(world:asked("web/two POST /mirror"))
+    end)
+end)
