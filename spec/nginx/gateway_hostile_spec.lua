@@ -46,7 +46,7 @@ describe("the gateway and those who mean harm", function()
     end
 
     setup(function()
-        world = gateway_world.start { load = OBJECTS }
+        world = gateway_world.start { load = OBJECTS, options = "nginx = true" }
         serve("h2", world.backends.h2_port, "kubernetes.io/h2c")
         serve("secure", world.backends.backend_port, "https")
         world:expect("web/one GET / ", HOST, "/")
@@ -78,6 +78,25 @@ describe("the gateway and those who mean harm", function()
 
     it("looks at all arguments of a request", function()
         world:expect("web/two GET /query", HOST, "/query?" .. ("b&"):rep(1500) .. "a=1")
+    end)
+
+    it("gives up a request whose patterns would keep the worker busy", function()
+        local paths = {}
+        for i = 1, 40 do
+            paths[i] = { path = "/" .. ("(?!.*.*b)"):rep(10) .. i, pathType = "Prefix",
+                backend = { service = { name = "two", port = { number = 80 } } } }
+        end
+        assert(world.sim:apply { apiVersion = "networking.k8s.io/v1", kind = "Ingress",
+            metadata = { name = "slow", namespace = "web",
+                annotations = { ["nginx.ingress.kubernetes.io/use-regex"] = "true" } },
+            spec = { ingressClassName = "nginx",
+                rules = { { host = "slow.example.com", http = { paths = paths } } } } })
+        world:expect("web/two GET /1 ", "slow.example.com", "/1")
+        local took = copies.shell(("curl -s -o /dev/null -w '%%{time_total} %%{http_code}' "
+            .. "-H 'Host: slow.example.com' http://127.0.0.1:%d/%s"):format(world.one.port,
+            ("a"):rep(7000)))
+        local status = tonumber(took:match("%d+$"))
+        assert.equal(500, status)
     end)
 
     it("goes nowhere else because an answer says so (X-Accel-Redirect)", function()

@@ -32,6 +32,7 @@ local MOST_DOTS = 7
 ---@class resty.kubelua.gateway.MatchOptions
 ---@field entry fun(key: string): table? a value of gateway.entries; the same table until it changes
 ---@field host fun(key: string): table? a value of gateway.hosts; the same
+---@field clock (fun(): number)? seconds of CPU; default: os.clock
 ---@field regex fun(text: string, pattern: string): any, any true if the pattern is found; nil and
 ---why if the search was given up. In nginx it is ngx.re.find with "jo": lua_regex_match_limit
 ---bounds its steps, so a request to a host with a pattern that explodes costs one such search, and
@@ -58,7 +59,8 @@ local WEAK = { __mode = "k" }
 ---@return resty.kubelua.gateway.Matcher
 function match.new(options)
     return setmetatable({ entry = options.entry, host = options.host, regex = options.regex,
-        places = setmetatable({}, WEAK), kept = 0, rules = setmetatable({}, WEAK) }, Matcher)
+        clock = options.clock, places = setmetatable({}, WEAK), kept = 0,
+        rules = setmetatable({}, WEAK) }, Matcher)
 end
 
 local function find_entry(self, address, port)
@@ -165,7 +167,7 @@ function Matcher:find(request)
     while key do
         local value = self.host(key)
         if value then
-            local rule, found = rules_of(self, value):find(request, self.regex)
+            local rule, found = rules_of(self, value):find(request, self.regex, self.clock)
             if rule or found then
                 ---@cast found -nil
                 return rule, found, place

@@ -7,6 +7,11 @@ local rules = {}
 local byte, sub = string.byte, string.sub
 local SLASH = 47
 
+-- Most patterns cost next to nothing on a short text. On a long one each may take 0.1 s (PCRE's JIT
+-- does not count all steps for lua_regex_match_limit), and a host may have 1,000: so there is a
+-- limit for all searches of one request.
+local SHORT, MOST_SECONDS = 200, 0.1
+
 ---@class resty.kubelua.gateway.Match
 ---@field path string
 ---@field kind "exact"|"prefix"|"regex"
@@ -102,6 +107,8 @@ end
 ---@field regex fun(text: string, pattern: string): any, any
 ---@field headers table<string, string|false>? what the request answered so far
 ---@field arguments table<string, string|false>?
+---@field clock fun(): number seconds of CPU
+---@field began number? when the first search of a long text began
 ---@field failed any why the search of a pattern was given up
 
 -- Reused: a search never waits, so a worker has one at a time.
@@ -111,6 +118,14 @@ local search = {}
 -- A search that was given up (nil and why) ends the search for a rule: to go on would send a
 -- request past the rule that should have taken it.
 local function find_pattern(text, pattern)
+    if #text > SHORT then
+        local now = search.clock()
+        search.began = search.began or now
+        if now - search.began > MOST_SECONDS then
+            search.failed = "the patterns took too long"
+            return nil
+        end
+    end
     local found, why = search.regex(text, pattern)
     search.failed = search.failed or why
     return found
@@ -219,10 +234,12 @@ end
 ---The rule for a request, and its match; nil: none fits.
 ---@param request resty.kubelua.gateway.Request
 ---@param regex fun(text: string, pattern: string): any, any
+---@param clock (fun(): number)? seconds of CPU; default: os.clock
 ---@return table? rule
 ---@return resty.kubelua.gateway.Match|nil|"regex" match "regex": the search of a pattern failed
-function Rules:find(request, regex)
+function Rules:find(request, regex, clock)
     search.request, search.regex = request, regex
+    search.clock, search.began = clock or os.clock, nil
     search.headers, search.arguments, search.failed = nil, nil, nil
     local found = find_candidate(self, request.path)
     if search.failed then
