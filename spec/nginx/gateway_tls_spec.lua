@@ -152,8 +152,12 @@ describe("TLS of the gateway", function()
 
     it("keeps the last good pair of a Secret that is broken, and says so", function()
         expect("a-1", "a.example.com")
-        for i, broken in ipairs { { "no certificate", kept[2] }, { kept[1], "no key" },
-            { kept[1], select(2, make_pair("another")) } } do
+        copies.shell(("cd %s && openssl pkey -aes256 -passout pass:x -in key.pem -out locked.pem; "
+            .. "openssl req -x509 -newkey rsa:9216 -pkeyopt rsa_keygen_primes:5 -nodes -days 2 "
+            .. "-subj /CN=a-9 -keyout big.pem -out big-crt.pem"):format(folder))
+        for i, broken in ipairs { { kept[1], read("locked.pem") },
+            { read("big-crt.pem"), read("big.pem") }, { "no certificate", kept[2] },
+            { kept[1], "no key" }, { kept[1], select(2, make_pair("another")) } } do
             assert(world.sim:apply(secret("a", broken[1], broken[2])))
             eventually(function()
                 return world.one:count("Secret web/a: tls.") == i

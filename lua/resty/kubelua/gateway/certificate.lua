@@ -7,6 +7,8 @@ local certificate = {}
 
 ffi.cdef [[
     void *OPENSSL_sk_value(const void *stack, int index);
+    int EVP_PKEY_get_bits(const void *key);
+    int EVP_PKEY_bits(const void *key);
     int X509_check_private_key(const void *certificate, const void *key);
     const void *X509_get0_notAfter(const void *certificate);
     int X509_cmp_current_time(const void *time);
@@ -14,6 +16,14 @@ ffi.cdef [[
 ]]
 
 local C = ffi.C
+
+local MOST_BITS = 8192 -- a handshake with RSA of 15,360 bits keeps a worker busy for 0.16 s
+
+-- By its name in OpenSSL 3, else by the one before.
+local has_name, bits_of = pcall(function() return C.EVP_PKEY_get_bits end)
+if not has_name then
+    bits_of = C.EVP_PKEY_bits
+end
 
 ---Checks a pair. nil and why: it cannot be used.
 ---@param chain string? PEM, the certificate first
@@ -24,6 +34,9 @@ function certificate.check(chain, key)
     if not chain or not key or chain == "" or key == "" then
         return nil, "tls.crt or tls.key is missing"
     end
+    if key:find("ENCRYPTED", 1, true) then -- OpenSSL would ask a terminal, and wait
+        return nil, "tls.key is encrypted"
+    end
     local certificates, message = ssl.parse_pem_cert(chain)
     if not certificates then
         return nil, "tls.crt does not parse: " .. tostring(message)
@@ -32,6 +45,9 @@ function certificate.check(chain, key)
     private, message = ssl.parse_pem_priv_key(key)
     if not private then
         return nil, "tls.key does not parse: " .. tostring(message)
+    end
+    if bits_of(private) > MOST_BITS then
+        return nil, ("tls.key has more than %d bits"):format(MOST_BITS)
     end
     local leaf = C.OPENSSL_sk_value(certificates, 0)
     if C.X509_check_private_key(leaf, private) ~= 1 then
