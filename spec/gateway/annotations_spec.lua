@@ -230,6 +230,9 @@ describe("annotations about backends", function()
         assert.same({ tries = 2, on = { error = true, timeout = true, [502] = true },
             non_idempotent = true }, settings({ ["proxy-next-upstream"]
             = "error timeout http_502 non_idempotent" }).balance.retry)
+        for _, tries in ipairs { "0", "1000" } do
+            assert.equal(10, settings({ ["proxy-next-upstream-tries"] = tries }).balance.retry.tries)
+        end
         assert.same({ tries = 0, on = {} }, settings({ ["proxy-next-upstream"] = "off" })
             .balance.retry)
         assert.is_nil(settings({ ["proxy-next-upstream"] = "error; http_502" }).balance)

@@ -4,6 +4,8 @@ local known = require "resty.kubelua.gateway.annotations.known"
 -- The words of backend-protocol, and of the contract. AUTO_HTTP takes the client's scheme.
 local PROTOCOLS = { HTTPS = "https", GRPC = "grpc", GRPCS = "grpcs" }
 
+local MOST_TRIES = 10 -- more than that one request could keep a worker and its log busy
+
 local RETRIES = {}
 for word in ("error timeout invalid_header http_500 http_502 http_503 http_504 http_403 http_404 "
     .. "http_429 non_idempotent off"):gmatch("%S+") do
@@ -67,7 +69,8 @@ local function read_retries(reader)
         return { tries = 0, on = {} }
     end
     -- nginx counts the first try, too; 0 is no limit.
-    return { tries = tries == 0 and 1000 or (tries or 3) - 1, on = on, non_idempotent = is_any,
+    tries = tries == 0 and MOST_TRIES or (tries or 3) - 1
+    return { tries = math.min(tries, MOST_TRIES), on = on, non_idempotent = is_any,
         timeout = timeout ~= 0 and timeout or nil }
 end
 
