@@ -301,6 +301,17 @@ describe("TLS of an Ingress", function()
         assert.equal("always", forced.contributions["web/a"][1].rules[1].settings.ssl_redirect)
     end)
 
+    it("holds for no host whose rules are another namespace's", function()
+        for _, host in ipairs { "shop.example.com", "*.example.com" } do
+            local other = make("b", { spec = { ingressClassName = "nginx",
+                tls = { { hosts = { host }, secretName = "other" } } } })
+            other.metadata.namespace, other.metadata.creationTimestamp = "evil", "2025-01-01"
+            local list = compile({ other, make("a", {}) }).contributions["web/a"]
+            assert.is_nil(list[1].rules[1].settings, host)
+            assert.is_nil(list[2].certificates, host)
+        end
+    end)
+
     it("of two Ingresses is that of the older", function()
         local result = compile { make("b", { tls = { { hosts = { "shop.example.com" },
             secretName = "other" } }, paths = { path("/b") }, created = "2026-03-01T00:00:00Z" }),

@@ -164,7 +164,7 @@ end
 
 -- The parts of a host; an alias shares those of its host, which may be thousands.
 local function shared_parts(host, context, known)
-    local mark = host.first.object .. (context.has_certificate(host.name) and " tls" or "")
+    local mark = host.first.object .. (context.has_certificate(host) and " tls" or "")
     local of = known[host.list] or {}
     known[host.list] = of
     if not of[mark] then
@@ -196,7 +196,7 @@ local function add_www(result, hosts, item, certificates)
                 matches = { { kind = "prefix", path = "/", rule = 1 } },
                 rules = { { source = item.object .. " www", backends = {}, filters = {
                     { type = "redirect", host = name, status = 308 } } } } },
-                certificates.of(other) or certificates.of(name))
+                certificates.of(other, item.namespace) or certificates.of(name, item.namespace))
         end
     end
 end
@@ -223,13 +223,17 @@ function ingress.compile(objects, options)
     local hosts = claims.collect(items)
     local certificates = tls.collect(items)
     local context = { services = index_services(objects.services),
-        has_certificate = function(host) return certificates.of(host) ~= nil end }
+        has_certificate = function(host)
+            return certificates.of(host.name, host.first.namespace) ~= nil
+        end }
     add_aliases(hosts, items)
     local known = {}
     for _, name in ipairs(hosts.names) do
-        local parts, order = shared_parts(hosts.by_name[name], context, known)
+        local host = hosts.by_name[name]
+        local parts, order = shared_parts(host, context, known)
+        local secrets = certificates.of(name, host.first.namespace)
         for _, item in ipairs(order) do
-            contribute(result, item, name, parts[item], certificates.of(name))
+            contribute(result, item, name, parts[item], secrets)
         end
     end
     for _, item in ipairs(items) do

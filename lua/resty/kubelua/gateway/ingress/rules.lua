@@ -113,14 +113,14 @@ end
 ---What the annotations of an Ingress say of a path: guards, timeouts, the balancer.
 ---@param claim kubelua.gateway.Claim
 ---@param host kubelua.gateway.ClaimedHost
----@param context { services: table<string, table>?, has_certificate: fun(host: string): boolean }
+---@param context { services: table<string, table>?, has_certificate: fun(host: table): boolean }
 ---@return table? settings nil: nothing
 function rules.settings(claim, host, context)
     local item = claim.item
     local settings = copy(item.parsed.settings)
     settings.balance = balance_of(claim, host.is_regex)
     if item.parsed.ssl_redirect == "always"
-        or item.parsed.ssl_redirect == "tls" and context.has_certificate(host.name) then
+        or item.parsed.ssl_redirect == "tls" and context.has_certificate(host) then
         settings.ssl_redirect = item.parsed.ssl_redirect
     end
     if item.parsed.default_backend then
@@ -197,7 +197,7 @@ end
 ---Makes the rule of a path.
 ---@param claim kubelua.gateway.Claim
 ---@param host kubelua.gateway.ClaimedHost
----@param context { services: table<string, table>?, has_certificate: fun(host: string): boolean }
+---@param context { services: table<string, table>?, has_certificate: fun(host: table): boolean }
 ---@return table RULE of the contract
 function rules.of(claim, host, context)
     local main, facts = backend_of(claim, 1, context)

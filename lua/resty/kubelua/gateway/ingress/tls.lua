@@ -1,13 +1,16 @@
--- Which Secret has the certificate of a host. The oldest Ingress wins a host.
+-- Which Secret has the certificate of a host. The oldest Ingress wins a host, among those of the
+-- namespace that has the host's rules: else a tenant could give another's host a certificate, with
+-- which its requests are redirected to HTTPS.
 local tls = {}
 
 ---@class kubelua.gateway.IngressCertificates
----@field of fun(host: string): string[]? the Secrets, "namespace/name"
+---@field of fun(host: string, namespace: string): string[]? the Secrets, "namespace/name"
 
 local function add(hosts, item, host, secret)
-    local other = hosts[host]
+    local key = item.namespace .. " " .. host
+    local other = hosts[key]
     if not other then
-        hosts[host] = { secret = secret, object = item.object }
+        hosts[key] = { secret = secret, object = item.object }
     elseif other.secret ~= secret and other.object ~= item.object then
         item.problems[#item.problems + 1] = { object = item.object, kind = "conflict",
             message = ("the certificate of %s comes from the Secret %s of %s, which is older")
@@ -41,8 +44,9 @@ function tls.collect(items)
             end
         end
     end
-    return { of = function(host)
-        local found = hosts[host] or hosts[(host:gsub("^[^.]+", "*", 1))]
+    return { of = function(host, namespace)
+        local found = hosts[namespace .. " " .. host]
+            or hosts[namespace .. " " .. host:gsub("^[^.]+", "*", 1)]
         return found and { found.secret }
     end }
 end
