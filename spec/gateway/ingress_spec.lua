@@ -270,6 +270,20 @@ describe("backends of an Ingress", function()
     end)
 end)
 
+describe("paths that PCRE does not take", function()
+    it("are left out, so that requests of the host do not fail", function()
+        local result = ingress.compile({ ingresses = { make("a", {
+            annotations = { ["use-regex"] = "true" }, paths = { path("/a{2,1}"), path("/b") } }) }
+        }, { nginx = true, regex = function(pattern)
+            return not pattern:find("{2,1}", 1, true) or nil, "numbers out of order"
+        end })
+        assert.same({ "regex (?i)^/b -> web/shop:80", "prefix / -> 404" },
+            (table_of(result, "shop.example.com")))
+        assert.match("the path /a{2,1} is no regular expression: numbers out of order",
+            messages(result)[1], 1, true)
+    end)
+end)
+
 describe("TLS of an Ingress", function()
     local TLS = { { hosts = { "Shop.example.com" }, secretName = "cert" } }
 

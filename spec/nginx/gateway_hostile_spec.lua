@@ -80,6 +80,19 @@ describe("the gateway and those who mean harm", function()
         world:expect("web/two GET /query", HOST, "/query?" .. ("b&"):rep(1500) .. "a=1")
     end)
 
+    it("leaves a path out that is no regular expression, and serves the others", function()
+        local function path(text)
+            return { path = text, pathType = "Prefix",
+                backend = { service = { name = "two", port = { number = 80 } } } }
+        end
+        assert(world.sim:apply { apiVersion = "networking.k8s.io/v1", kind = "Ingress",
+            metadata = { name = "broken", namespace = "web",
+                annotations = { ["nginx.ingress.kubernetes.io/use-regex"] = "true" } },
+            spec = { ingressClassName = "nginx", rules = { { host = "broken.example.com",
+                http = { paths = { path("/aaaa{2,1}"), path("/b") } } } } } })
+        world:expect("web/two GET /b ", "broken.example.com", "/b")
+    end)
+
     it("gives up a request whose patterns would keep the worker busy", function()
         local paths = {}
         for i = 1, 40 do

@@ -133,6 +133,25 @@ local function fallback_of(host, context)
         backends = { backend }, filters = {}, settings = settings }
 end
 
+-- False: the path is no regular expression for PCRE, which would fail all requests of the host.
+-- Each is looked at once for each version of its Ingress.
+local function is_searchable(claim, host, context)
+    local checked = claim.item.parsed.checked or {}
+    claim.item.parsed.checked = checked
+    if not host.is_regex or not context.regex then
+        return true
+    elseif checked[claim.path] == nil then
+        local valid, why = context.regex(paths.match(claim.path, claim.type, true, 1).path)
+        checked[claim.path] = valid and "" or tostring(why)
+    end
+    if checked[claim.path] ~= "" then
+        claim.item.problems[#claim.item.problems + 1] = { object = claim.item.object,
+            kind = "wrong", message = ("the path %s is no regular expression: %s"):format(
+                claim.path, checked[claim.path]) }
+    end
+    return checked[claim.path] == ""
+end
+
 -- What each Ingress gives to a host: its matches and rules.
 local function parts_of(host, context)
     local parts, order = {}, {}
@@ -143,7 +162,7 @@ local function parts_of(host, context)
         end
         return parts[item]
     end
-    for _, claim in ipairs(host.list) do
+    local function add_part(claim)
         local part = part_of(claim.item)
         part.rules[#part.rules + 1] = rules.of(claim, host, context)
         part.matches[#part.matches + 1] = paths.match(claim.path, claim.type, host.is_regex,
@@ -152,6 +171,11 @@ local function parts_of(host, context)
         if note then
             claim.item.problems[#claim.item.problems + 1] = { object = claim.item.object,
                 kind = "differs", message = note }
+        end
+    end
+    for _, claim in ipairs(host.list) do
+        if is_searchable(claim, host, context) then
+            add_part(claim)
         end
     end
     if not host.by_key["^/"] then
@@ -222,7 +246,7 @@ function ingress.compile(objects, options)
     local items = choose_items(objects, options or {}, result)
     local hosts = claims.collect(items)
     local certificates = tls.collect(items)
-    local context = { services = index_services(objects.services),
+    local context = { services = index_services(objects.services), regex = (options or {}).regex,
         has_certificate = function(host)
             return certificates.of(host.name, host.first.namespace) ~= nil
         end }

@@ -15,13 +15,14 @@ local Ingresses = {}
 Ingresses.__index = Ingresses
 
 ---@param options resty.kubelua.GatewayOptions
+---@param regex (fun(pattern: string): true|nil, string?)? a regular expression can be used
 ---@return resty.kubelua.gateway.Ingresses
-function ingresses.new(options)
+function ingresses.new(options, regex)
     return setmetatable({ objects = { Ingress = {}, IngressClass = {}, Service = {} },
         is_dirty = true, contributions = {}, fresh = {}, standing = {}, written = {},
         addresses = options.addresses,
         options = { controller = options.controller, nginx = options.nginx,
-            without_class = options.without_class } }, Ingresses)
+            without_class = options.without_class, regex = regex } }, Ingresses)
 end
 
 ---@param kind "Ingress"|"IngressClass"|"Service"
