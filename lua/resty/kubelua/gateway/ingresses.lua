@@ -1,5 +1,6 @@
 -- The Ingresses in the owner: compiled anew when one of them, a class or a Service has changed;
 -- what differs goes to the compiler.
+local conditions = require "resty.kubelua.gateway.compile.conditions"
 local ingress = require "resty.kubelua.gateway.ingress"
 
 local ingresses = {}
@@ -25,15 +26,21 @@ function ingresses.new(options, regex)
             without_class = options.without_class, regex = regex } }, Ingresses)
 end
 
+-- True if only the status, or metadata that is not read, changed: to compile anew costs what all
+-- Ingresses cost, and our own status of each comes back as a change.
+local function is_same(before, object)
+    return conditions.same(before.spec, object.spec)
+        and conditions.same(before.metadata.annotations, object.metadata.annotations)
+end
+
 ---@param kind "Ingress"|"IngressClass"|"Service"
 ---@param key string
 ---@param object table? nil: deleted
 function Ingresses:set(kind, key, object)
     local before = self.objects[kind][key]
     self.objects[kind][key] = object
-    if kind ~= "Ingress" or not before or not object
-        or before.metadata.generation ~= object.metadata.generation
-        or before.metadata.resourceVersion ~= object.metadata.resourceVersion then
+    if not before or not object or before.metadata.uid ~= object.metadata.uid
+        or not is_same(before, object) then
         self.is_dirty = true
     end
 end
