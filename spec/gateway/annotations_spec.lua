@@ -231,7 +231,8 @@ describe("annotations about backends", function()
             non_idempotent = true }, settings({ ["proxy-next-upstream"]
             = "error timeout http_502 non_idempotent" }).balance.retry)
         for _, tries in ipairs { "0", "1000" } do
-            assert.equal(10, settings({ ["proxy-next-upstream-tries"] = tries }).balance.retry.tries)
+            local read = settings { ["proxy-next-upstream-tries"] = tries }
+            assert.equal(10, read.balance.retry.tries)
         end
         assert.same({ tries = 0, on = {} }, settings({ ["proxy-next-upstream"] = "off" })
             .balance.retry)

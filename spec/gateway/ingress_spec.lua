@@ -104,16 +104,6 @@ describe("hosts and paths of Ingresses", function()
         assert.same({ "prefix / -> web/all:8080" }, (table_of(result, "*")))
     end)
 
-    it("guard their default backend as their paths", function()
-        for value, field in pairs { ["10.0.0.0/8"] = "allow", wrong = "denied" } do
-            local _, rules = table_of(compile { make("a", { paths = { path("/a") },
-                default = backend("rest"), annotations = { ["whitelist-source-range"] = value } })
-            }, "shop.example.com")
-            assert.truthy((rules[1].settings or {})[field], value)
-            assert.truthy((rules[2].settings or {})[field], value)
-        end
-    end)
-
     it("with rules and a default backend send it what fits no path of their hosts", function()
         local result = compile { make("a", { paths = { path("/a") }, default = backend("rest") }) }
         assert.same({ "prefix /a -> web/shop:80", "prefix / -> web/rest:80" },
@@ -270,20 +260,6 @@ describe("backends of an Ingress", function()
     end)
 end)
 
-describe("paths that PCRE does not take", function()
-    it("are left out, so that requests of the host do not fail", function()
-        local result = ingress.compile({ ingresses = { make("a", {
-            annotations = { ["use-regex"] = "true" }, paths = { path("/a{2,1}"), path("/b") } }) }
-        }, { nginx = true, regex = function(pattern)
-            return not pattern:find("{2,1}", 1, true) or nil, "numbers out of order"
-        end })
-        assert.same({ "regex (?i)^/b -> web/shop:80", "prefix / -> 404" },
-            (table_of(result, "shop.example.com")))
-        assert.match("the path /a{2,1} is no regular expression: numbers out of order",
-            messages(result)[1], 1, true)
-    end)
-end)
-
 describe("TLS of an Ingress", function()
     local TLS = { { hosts = { "Shop.example.com" }, secretName = "cert" } }
 
@@ -313,17 +289,6 @@ describe("TLS of an Ingress", function()
         assert.is_nil(off.contributions["web/a"][1].rules[1].settings)
         local forced = compile { make("a", { annotations = { ["force-ssl-redirect"] = "true" } }) }
         assert.equal("always", forced.contributions["web/a"][1].rules[1].settings.ssl_redirect)
-    end)
-
-    it("holds for no host whose rules are another namespace's", function()
-        for _, host in ipairs { "shop.example.com", "*.example.com" } do
-            local other = make("b", { spec = { ingressClassName = "nginx",
-                tls = { { hosts = { host }, secretName = "other" } } } })
-            other.metadata.namespace, other.metadata.creationTimestamp = "evil", "2025-01-01"
-            local list = compile({ other, make("a", {}) }).contributions["web/a"]
-            assert.is_nil(list[1].rules[1].settings, host)
-            assert.is_nil(list[2].certificates, host)
-        end
     end)
 
     it("of two Ingresses is that of the older", function()
@@ -376,19 +341,6 @@ describe("a canary", function()
 end)
 
 describe("further hosts of an Ingress", function()
-    it("are the first hundred of its aliases, which share the rules of its host", function()
-        local names = {}
-        for i = 1, 5000 do
-            names[i] = ("a%d.example.com"):format(i)
-        end
-        local result = compile { make("a", { annotations = {
-            ["server-alias"] = table.concat(names, ",") } }) }
-        local list = result.contributions["web/a"]
-        assert.equal(202, #list)
-        assert.equal(list[1].rules, list[202].rules)
-        assert.truthy(result.problems[1].message:find("has 5000 names: the first 100", 1, true))
-    end)
-
     it("are its aliases, unless another Ingress has them", function()
         local result = compile { make("a", { annotations = {
             ["server-alias"] = "b.example.com, c.example.com,~^x" } }),

@@ -105,25 +105,6 @@ describe("a match of paths", function()
             { "GET a/a/x", "short" }, { "GET a/b/x", "last" }, { "GET a/b", "route" } })
     end)
 
-    it("ends without a rule if patterns take too long on a long text", function()
-        local matches, seconds, searches = {}, 0, 0
-        for i = 1, 100 do
-            matches[i] = { kind = "regex", path = "^/slow" .. i .. "$", to = "slow" }
-        end
-        matches[101] = { to = "all" }
-        local value, entry = host_of(matches), { id = "e", listeners = { ["*"] = {} } }
-        local matcher = match.new { entry = function() return entry end,
-            host = function(key) return key == "e * *" and value or nil end,
-            clock = function() return seconds end,
-            regex = function()
-                seconds, searches = seconds + 0.03, searches + 1
-                return false
-            end }
-        check(matcher, { { "GET a.com/" .. ("a"):rep(300), "regex" } })
-        assert.equal(4, searches)
-        check(matcher, { { "GET a.com/a", "all" } })
-    end)
-
     it("ends without a rule if the search of a pattern is given up", function()
         local matcher = matcher_of({ "*" }, { ["* a.com"] = {
             { path = "/open", to = "open" },
