@@ -73,7 +73,7 @@ describe("the gateway and those who mean harm", function()
     it("tells backends of HTTP/2, too, who the client is", function()
         local body = world:expect("web/two GET /h2 ", HOST, "/h2",
             "-H 'X-Real-IP: 10.0.0.1' -H 'X-Forwarded-For: 10.0.0.1'")
-        assert.truthy(body:find("ip=127.0.0.1 for=10.0.0.1, 127.0.0.1", 1, true), body)
+        assert.truthy(body:find("ip=127.0.0.1 for=127.0.0.1", 1, true), body)
     end)
 
     it("looks at all arguments of a request", function()

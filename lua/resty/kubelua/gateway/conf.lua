@@ -41,9 +41,10 @@ http {
     proxy_ssl_server_name on; proxy_ssl_name $kubelua_name;
     proxy_set_header Host $kubelua_host; proxy_set_header Upgrade $kubelua_upgrade; \
     proxy_set_header Connection $kubelua_connection; proxy_set_header HTTP2-Settings "";
-    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; \
+    proxy_set_header X-Forwarded-For $remote_addr; \
+    proxy_set_header X-Forwarded-Host $kubelua_asked; \
     proxy_set_header X-Forwarded-Proto $scheme; proxy_set_header X-Real-IP $remote_addr; \
-    grpc_set_header X-Forwarded-For $proxy_add_x_forwarded_for; \
+    grpc_set_header X-Forwarded-For $remote_addr; grpc_set_header X-Forwarded-Host $kubelua_asked; \
     grpc_set_header Host $kubelua_host; \
     grpc_set_header X-Forwarded-Proto $scheme; grpc_set_header X-Real-IP $remote_addr; \
     proxy_ignore_headers X-Accel-Redirect; grpc_ignore_headers X-Accel-Redirect;
