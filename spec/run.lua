@@ -9,6 +9,11 @@ package.cpath = build .. "/lua/" .. abi .. "/?.so;" .. package.cpath
 
 table.insert(arg, 1, "test")
 if os.getenv("KUBELUA_COLLECT") == "always" then
+    -- With the collector always on, the LuaJIT of Debian 12 loops for ever in what it has compiled,
+    -- in one of twenty runs of sim_users_spec.lua; a later LuaJIT in none of eighty.
+    if jit and jit.version:find("beta3", 1, true) then
+        jit.off()
+    end
     collectgarbage("setpause", 0)
     collectgarbage("setstepmul", 10000)
     table.insert(arg, 2, "--exclude-tags=many") -- cases that would take minutes
