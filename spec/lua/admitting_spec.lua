@@ -33,11 +33,15 @@ end
 describe("kubelua run --admit", function()
     local path, ca, server, hooks
 
+    local function open()
+        server = assert(admitting { admit = { host = "127.0.0.1", port = "0" },
+            admit_cert = path .. ".crt", admit_key = path .. ".key" })
+    end
+
     before_each(function()
         path, hooks = os.tmpname(), {}
         ca = make_pair(path)
-        server = assert(admitting { admit = { host = "127.0.0.1", port = "0" },
-            admit_cert = path .. ".crt", admit_key = path .. ".key" })
+        open()
     end)
 
     after_each(function()
@@ -94,6 +98,31 @@ describe("kubelua run --admit", function()
         assert.equal(200, ask("/admit/fast").status)
         assert.is_false(ended)
         assert.equal(500, (slow:wait(20)))
+    end)
+
+    it("may end before a function has answered", function()
+        local began, goes_on, ended
+        admit { "configmaps", name = "late", validate = function()
+            began = true
+            while not goes_on do
+                kubelua.sleep(0.001)
+            end
+            ended = true
+        end }
+        local function await(is_so)
+            local till = kubelua.now() + 20
+            while not is_so() and kubelua.now() < till do
+                kubelua.step(0.01)
+            end
+            assert.is_true(is_so())
+        end
+        kubelua.spawn(ask, "/admit/late")
+        await(function() return began end)
+        server:stop()
+        goes_on = true
+        await(function() return ended end)
+        kubelua.step(0) -- raises what the answer raised
+        open()
     end)
 
     it("does not decide before its caches are known", function()

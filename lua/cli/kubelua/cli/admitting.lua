@@ -22,20 +22,27 @@ local TEXT = "text/plain; charset=utf-8"
 local Admitting = {}
 Admitting.__index = Admitting
 
-local function handle(server, id, path, body)
+-- The answer of a function that still runs when the server has stopped is dropped.
+local function give(self, id, status, content_type, text)
+    if not self.is_stopped then
+        self.server:answer(id, status, content_type, text)
+    end
+end
+
+local function handle(self, id, path, body)
     local status, text, content_type = admission.answer(path, body)
-    server:answer(id, status, content_type, text)
+    give(self, id, status, content_type, text)
 end
 
 -- Answers in a task of its own, since the function may wait.
-local function begin(server, id, path, body, seconds)
-    local task = tasks.task("kubelua.admit " .. path:sub(1, 100), handle, server, id, path, body)
+local function begin(self, id, path, body, seconds)
+    local task = tasks.task("kubelua.admit " .. path:sub(1, 100), handle, self, id, path, body)
     tasks.leave_script(task)
     local timer = scheduler.at(core.now() + seconds, function() task:cancel() end)
     function task.on_over(ok, problem)
         timer.cancelled = true
         if not ok then
-            server:answer(id, 500, TEXT, "kubelua.admit: " .. tostring(problem) .. "\n")
+            give(self, id, 500, TEXT, "kubelua.admit: " .. tostring(problem) .. "\n")
         end
     end
 end
@@ -55,7 +62,7 @@ local function take_requests(self)
             scheduler.suspend_for(has_request)
         end
         if id then
-            begin(server, id, path, body, seconds)
+            begin(self, id, path, body, seconds)
             id = nil
         end
     end
