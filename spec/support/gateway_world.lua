@@ -35,6 +35,11 @@ local BACKEND = [[
             return 200 "%s $asked $how,$http_connection $client\n";
         }
         location /accel { add_header X-Accel-Redirect /; return 200 "accel\n"; }
+        location /drop { return 444; } # the connection closes without an answer
+        location /kept {
+            if ($connection_requests != 1) { return 444; }
+            return 200 "new\n";
+        }
     }
 ]]
 
@@ -62,9 +67,17 @@ local function start_backends(names)
     return one
 end
 
--- nginx's own way to the first backend, beside the gateway's: for nginx_traffic.
+-- Beside the gateway's locations: nginx's own way to the first backend, for nginx_traffic; and what
+-- the balancers know of a Service.
 local CONTROL = "location /static { proxy_pass http://static; proxy_set_header Connection "
-    .. "\"\"; proxy_set_header Host $http_host; }\n        "
+    .. "\"\"; proxy_set_header Host $http_host; }\n        " .. [[
+        location = /loads { content_by_lua_block {
+            local balance = require "resty.kubelua.gateway.balance"
+            for _, one in ipairs(balance.status(gateway.kube.service(ngx.var.arg_of))) do
+                ngx.print(one.host, " ", one.in_flight, " ", one.fails, ";")
+            end
+        } }
+        ]]
 
 local function conf_of(self, options)
     return function(copy, folder, port)
@@ -159,11 +172,31 @@ function World:expect(wanted, host, path, words)
     return body, head
 end
 
+---How often backends were asked so: "GET /path".
+---@param text string
+---@return integer
+function World:count(text)
+    local _, count = read_file(self.backends.requests):gsub(text:gsub("%p", "%%%0"), "")
+    return count
+end
+
+---What the balancers know of a Service's endpoints: requests in flight, and failures, by host.
+---@param service string "web/one:80"
+---@return table<string, { in_flight: integer, fails: integer }>
+function World:loads(service)
+    local loads = {}
+    local _, body = self:ask("any.example.com", "/loads?of=" .. service)
+    for host, in_flight, fails in body:gmatch("(%S+) (%d+) (%d+);") do
+        loads[host] = { in_flight = tonumber(in_flight), fails = tonumber(fails) }
+    end
+    return loads
+end
+
 ---True once a backend has been asked so: "web/one GET /path".
 ---@param text string
 ---@return boolean
 function World:asked(text)
-    return read_file(self.backends.requests):find(text, 1, true) ~= nil
+    return self:count(text) > 0
 end
 
 ---The pid of the worker that owns the map.

@@ -216,10 +216,9 @@ end
 
 ---How many more tries a request has, for set_more_tries of ngx.balancer.
 ---@param settings resty.kubelua.gateway.BalanceSettings?
----@param method string
 ---@return integer
-function balance.more_tries(settings, method)
-    return retries.more(settings and settings.retry, method)
+function balance.more_tries(settings)
+    return retries.more(settings and settings.retry)
 end
 
 ---@class resty.kubelua.gateway.EndpointLoad

@@ -38,6 +38,7 @@ http {
     map "$host $http_host" $kubelua_asked { default $host; "~*^(\S+) \1\.?(:\d*)?$" $http_host; } \
     client_max_body_size 0; server_tokens off; \
     proxy_http_version 1.1; proxy_next_upstream error timeout; \
+    proxy_next_upstream_tries 100; grpc_next_upstream_tries 100; \
     proxy_ssl_server_name on; proxy_ssl_name $kubelua_name;
     proxy_set_header Host $kubelua_host; proxy_set_header Upgrade $kubelua_upgrade; \
     proxy_set_header Connection $kubelua_connection; proxy_set_header HTTP2-Settings "";

@@ -54,13 +54,23 @@ function endpoints.pick(state)
     return host, why
 end
 
----Picks another endpoint, after one that failed; the same, if there is no other.
+---Ends the last pick: the endpoint gave no answer.
 ---@param state resty.kubelua.gateway.State
-function endpoints.pick_other(state)
+---@param is_kept boolean it closed a kept connection, as it may at any moment: that is no failure
+function endpoints.fail(state, is_kept)
     state.tried = state.tried or {}
     table.insert(state.tried, state.host .. ":" .. state.port)
-    endpoints.finish(state, "failed")
-    pick(state, service_of(state.backend))
+    endpoints.finish(state, is_kept and "cancelled" or "failed")
+end
+
+---Picks another endpoint, after one that failed; any of them, if there is no other.
+---@param state resty.kubelua.gateway.State
+function endpoints.pick_other(state)
+    local service = service_of(state.backend)
+    if not pick(state, service) then
+        state.tried = nil
+        pick(state, service)
+    end
 end
 
 ---Ends what a pick began; a second call does nothing.
@@ -103,7 +113,7 @@ function endpoints.more_tries(state)
     if timeouts and timeouts.request and not (settings and settings.retry) then
         return 0 -- after a timeout there is no time for another try
     end
-    return balance.more_tries(settings, ngx.req.get_method())
+    return balance.more_tries(settings)
 end
 
 return endpoints

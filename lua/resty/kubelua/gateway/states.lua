@@ -9,7 +9,10 @@ local states = {}
 ---@field backend table
 ---@field host string of the endpoint
 ---@field port integer
----@field tries integer how many times nginx has asked for an endpoint
+---@field tries integer how many times nginx has got an endpoint
+---@field more integer? how many more tries nginx was given
+---@field kept integer? tries that failed on a kept connection
+---@field began number? when the first try began
 ---@field balance resty.kubelua.gateway.BalanceSettings?
 ---@field token integer? of the balancer
 ---@field cookie string? of the balancer, for the answer

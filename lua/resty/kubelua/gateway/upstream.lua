@@ -1,14 +1,17 @@
 -- balancer_by_lua: the endpoint that request.lua has picked, and others when nginx tries again.
--- nginx tries only what may be tried again: proxy_next_upstream of nginx.conf says after which
--- failures, and a request that is not idempotent is never sent twice.
+-- proxy_next_upstream of nginx.conf says after which failures nginx asks for another one. It would
+-- repeat methods that it does not know, and any request whose kept connection fails: so here it is
+-- decided once more.
 local balancer = require "ngx.balancer"
 local endpoints = require "resty.kubelua.gateway.endpoints"
+local last_try = require "resty.kubelua.gateway.last_try"
 
 local upstream = {}
 
 local peer ---@type (fun(host: string): string)?
 
 local NO_LIMIT = 24 * 3600 -- seconds; nginx has no "none"
+local BUSY = -3 -- NGX_BUSY: nginx answers 502, while it makes a 500 of ngx.exit(502)
 
 ---@param options resty.kubelua.GatewayOptions
 function upstream.set_up(options)
@@ -36,6 +39,25 @@ local function set_timeouts(rule)
     end
 end
 
+local function begin(state)
+    state.more, state.kept, state.began = endpoints.more_tries(state), 0, ngx.now()
+    if state.more > 0 then
+        balancer.set_more_tries(state.more)
+    end
+end
+
+-- Picks another endpoint, if the request may be sent again.
+local function try_again(state)
+    local attempt, is_kept = last_try.read(state)
+    endpoints.fail(state, is_kept)
+    local settings = state.balance
+    if not last_try.allows_another(settings and settings.retry, attempt, state) then
+        return false
+    end
+    endpoints.pick_other(state)
+    return true
+end
+
 ---Sets the endpoint for this try.
 function upstream.balance()
     local state = ngx.ctx.kubelua
@@ -43,16 +65,13 @@ function upstream.balance()
         ngx.log(ngx.ERR, "gateway.balancer: this location needs gateway.access, or gateway.resume")
         return ngx.exit(500)
     end
-    local tries = state.tries
-    state.tries = tries + 1
-    if tries == 0 then
-        local more = endpoints.more_tries(state)
-        if more > 0 then
-            balancer.set_more_tries(more)
-        end
-    else
-        endpoints.pick_other(state)
+    if state.tries == 0 then
+        begin(state)
+    elseif not try_again(state) then
+        ngx.log(ngx.INFO, "gateway: ", state.rule.source, ": the request is not sent again")
+        return ngx.exit(BUSY)
     end
+    state.tries = state.tries + 1
     if state.rule.timeouts or state.rule.settings then
         set_timeouts(state.rule)
     end

@@ -6,7 +6,7 @@ local retries = {}
 ---@field method string
 ---@field sent boolean bytes of the request went out
 ---@field outcome "error"|"timeout"|"invalid_header"|integer or the status of the answer
----@field tries integer how often it was tried so far
+---@field tries integer how often it was tried so far; not on kept connections that were closed
 ---@field seconds number? since it was first tried
 ---@field answered boolean? bytes of an answer went to the client
 
@@ -22,7 +22,8 @@ local IDEMPOTENT = { GET = true, HEAD = true, OPTIONS = true, TRACE = true, PUT 
 ---@return boolean
 function retries.allows(policy, attempt)
     policy = policy or DEFAULT
-    if attempt.answered or attempt.tries > (policy.tries or 1)
+    local tries = policy.tries or 1
+    if attempt.answered or tries == 0 or attempt.tries > tries
         or not (policy.on or DEFAULT.on)[attempt.outcome] then
         return false
     end
@@ -32,19 +33,12 @@ function retries.allows(policy, attempt)
     return not attempt.sent or policy.non_idempotent or IDEMPOTENT[attempt.method] or false
 end
 
----How often nginx may try a request again, for set_more_tries of ngx.balancer. nginx itself does
----not send POST, LOCK and PATCH again once bytes went out; so others that are not idempotent get no
----try.
+---How often nginx may try a request again, for set_more_tries of ngx.balancer. It then asks for
+---another endpoint, which `allows` decides about.
 ---@param policy resty.kubelua.gateway.Retry?
----@param method string
 ---@return integer
-function retries.more(policy, method)
-    policy = policy or DEFAULT
-    local is_guarded = method == "POST" or method == "LOCK" or method == "PATCH"
-    if not (IDEMPOTENT[method] or is_guarded or policy.non_idempotent) then
-        return 0
-    end
-    return policy.tries or 1
+function retries.more(policy)
+    return (policy or DEFAULT).tries or 1
 end
 
 return retries

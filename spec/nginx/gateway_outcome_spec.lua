@@ -1,0 +1,102 @@
+-- What becomes of a request at its endpoints: which failures are tried again, and what the
+-- balancers of the gateway learn of an answer.
+local gateway_world = require "gateway_world"
+local slices = require "slices"
+
+local INGRESS = [[
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: kubelua}
+spec: {controller: kubelua.dev/gateway}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: one, namespace: web}
+spec:
+  ingressClassName: kubelua
+  rules:
+  - host: one.example.com
+    http: {paths: [
+      {path: /, pathType: Prefix, backend: {service: {name: one, port: {number: 80}}}}]}
+]]
+
+describe("the gateway, of a request that an endpoint does not answer,", function()
+    local world
+
+    before_each(function()
+        world = gateway_world.start { load = INGRESS, workers = 1 }
+        assert(world.sim:load(slices.slice("web", "one", "one-1", { "127.0.0.1", "127.0.0.2" },
+            world.backends.backend_port)))
+    end)
+
+    after_each(function()
+        world:close()
+    end)
+
+    -- Each endpoint answers, and its connection is kept.
+    local function keep_connections()
+        world:expect("web/two", "one.example.com", "/")
+        world:expect("web/one", "one.example.com", "/")
+    end
+
+    -- How often backends get a request that they do not answer.
+    local function count_tries(method)
+        keep_connections()
+        local status = world:ask("one.example.com", "/drop", "-X " .. method)
+        return world:count(method .. " /drop"), status
+    end
+
+    for _, method in ipairs { "MOVE", "POST", "PATCH", "LINK" } do
+        it("sends " .. method .. " once, also on a connection that was kept", function()
+            assert.same({ 1, 502 }, { count_tries(method) })
+        end)
+    end
+
+    for _, method in ipairs { "GET", "PUT", "DELETE" } do
+        it("sends " .. method .. " to another endpoint", function()
+            local count, status = count_tries(method)
+            assert.equal(502, status)
+            assert.is_true(count > 1, count)
+        end)
+    end
+
+    -- What the balancers know of the two endpoints.
+    local function loads()
+        local found = world:loads("web/one:80")
+        return assert(found["10.127.0.1"]), assert(found["10.127.0.2"])
+    end
+
+    it("counts no failure for kept connections that endpoints have closed", function()
+        keep_connections()
+        world:expect("new", "one.example.com", "/kept")
+        local one, two = loads()
+        assert.same({ { in_flight = 0, fails = 0 }, { in_flight = 0, fails = 0 } }, { one, two })
+    end)
+
+    it("counts a failure for each new connection without an answer", function()
+        keep_connections()
+        world:ask("one.example.com", "/drop")
+        local one, two = loads()
+        assert.same({ { in_flight = 0, fails = 1 }, { in_flight = 0, fails = 1 } }, { one, two })
+    end)
+
+    it("tries an endpoint again if there is no other, and counts that, too", function()
+        assert(world.sim:load(slices.slice("web", "one", "one-1", { "127.0.0.1" },
+            world.backends.backend_port)))
+        world:expect("web/one", "one.example.com", "/")
+        local status = world:ask("one.example.com", "/drop")
+        assert.equal(502, status)
+        assert.equal(3, world:count("GET /drop")) -- a kept connection, a new one, another try
+        assert.equal(2, world:loads("web/one:80")["10.127.0.1"].fails)
+    end)
+
+    it("sends any method to another endpoint if the first gives no connection", function()
+        assert(world.sim:load(slices.slice("web", "one", "one-1", { "127.0.0.1", "127.0.0.9" },
+            world.backends.backend_port)))
+        for _, method in ipairs { "MOVE", "POST", "GET" } do
+            for i = 1, 2 do
+                world:expect("web/one", "one.example.com", "/" .. method .. i, "-X " .. method)
+            end
+        end
+    end)
+end)
