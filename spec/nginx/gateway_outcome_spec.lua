@@ -1,5 +1,6 @@
 -- What becomes of a request at its endpoints: which failures are tried again, and what the
 -- balancers of the gateway learn of an answer.
+local copies = require "nginx_copies"
 local gateway_world = require "gateway_world"
 local slices = require "slices"
 
@@ -89,6 +90,29 @@ describe("the gateway, of a request that an endpoint does not answer,", function
         assert.equal(3, world:count("GET /drop")) -- a kept connection, a new one, another try
         assert.equal(2, world:loads("web/one:80")["10.127.0.1"].fails)
     end)
+
+    local BAD_BODY = "POST / HTTP/1.1\\r\\nHost: one.example.com\\r\\n"
+        .. "Transfer-Encoding: chunked\\r\\n\\r\\nno chunk\\r\\n"
+
+    -- The answer to a body that is no chunk, which nginx itself gives.
+    local function send_bad_body()
+        return copies.shell(("bash -c \"exec 3<>/dev/tcp/127.0.0.1/%d; printf '%s' >&3; "
+            .. "timeout 5 head -n 1 <&3\""):format(world.one.port, BAD_BODY))
+    end
+
+    for _, by in ipairs { "ewma", "round_robin" } do
+        it("learns nothing of an endpoint from what nginx answers itself: " .. by, function()
+            assert(world.sim:patch("ingresses", "web/one", { metadata = { annotations = {
+                ["nginx.ingress.kubernetes.io/load-balance"] = by } } }))
+            world:expect("web/two", "one.example.com", "/")
+            for _ = 1, 4 do
+                assert.match("^HTTP/1.1 400 ", send_bad_body())
+            end
+            local one, two = loads()
+            assert.same({ { in_flight = 0, fails = 0 }, { in_flight = 0, fails = 0 } },
+                { one, two })
+        end)
+    end
 
     it("sends any method to another endpoint if the first gives no connection", function()
         assert(world.sim:load(slices.slice("web", "one", "one-1", { "127.0.0.1", "127.0.0.9" },

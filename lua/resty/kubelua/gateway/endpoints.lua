@@ -7,7 +7,8 @@ local endpoints = {}
 
 local var = ngx.var
 local FACTS = { vars = var }
-local CLIENT_CLOSED, ERRORS = 499, 500
+local REFUSALS = 400 -- statuses from here on may be nginx's own
+local NO_ANSWER = { [502] = true, [504] = true }
 
 -- The Service of each backend, resolved once. Weak: it goes with its backend.
 local services = setmetatable({}, { __mode = "k" })
@@ -90,19 +91,26 @@ local function answer_time()
     return times and tonumber(times:match("[^, :]+$"))
 end
 
+-- What a request that was not answered by its endpoint says of it: nothing, if nginx refused it
+-- (400, 408, 413 ...), the client went away (499), or nginx never asked for the endpoint.
+local function outcome_without_answer(state)
+    return state.tries > 0 and NO_ANSWER[ngx.status] and "failed" or "cancelled"
+end
+
 ---Ends the request's last pick by its status.
 ---@param state resty.kubelua.gateway.State
 function endpoints.finish_by_status(state)
     local status, settings = ngx.status, state.balance
-    if status == CLIENT_CLOSED then
-        return endpoints.finish(state, "cancelled")
-    elseif status < ERRORS and not (settings and settings.by == "ewma") then
-        return endpoints.finish(state, "ok")
+    if status < REFUSALS and state.tries > 0 and not (settings and settings.by == "ewma") then
+        return endpoints.finish(state, "ok") -- the usual end, at the cost of no variable
     end
     local seconds = answer_time()
+    if not seconds then
+        return endpoints.finish(state, outcome_without_answer(state))
+    end
     local is_failure = settings and settings.retry and settings.retry.on
         and settings.retry.on[status]
-    endpoints.finish(state, seconds and not is_failure and "ok" or "failed", seconds)
+    endpoints.finish(state, is_failure and "failed" or "ok", seconds)
 end
 
 ---How many more tries nginx may make.
