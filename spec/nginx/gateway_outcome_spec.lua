@@ -124,3 +124,60 @@ describe("the gateway, of a request that an endpoint does not answer,", function
         end
     end)
 end)
+
+local OTHER = [[
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: one
+  namespace: web
+  annotations:
+    nginx.ingress.kubernetes.io/default-backend: one
+    nginx.ingress.kubernetes.io/proxy-read-timeout: "%d"
+spec:
+  ingressClassName: kubelua
+  rules:
+  - host: one.example.com
+    http: {paths: [
+      {path: /, pathType: Prefix, backend: {service: {name: %s, port: {number: 80}}}}]}
+  - host: three.example.com
+    http: {paths: [
+      {path: /%s, pathType: Prefix, backend: {service: {name: three, port: {number: 80}}}}]}
+]]
+
+describe("the gateway takes turns", function()
+    local world
+
+    setup(function()
+        world = gateway_world.start { load = INGRESS, workers = 1,
+            services = { "web/one", "web/two", "web/three" } }
+        assert(world.sim:load(slices.service("web", "empty")))
+        assert(world.sim:load(slices.slice("web", "one", "one-1", { "127.0.0.1", "127.0.0.2" },
+            world.backends.backend_port)))
+    end)
+
+    teardown(function()
+        world:close()
+    end)
+
+    -- Another rule for each request: how often each backend was asked.
+    local function count_turns(service)
+        local counts = {}
+        for i = 1, 6 do
+            assert(world.sim:load(OTHER:format(10 + i, service, service .. i)))
+            world:expect("web/three", "three.example.com", "/" .. service .. i)
+            local _, body = world:ask("one.example.com", "/")
+            local name = body:match("^%S+")
+            counts[name] = (counts[name] or 0) + 1
+        end
+        return counts
+    end
+
+    it("through changes of the route", function()
+        assert.same({ ["web/one"] = 3, ["web/two"] = 3 }, count_turns("one"))
+    end)
+
+    it("at the default backend", function()
+        assert.same({ ["web/one"] = 3, ["web/two"] = 3 }, count_turns("empty"))
+    end)
+end)

@@ -221,6 +221,15 @@ function balance.more_tries(settings)
     return retries.more(settings and settings.retry)
 end
 
+---True if a service has got no request for so long.
+---@param service resty.kubelua.Service
+---@param seconds number
+---@return boolean
+function balance.is_unused(service, seconds)
+    local group = of_service[service]
+    return group == nil or load.now() > group.touch_at + seconds * 1000
+end
+
 ---@class resty.kubelua.gateway.EndpointLoad
 ---@field host string
 ---@field port integer

@@ -1,7 +1,7 @@
 -- Which endpoint of a backend's Service takes a request, by the balancer of that Service; and what
 -- became of it, which the balancers of all workers learn.
 local balance = require "resty.kubelua.gateway.balance"
-local routing = require "resty.kubelua.gateway.routing"
+local services = require "resty.kubelua.gateway.services"
 
 local endpoints = {}
 
@@ -9,18 +9,6 @@ local var = ngx.var
 local FACTS = { vars = var }
 local REFUSALS = 400 -- statuses from here on may be nginx's own
 local NO_ANSWER = { [502] = true, [504] = true }
-
--- The Service of each backend, resolved once. Weak: it goes with its backend.
-local services = setmetatable({}, { __mode = "k" })
-
-local function service_of(backend)
-    local service = services[backend]
-    if not service then
-        service = routing.kube.service(backend.service)
-        services[backend] = service
-    end
-    return service
-end
 
 local function settings_of(state)
     local settings = state.rule.settings
@@ -46,11 +34,12 @@ end
 ---@return string? why
 function endpoints.pick(state)
     state.balance = settings_of(state)
-    local host, why = pick(state, service_of(state.backend))
-    local other = not host and (state.rule.settings or {}).default_backend
+    local host, why = pick(state, services.of(state.backend))
+    local other = not host and services.default_backend(state.rule.settings)
     if other then
-        state.backend = { service = other }
-        return pick(state, service_of(state.backend))
+        state.backend = other
+        state.balance = settings_of(state)
+        return pick(state, services.of(other))
     end
     return host, why
 end
@@ -67,7 +56,7 @@ end
 ---Picks another endpoint, after one that failed; any of them, if there is no other.
 ---@param state resty.kubelua.gateway.State
 function endpoints.pick_other(state)
-    local service = service_of(state.backend)
+    local service = services.of(state.backend)
     if not pick(state, service) then
         state.tried = nil
         pick(state, service)
