@@ -71,6 +71,11 @@ expect "a Service that the manifests lack" 2 'Ingress web/gone: missing: the Ser
     bin/kubelua gateway check "$work/services.yaml"
 expect "a Service that they have" 2 '^2 Ingresses: 1 as before, 1 with differences$' \
     bin/kubelua gateway check "$work/services.yaml"
+sed 's/name: shop, namespace: web}/name: shop, namespace: web, annotations: {kubelua.dev\/balance: fast}}/' \
+    "$work/services.yaml" >"$work/fast.yaml"
+expect "an annotation of a Service" 2 \
+    'fast.yaml:Service web/shop: wrong: annotation kubelua.dev/balance: "fast" is not one of' \
+    bin/kubelua gateway check "$work/fast.yaml"
 {
     ingress safe safe.example.com / shop 'auth-type: basic' 'auth-secret: users'
     printf 'apiVersion: v1\nkind: Secret\nmetadata: {name: users, namespace: web}\n'

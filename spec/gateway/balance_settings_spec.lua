@@ -36,6 +36,13 @@ describe("settings of a balancer", function()
             { read { ["retry-on"] = "off", retries = "3" } })
     end)
 
+    it("name an annotation that is none, or is no text", function()
+        local read_settings, problems = read { ["balance-hashby"] = "$uri", balance = true }
+        assert.is_nil(read_settings)
+        assert.same({ "annotation kubelua.dev/balance-hashby: there is none of this name",
+            "annotation kubelua.dev/balance: \"true\" is not a text" }, problems)
+    end)
+
     it("name each annotation that is wrong, and leave it out", function()
         for name, value in pairs { balance = "fastest", ["balance-hash-by"] = "no variable",
             ["balance-bound"] = "1", ["balance-slow-start"] = "-1", ["balance-max-fails"] = "1.5",

@@ -1,6 +1,7 @@
 -- Runs after a change: only what depends on it is made anew. Statuses keep what is not ours; hosts
 -- have limits.
 package.path = "spec/gateway/?.lua;" .. package.path
+local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local objects = require "gateway_objects"
 
 local listener = objects.listener
@@ -108,6 +109,29 @@ describe("a second run", function()
         assert.is_table(result.hosts["*:8080 * one.com"])
         assert.equal(2, objects.of_listener(result, "Gateway web/gate", "more").attachedRoutes)
         assert.same({ "*:8080" }, objects.keys(result.entries))
+    end)
+
+    it("tells what is wrong with a Service's annotations, until it is right or gone", function()
+        compiler = objects.compiler({ balance = balance_settings.read })
+        local service = objects.service("web/shop", { 80 })
+        service.metadata.annotations = { ["kubelua.dev/balance"] = "fastest" }
+        compiler:set("Service", service)
+        local problems = compiler:run().problems
+        assert.same({ "Service", "web", "shop", "Annotation" }, { problems[1].kind,
+            problems[1].namespace, problems[1].name, problems[1].reason })
+        assert.match("^annotation kubelua.dev/balance: \"fastest\" is not one of",
+            problems[1].message)
+        service = objects.next(service)
+        service.metadata.annotations = { ["kubelua.dev/balance"] = "ewma" }
+        compiler:set("Service", service)
+        assert.same({ {}, {} }, { compiler:run().problems, compiler:problems() })
+        service = objects.next(service)
+        service.metadata.annotations = { ["kubelua.dev/retries"] = "many" }
+        compiler:set("Service", service)
+        assert.equal(1, #compiler:run().problems)
+        compiler:delete("Service", service)
+        compiler:run()
+        assert.same({}, compiler:problems())
     end)
 
     it("gives a problem once, and it stands until it is over", function()

@@ -243,6 +243,22 @@ describe("backends of an Ingress", function()
             told[3], 1, true)
     end)
 
+    it("get the balancer of their Service, which wins over that of the Ingress", function()
+        local shop = service("shop", { { port = 80 } })
+        shop.metadata.annotations = { ["kubelua.dev/balance"] = "ewma" }
+        local result = compile({ make("a", { default = backend("shop"),
+            paths = { path("/a"), path("/b", nil, "none"), path("/c", nil, "other") },
+            annotations = { ["load-balance"] = "round_robin", ["default-backend"] = "shop" } }) },
+            { services = { shop, service("other", { { port = 80 } }) } })
+        local _, rules = table_of(result, "shop.example.com")
+        local found = {}
+        for i, rule in ipairs(rules) do
+            found[i] = rule.backends[1].balance or "none"
+        end
+        assert.same({ { by = "ewma" }, "none", "none", { by = "ewma" } }, found)
+        assert.same({ by = "ewma" }, rules[2].settings.default_balance)
+    end)
+
     it("with a port that is none answer 404", function()
         for _, port in ipairs { 0, 65536, 1e30, 80.5 } do
             local result = compile({ make("a", { paths = { path("/", nil, "shop", port) } }) },

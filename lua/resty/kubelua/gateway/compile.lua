@@ -36,7 +36,7 @@ local key_of = references.key
 ---@field authority? fun(namespace: string, name: string): true|nil, string? a ConfigMap has ca.crt
 ---@field regex? fun(pattern: string): true|nil, string? a regular expression can be used
 ---@field script? fun(namespace: string, name: string): true|nil, string? a ConfigMap has a script
----@field balance? fun(annotations: table): table? settings of a Service's balancer
+---@field balance? fun(annotations: table): table?, string[] a Service's balancer; what is wrong
 ---@field array? fun(list: table): table marks a list for JSON (kubelua.array)
 ---@field now? fun(): string RFC 3339
 ---@field matches? integer limit of a host; default 1000
@@ -117,11 +117,24 @@ function SET.Namespace(self, key, object, metadata)
     end
 end
 
-function SET.Service(self, key, object)
+-- Says what is wrong with the annotations of a Service, whether a route names it or not.
+local function tell_annotations(self, key, metadata, annotations)
+    local _, problems = self.options.balance(annotations)
+    for i, message in ipairs(problems) do
+        problems[i] = { reason = "Annotation", message = message }
+    end
+    self.reporting:problems(key, { kind = "Service", namespace = metadata.namespace,
+        name = metadata.name }, problems)
+end
+
+function SET.Service(self, key, object, metadata)
     local service = object and references.service(object) or nil
     if not conditions.same(self.cluster.services[key], service) then
         self.cluster.services[key] = service
         self.routes:mark(key)
+        if service and self.options.balance then
+            tell_annotations(self, key, metadata, service.annotations)
+        end
     end
 end
 

@@ -122,7 +122,8 @@ local function fallback_of(host, context)
     local backend = { status = 404, weight = 1 }
     if type(item.spec.defaultBackend) == "table" then
         local name, message = rules.service(item, item.spec.defaultBackend, context.services)
-        backend = name and { service = name, weight = 1 } or backend
+        backend = name and { service = name, weight = 1,
+            balance = rules.balance(context.services, name) } or backend
         settings = rules.settings({ item = item, path = "/" }, host, context)
         if message then
             item.problems[#item.problems + 1] = { object = item.object, kind = "missing",

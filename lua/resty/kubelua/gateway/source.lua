@@ -58,9 +58,7 @@ local function compiler_options(self, options)
     return { controller = options.controller, addresses = options.addresses,
         pool = options.pool and address_pool.expand(options.pool), ports = ports,
         features = options.features or features.list(has_h2c, options.pool ~= nil),
-        balance = function(annotations)
-            return (balance_settings.read(annotations))
-        end,
+        balance = balance_settings.read,
         array = self.kubelua.array,
         regex = check_regex,
         h2c = has_h2c,

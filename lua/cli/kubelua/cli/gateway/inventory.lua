@@ -1,4 +1,5 @@
 -- The objects that kubelua gateway check has read, by kind, each with the file that it is from.
+local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local shapes = require "kubelua.cli.gateway.shapes"
 
 local Inventory = {}
@@ -61,18 +62,28 @@ local function add_ingress(self, object, path)
     end
 end
 
+-- What is wrong with an object: its shape, or annotations of a Service's balancer.
+local function find_faults(object)
+    local problem = shapes.check(object)
+    if problem then
+        return { problem }, true
+    elseif object.kind == "Service" then
+        return select(2, balance_settings.read(object.metadata.annotations)), false
+    end
+    return {}, false
+end
+
 -- Adds an object whose shape is right to a list; what is wrong with others is a problem.
 local function add_other(self, list, object, path)
     local metadata = object.metadata
     local title = ("%s %s/%s"):format(object.kind, metadata.namespace or "", metadata.name)
-    local problem = shapes.check(object)
-    if problem then
-        self.problems[#self.problems + 1] = { object = title, kind = "wrong", message = problem,
+    local faults, is_left_out = find_faults(object)
+    for _, message in ipairs(faults) do
+        self.problems[#self.problems + 1] = { object = title, kind = "wrong", message = message,
             path = path }
-    else
-        list[#list + 1] = object
     end
-    if (SERVED[object.kind] or problem) and not self.places[title] then
+    list[#list + 1] = not is_left_out and object or nil
+    if (SERVED[object.kind] or #faults > 0) and not self.places[title] then
         self.places[title] = path
         self.other_order[#self.other_order + 1] = title
     end

@@ -156,6 +156,17 @@ local function read_retry(found, problem)
     return retry
 end
 
+-- Names every annotation that looks like one of a balancer, and is none.
+local function find_unknown(annotations, problems)
+    for key in pairs(annotations or {}) do
+        local name = type(key) == "string" and key:sub(1, #PREFIX) == PREFIX
+            and key:sub(#PREFIX + 1)
+        if name and not NAMES[name] and (name:find("^balance") or name:find("^retr")) then
+            problems[#problems + 1] = ("annotation %s: there is none of this name"):format(key)
+        end
+    end
+end
+
 ---Reads the annotations of a Service or an Ingress. Those that are wrong are left out.
 ---@param annotations table<string, string>? the object's
 ---@return resty.kubelua.gateway.BalanceSettings? settings nil: it has none
@@ -168,7 +179,9 @@ function settings.read(annotations)
     end
     for name, place in pairs(NAMES) do
         local value = annotations and annotations[PREFIX .. name]
-        if place[1] == "retry" then
+        if value ~= nil and type(value) ~= "string" then
+            problem(name, tostring(value), "a text")
+        elseif place[1] == "retry" then
             found_retry[place[2]] = value
         elseif value then
             local fields = place[2] and COOKIE_FIELDS or FIELDS
@@ -184,6 +197,7 @@ function settings.read(annotations)
         end
     end
     read.retry = read_retry(found_retry, problem)
+    find_unknown(annotations, problems)
     table.sort(problems)
     return next(read) and read or nil, problems
 end

@@ -154,7 +154,7 @@ function references.backend(reader, ref)
     end
     local balance = reader.cluster.options.balance
     if balance and service.annotations then
-        backend.balance = balance(service.annotations)
+        backend.balance = (balance(service.annotations))
     end
     return backend
 end

@@ -1,4 +1,5 @@
 -- The rule of a path: its backends, filters and settings.
+local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local copy = require "kubelua.copy_table"
 local paths = require "resty.kubelua.gateway.ingress.paths"
 local template = require "resty.kubelua.gateway.template"
@@ -93,6 +94,21 @@ local function default_backend(item, services)
     return first and ("%s:%d"):format(key, first.port) or key
 end
 
+-- What the annotations of a Service say of its balancer, read once. The weak keys are the objects.
+local of_services = setmetatable({}, { __mode = "k" })
+
+---The balancer of a backend by the annotations of its Service, which win over those of an Ingress.
+---@param services table<string, table>? by "namespace/name"
+---@param port_name string "web/shop:80"
+---@return resty.kubelua.gateway.BalanceSettings? settings nil: the Service says nothing
+function rules.balance(services, port_name)
+    local service = services and services[(port_name:gsub(":[^:]*$", ""))]
+    if service and of_services[service] == nil then
+        of_services[service] = balance_settings.read(service.metadata.annotations) or false
+    end
+    return service and of_services[service] or nil
+end
+
 -- The balancer's settings: the cookie's path is that of the location, as in ingress-nginx.
 local function balance_of(claim, is_regex)
     local parsed = claim.item.parsed
@@ -125,6 +141,8 @@ function rules.settings(claim, host, context)
     end
     if item.parsed.default_backend then
         settings.default_backend = default_backend(item, context.services)
+        settings.default_balance = settings.default_backend
+            and rules.balance(context.services, settings.default_backend)
     end
     return next(settings) and settings or nil
 end
@@ -181,6 +199,7 @@ local function backend_of(claim, weight, context)
         return { status = 404, weight = weight }, facts
     end
     return { service = name, weight = weight, protocol = parsed.protocol,
+        balance = rules.balance(context.services, name),
         cluster_ip = parsed.cluster_ip }, facts
 end
 
