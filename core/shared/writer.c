@@ -257,24 +257,32 @@ static kl_code add_made(kl_shared *map, kl__shared_change *change,
     return made->code;
 }
 
+/* A change that puts a value; NULL: KL_ENOMEM, KL_ETOO_LARGE. */
+static kl__shared_change *make_put(const kl_shared *map,
+                                   const kl_shared_key *key, const void *value,
+                                   size_t size, kl_error *err)
+{
+    kl__shared_change *change = kl__change_put(key, value, size, err);
+
+    if (change != NULL && change->words > kl__budget_room(map->slot_words)) {
+        kl__free(change);
+        kl_error_set(err, KL_ETOO_LARGE,
+                     "a value of %zu bytes in a shared map that has "
+                     "room for %" PRIu64 ": give it a larger size",
+                     size, kl__budget_room(map->slot_words) * 8);
+        return NULL;
+    }
+    return change;
+}
+
 kl_code kl_shared_put(kl_shared *map, const kl_shared_key *key,
                       const void *value, size_t size, kl_error *err)
 {
     kl_error made;
-    kl__shared_change *change;
 
-    if (!owns_map(map)) {
-        return set_not_owner(err);
-    }
-    change = kl__change_put(key, value, size, &made);
-    if (change != NULL && change->words > kl__budget_room(map->slot_words)) {
-        kl__free(change);
-        return kl_error_set(err, KL_ETOO_LARGE,
-                            "a value of %zu bytes in a shared map that has "
-                            "room for %" PRIu64 ": give it a larger size",
-                            size, kl__budget_room(map->slot_words) * 8);
-    }
-    return add_made(map, change, &made, err);
+    return owns_map(map) ? add_made(map, make_put(map, key, value, size, &made),
+                                    &made, err)
+                         : set_not_owner(err);
 }
 
 kl_code kl_shared_put_endpoints(kl_shared *map, const kl_shared_key *key,
@@ -343,6 +351,97 @@ kl_code kl__shared_renew(kl_shared *map, const char *table, kl_error *err)
         change->kind = KL__CHANGE_RENEW;
     }
     return add_made(map, change, &made, err);
+}
+
+struct kl_shared_batch {
+    kl_shared *map;
+    kl__shared_change *first; /* oldest first */
+    kl__shared_change **end;
+};
+
+kl_shared_batch *kl_shared_batch_new(kl_shared *map, kl_error *err)
+{
+    kl_shared_batch *self = kl__calloc(1, sizeof(*self));
+
+    if (self == NULL) {
+        kl_error_set(err, KL_ENOMEM, "out of memory");
+        return NULL;
+    }
+    self->map = map;
+    self->end = &self->first;
+    return self;
+}
+
+void kl_shared_batch_free(kl_shared_batch *self)
+{
+    if (self != NULL) {
+        free_changes(self->first);
+        kl__free(self);
+    }
+}
+
+/* Takes the change; NULL: `made` is the error of its making. */
+static kl_code add_to_batch(kl_shared_batch *self, kl__shared_change *change,
+                            const kl_error *made, kl_error *err)
+{
+    if (change == NULL) {
+        if (err != NULL) {
+            *err = *made;
+        }
+        return made->code;
+    }
+    change->next = NULL;
+    *self->end = change;
+    self->end = &change->next;
+    return KL_OK;
+}
+
+kl_code kl_shared_batch_put(kl_shared_batch *self, const kl_shared_key *key,
+                            const void *value, size_t size, kl_error *err)
+{
+    kl_error made;
+
+    return add_to_batch(self, make_put(self->map, key, value, size, &made),
+                        &made, err);
+}
+
+kl_code kl_shared_batch_remove(kl_shared_batch *self, const kl_shared_key *key,
+                               kl_error *err)
+{
+    kl_error made;
+
+    return add_to_batch(self, kl__change_remove(key, &made), &made, err);
+}
+
+/* Moves the changes of a batch to the end of the list. */
+static void join_changes(kl__shared_writer *self, kl_shared_batch *batch)
+{
+    *self->end = batch->first;
+    self->end = batch->end;
+    batch->first = NULL;
+    batch->end = &batch->first;
+}
+
+kl_code kl_shared_batch_commit(kl_shared_batch *batch, kl_error *err)
+{
+    kl__shared_writer *self = writer_of(batch->map);
+    bool is_owner = false;
+
+    if (self != NULL) {
+        kl__mutex_lock(&self->changing);
+        is_owner = self->is_owner;
+        if (is_owner && batch->first != NULL) {
+            join_changes(self, batch);
+        }
+        kl__mutex_unlock(&self->changing);
+    }
+    if (!is_owner) {
+        free_changes(batch->first);
+        batch->first = NULL;
+        batch->end = &batch->first;
+        return set_not_owner(err);
+    }
+    return KL_OK;
 }
 
 /* Applies the list of changes; on KL_ENOMEM the rest waits in the list again.

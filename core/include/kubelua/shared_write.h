@@ -61,6 +61,33 @@ KL_API kl_code kl_shared_complete(kl_shared *map, const char *table,
                                   kl_error *err);
 
 /*
+ * Puts and removals that are made ready a few at a time, and then join those of
+ * the next publish all at once: for an event loop, which must not stop for
+ * 10,000 of them. One thread uses a batch; its map must stay open.
+ */
+typedef struct kl_shared_batch kl_shared_batch;
+
+/* An empty batch; NULL: KL_ENOMEM. kl_shared_batch_free frees it. */
+KL_API kl_shared_batch *kl_shared_batch_new(kl_shared *map, kl_error *err);
+
+/* Drops what was not committed. NULL is allowed. */
+KL_API void kl_shared_batch_free(kl_shared_batch *batch);
+
+/* As kl_shared_put, in the batch. KL_ENOMEM, KL_ETOO_LARGE. */
+KL_API kl_code kl_shared_batch_put(kl_shared_batch *batch,
+                                   const kl_shared_key *key, const void *value,
+                                   size_t size, kl_error *err);
+
+/* As kl_shared_remove, in the batch. KL_ENOMEM. */
+KL_API kl_code kl_shared_batch_remove(kl_shared_batch *batch,
+                                      const kl_shared_key *key, kl_error *err);
+
+/* Adds all of them to those of the next publish, which publishes all or none,
+ * in a time that does not depend on their number. The batch is empty
+ * afterwards. KL_ECLOSED: this process is not the owner. */
+KL_API kl_code kl_shared_batch_commit(kl_shared_batch *batch, kl_error *err);
+
+/*
  * Publishes the puts and removals since the last publish; does nothing if they
  * change nothing. It writes the whole map, so publish many changes together.
  * KL_ETOO_LARGE: not all entries fit, and all that fit are published. Services

@@ -100,6 +100,25 @@ static kl_code complete_table(void *world_, kl_error *err)
     return end(self, kl_shared_complete(self->map, "services", err));
 }
 
+static kl_code commit_batch(void *world_, kl_error *err)
+{
+    world *self = world_;
+    kl_shared_batch *batch = kl_shared_batch_new(self->map, err);
+    kl_code code = batch == NULL ? KL_ENOMEM : KL_OK;
+
+    if (code == KL_OK) {
+        code = kl_shared_batch_put(batch, &self->key, "x", 1, err);
+    }
+    if (code == KL_OK) {
+        code = kl_shared_batch_remove(batch, &self->key, err);
+    }
+    if (code == KL_OK) {
+        code = kl_shared_batch_commit(batch, err);
+    }
+    kl_shared_batch_free(batch);
+    return end(self, code);
+}
+
 /* What has no memory is published by the next try. */
 static kl_code publish(void *world_, kl_error *err)
 {
@@ -187,6 +206,11 @@ static const every_call calls[] = {
     REFUSES_AFTER(kl_shared_put_endpoints, put_endpoints, begin_owned),
     REFUSES_AFTER(kl_shared_remove, remove_entry, begin_published),
     REFUSES_AFTER(kl_shared_complete, complete_table, begin_published),
+    REFUSES_AFTER(kl_shared_batch_new, commit_batch, begin_owned),
+    REFUSES_AFTER(kl_shared_batch_put, commit_batch, begin_owned),
+    REFUSES_AFTER(kl_shared_batch_remove, commit_batch, begin_owned),
+    REFUSES_AFTER(kl_shared_batch_commit, commit_batch, begin_owned),
+    REFUSES_AFTER(kl_shared_batch_free, commit_batch, begin_owned),
     REFUSES_AFTER(kl_shared_publish, publish, begin_unpublished),
     NEVER_ALLOCATES_AFTER(kl_shared_key_init, read_all, begin_published),
     NEVER_ALLOCATES_AFTER(kl_shared_pick, read_all, begin_published),

@@ -162,6 +162,40 @@ static void only_the_owner_writes(void **state)
     kl_shared_close(map);
 }
 
+/* What a batch holds is published at once, after what was put before. */
+static void a_batch_is_published_after_its_commit(void **state)
+{
+    kl_shared *map = own_map(NULL);
+    kl_shared_batch *batch = kl_shared_batch_new(map, NULL);
+    kl_shared_key a = key_of(map, "t", "a"), b = key_of(map, "t", "b");
+    char value[64];
+    kl_error err;
+
+    (void)state;
+    put(map, "t", "b", "first");
+    assert_int_equal(kl_shared_batch_put(batch, &a, "1", 1, NULL), KL_OK);
+    assert_int_equal(kl_shared_batch_remove(batch, &b, NULL), KL_OK);
+    publish(map);
+    kl__shared_set_synced(map);
+    assert_int_equal(get(map, "t", "a", value), KL_SHARED_UNKNOWN);
+    assert_value(map, "t", "b", "first");
+    assert_int_equal(kl_shared_batch_commit(batch, NULL), KL_OK);
+    put(map, "t", "a", "2");
+    publish(map);
+    assert_value(map, "t", "a", "2");
+    assert_int_equal(get(map, "t", "b", value), KL_SHARED_UNKNOWN);
+    assert_int_equal(
+        kl_shared_batch_put(batch, &a, value, KL_SHARED_VALUE_MAX + 1, &err),
+        KL_ETOO_LARGE);
+    assert_int_equal(kl_shared_batch_commit(batch, NULL), KL_OK);
+    assert_int_equal(kl_shared_batch_put(batch, &a, "3", 1, NULL), KL_OK);
+    kl__shared_drop(map);
+    assert_int_equal(kl_shared_batch_commit(batch, &err), KL_ECLOSED);
+    assert_int_equal(kl_shared_batch_put(batch, &a, "4", 1, NULL), KL_OK);
+    kl_shared_batch_free(batch);
+    kl_shared_close(map);
+}
+
 static int log_lines;
 
 static void count_line(void *context, kl_log_level level, const char *message)
@@ -476,6 +510,7 @@ int main(void)
         cmocka_unit_test(a_put_is_read_after_its_publish),
         cmocka_unit_test(a_version_moves_when_its_entry_changes_and_only_then),
         cmocka_unit_test(only_the_owner_writes),
+        cmocka_unit_test(a_batch_is_published_after_its_commit),
         cmocka_unit_test(
             a_full_map_leaves_out_what_is_largest_counts_and_logs_once),
         cmocka_unit_test(
