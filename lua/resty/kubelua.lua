@@ -65,6 +65,7 @@ local INIT_WORKER_TYPES = { wait = "number" }
 ---@field lookup fun(table_name: string, key: string): any
 ---@field owner fun(script: fun(kubelua: table))
 ---@field put fun(table_name: string, key: string, value: any): boolean?, string?, string?
+---@field batch fun(): resty.kubelua.Batch?, string?, string?
 ---@field run fun(f: function, ...: any): any
 ---@field complete fun(table_name: string): boolean?, string?, string?
 ---@field synced fun(table_name?: string): boolean
@@ -272,6 +273,12 @@ end
 function calls.put(map, table_name, key, value)
     map:check_open("kube.put")
     return writes.put(map, table_name, key, value)
+end
+
+---Puts that are made ready a few at a time, between other work, and published together.
+function calls.batch(map)
+    map:check_open("kube.batch")
+    return writes.batch(map)
 end
 
 ---Declares a table complete: entries that an earlier owner has left in it are removed. Call it when

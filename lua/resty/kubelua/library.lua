@@ -102,6 +102,15 @@ int kl_shared_remove(kl_shared *map, const kl_shared_key *key, kl_error *err);
 int kl_shared_complete(kl_shared *map, const char *table, kl_error *err);
 void kl_shared_publish_soon(kl_shared *map);
 
+typedef struct kl_shared_batch kl_shared_batch;
+
+kl_shared_batch *kl_shared_batch_new(kl_shared *map, kl_error *err);
+void kl_shared_batch_free(kl_shared_batch *batch);
+int kl_shared_batch_put(kl_shared_batch *batch, const kl_shared_key *key, const void *value,
+                        size_t size, kl_error *err);
+int kl_shared_batch_remove(kl_shared_batch *batch, const kl_shared_key *key, kl_error *err);
+int kl_shared_batch_commit(kl_shared_batch *batch, kl_error *err);
+
 typedef struct kl_client kl_client;
 
 typedef struct kl_serve_options {
@@ -208,7 +217,7 @@ if not pcall(ffi.typeof, "kl_shared_status") then
 end
 
 local library = load_library()
-if not pcall(function() return library.kl_loads_now end) then
+if not pcall(function() return library.kl_shared_batch_new end) then
     error("resty.kubelua: this libkubelua.so is older than these Lua files: install both of one"
         .. " version" .. REMEDY, 0)
 end

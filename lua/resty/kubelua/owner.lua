@@ -11,6 +11,7 @@ local log = require "kubelua.log"
 local maps = require "resty.kubelua.map"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
+local pace = require "resty.kubelua.pace"
 local tasks = require "kubelua.tasks"
 local threads = require "resty.kubelua.threads"
 local writes = require "resty.kubelua.writes"
@@ -150,6 +151,7 @@ end
 -- at most that long.
 local function run_round(seconds)
     writes.is_round = true
+    pace.begin()
     local ok, ran = pcall(kubelua.step, seconds)
     writes.is_round = false
     writes.publish()
@@ -168,7 +170,7 @@ local function run_rounds(mine)
         heard = ngx.now()
         local ran = run_round(0)
         threads.begin()
-        ngx.sleep(ran > 0 and BUSY or IDLE)
+        ngx.sleep((ran > 0 or pace.has_more) and BUSY or IDLE)
     end
 end
 

@@ -65,6 +65,46 @@ function writes.put(map, table_name, name, value)
     return finish_write(map, library.kl_shared_put(map.pointer, key, text, #text, problem))
 end
 
+-- Puts that are made ready a few at a time, and published together.
+---@class resty.kubelua.Batch
+---@field map resty.kubelua.Map
+---@field pointer ffi.cdata* kl_shared_batch *
+local Batch = {}
+Batch.__index = Batch
+
+---A new batch; nil, message, code: there is no memory.
+---@param map resty.kubelua.Map
+---@return resty.kubelua.Batch?, string?, string?
+function writes.batch(map)
+    local pointer = library.kl_shared_batch_new(map.pointer, problem)
+    if pointer == nil then
+        return maps.result(problem.code, problem)
+    end
+    return setmetatable({ map = map, pointer = ffi.gc(pointer, library.kl_shared_batch_free) },
+        Batch)
+end
+
+---As kube.put, in the batch.
+---@param table_name string
+---@param name string
+---@param value any nil removes
+---@return boolean?, string?, string?
+function Batch:put(table_name, name, value)
+    local key = check_key("batch:put", self.map, table_name, name)
+    if value == nil then
+        return maps.result(library.kl_shared_batch_remove(self.pointer, key, problem), problem)
+    end
+    local text = tables.encode(value)
+    return maps.result(library.kl_shared_batch_put(self.pointer, key, text, #text, problem),
+        problem)
+end
+
+---Publishes all of it together, as a kube.put here would be. The batch is empty then.
+---@return boolean?, string?, string? true; or nil, message, "closed"
+function Batch:commit()
+    return finish_write(self.map, library.kl_shared_batch_commit(self.pointer, problem))
+end
+
 ---Declares a table complete: removes entries that an earlier owner has left, and makes readiness
 ---see it.
 ---@param map resty.kubelua.Map

@@ -2,20 +2,22 @@
 -- gateway.hosts of the shared map and to the objects' status. It runs in the owner, which hands
 -- every object in and writes what a run gives back. A run costs what changed: a route with its
 -- hosts; all Gateways with their listeners if one of them did; 10,000 routes and one change: below
--- a millisecond (bench/gateway/compile.lua). Pure Lua, no ngx.
+-- a millisecond (bench/gateway/compile.lua). A long run is done in slices: it calls `pace` between
+-- two pieces of work; what changes meanwhile waits for the next run. Pure Lua, no ngx.
 local classes = require "resty.kubelua.gateway.compile.classes"
 local conditions = require "resty.kubelua.gateway.compile.conditions"
 local entries = require "resty.kubelua.gateway.compile.entries"
-local gateway_status = require "resty.kubelua.gateway.compile.gateway_status"
 local gateways = require "resty.kubelua.gateway.compile.gateways"
 local hosts = require "resty.kubelua.gateway.compile.hosts"
 local json_size = require "resty.kubelua.gateway.compile.json_size"
 local policies = require "resty.kubelua.gateway.compile.policies"
-local policy_status = require "resty.kubelua.gateway.compile.policy_status"
 local references = require "resty.kubelua.gateway.compile.references"
 local reporting = require "resty.kubelua.gateway.compile.reporting"
-local route_status = require "resty.kubelua.gateway.compile.route_status"
 local routes = require "resty.kubelua.gateway.compile.routes"
+local settling = require "resty.kubelua.gateway.compile.settling"
+local waiting = require "resty.kubelua.gateway.compile.waiting"
+
+local unpack = table.unpack or unpack
 
 local Compiler = {}
 Compiler.__index = Compiler
@@ -39,12 +41,15 @@ local key_of = references.key
 ---@field balance? fun(annotations: table): table?, string[] a Service's balancer; what is wrong
 ---@field array? fun(list: table): table marks a list for JSON (kubelua.array)
 ---@field now? fun(): string RFC 3339
+---@field pace? fun() called between two pieces of work of a run; it may wait
 ---@field matches? integer limit of a host; default 1000
 ---@field bytes? integer limit of a HOST as JSON; default 131072
 
 local function identity(list)
     return list
 end
+
+local function go_on() end
 
 local function utc_now()
     return os.date("!%Y-%m-%dT%H:%M:%SZ")
@@ -53,14 +58,14 @@ end
 ---@param options resty.kubelua.gateway.CompileOptions?
 function compile.new(options)
     local settings = { controller = "kubelua.dev/gateway", array = identity, now = utc_now,
-        matches = 1000, bytes = 128 * 1024 }
+        pace = go_on, matches = 1000, bytes = 128 * 1024 }
     for name, value in pairs(options or {}) do
         settings[name] = value
     end
     local self = { options = settings, classes = {}, namespaces = {}, contributed = {},
-        unsettled = {}, entries = entries.new(), gateways = gateways.new(settings),
+        unsettled = {}, entries = entries.new(settings), gateways = gateways.new(settings),
         hosts = hosts.new(settings), policies = policies.new(settings),
-        reporting = reporting.new() }
+        reporting = reporting.new(), waiting = waiting.new(), is_running = false }
     self.cluster = { grants = {}, services = {}, policies = self.policies, options = settings }
     self.routes = routes.new { cluster = self.cluster, gateways = self.gateways, hosts = self.hosts,
         namespaces = self.namespaces }
@@ -151,19 +156,41 @@ local function read_key(kind, object)
     return key_of(kind, metadata.namespace, metadata.name), metadata
 end
 
+-- Does what an object asks for. What goes wrong is a problem of this object only: a CRD may not
+-- have checked it.
+function Compiler:try(key, origin, work, ...)
+    local ok, problem = pcall(work, self, key, ...)
+    if not ok and type(problem) ~= "string" then
+        error(problem, 0) -- the task ends
+    elseif not ok then
+        self.reporting:problems(key, origin, { { reason = "Invalid",
+            message = "the object is malformed: " .. problem } })
+    end
+end
+
+local function origin_of(kind, metadata)
+    return { kind = kind, namespace = metadata.namespace, name = metadata.name }
+end
+
 ---Hands in an object that is new or has changed. Cost: the routes that read it are marked.
 ---@param kind string
 ---@param object table kept, never changed
 function Compiler:set(kind, object)
     local key, metadata = read_key(kind, object)
-    SET[kind](self, key, object, metadata)
+    if self.is_running then
+        return self.waiting:add(key, "set", kind, object)
+    end
+    self:try(key, origin_of(kind, metadata), SET[kind], object, metadata)
 end
 
 ---@param kind string
 ---@param object table only its metadata is read
 function Compiler:delete(kind, object)
     local key, metadata = read_key(kind, object)
-    SET[kind](self, key, nil, metadata)
+    if self.is_running then
+        return self.waiting:add(key, "delete", kind, object)
+    end
+    self:try(key, origin_of(kind, metadata), SET[kind], nil, metadata)
     self.reporting:problems(key, metadata, {})
 end
 
@@ -174,6 +201,9 @@ end
 ---@param name string
 function Compiler:touch(kind, namespace, name)
     local key = key_of(kind, namespace, name)
+    if self.is_running then
+        return self.waiting:add(key, "touch", kind, namespace, name)
+    end
     self.gateways.dirty = self.gateways.dirty or self.gateways.reads[key] == true
     self.routes:mark(key)
     for _, service in ipairs(kind == "ConfigMap" and self.policies:touch(key) or {}) do
@@ -206,6 +236,9 @@ end
 ---@param list resty.kubelua.gateway.Contribution[]? one for each host; nil: nothing
 function Compiler:contribute(kind, namespace, name, list)
     local source = key_of(kind, namespace, name)
+    if self.is_running then
+        return self.waiting:add(source, "contribute", kind, namespace, name, list)
+    end
     local items, bindings, sizes = {}, {}, {}
     for i, item in ipairs(list or {}) do
         sizes[item.rules] = sizes[item.rules] or json_size(item.rules) + json_size(item.matches)
@@ -236,84 +269,18 @@ function Compiler:run_gateways()
     end)
     for key in pairs(changed) do
         self.routes:mark(key)
+        self.options.pace()
     end
     for key, record in pairs(ran and self.gateways.records or {}) do
         self.entries:set(key, gateways.bindings(record))
         self.unsettled[key] = "gateway"
+        self.options.pace()
     end
     for key in pairs(changed) do
         if not self.gateways.records[key] then
             self.entries:set(key, nil)
             self.reporting:problems(key, {}, {})
         end
-    end
-end
-
--- Routes come first: Gateways count them, and policies name the Gateways of their routes.
-function Compiler:settle_routes()
-    for source in pairs(self.hosts:take_refused()) do
-        if self.routes.records[source] then
-            self.routes.unsettled[source] = true
-        elseif self.contributed[source] then
-            local _, refused = self.hosts:places(source)
-            for i, message in ipairs(refused) do
-                refused[i] = { reason = "LimitExceeded", message = message }
-            end
-            self.reporting:problems(source, self.contributed[source], refused)
-        end
-    end
-    for _, key in ipairs(self.routes:take_unsettled()) do
-        local record, settled = self.routes.records[key], self.routes:settle(key)
-        local status = route_status.make(record.object, settled.parents, self.options)
-        if #status.parents > 0 or (record.object.status or {}).parents then
-            self.reporting:status(record.kind, record.object, status)
-        end
-        self.reporting:problems(key, record.origin, settled.problems)
-        for service in pairs(next(self.policies.objects) and record.compiled.reads or {}) do
-            self:unsettle_policies(service)
-        end
-    end
-end
-
-local SETTLE = {}
-
-function SETTLE.class(self, key)
-    local object = self.classes[key]
-    if object and classes.is_ours(object, self.options) then
-        self.reporting:status("GatewayClass", object, classes.status(object, self.options))
-    end
-end
-
-function SETTLE.gateway(self, key)
-    local record = self.gateways.records[key]
-    if record then
-        local status = gateway_status.make(record, self.routes.counts[key] or {}, self.options)
-        self.reporting:status("Gateway", record.object, status)
-        self.reporting:problems(key, { kind = "Gateway", namespace = record.namespace,
-            name = record.name }, gateway_status.problems(record))
-    end
-end
-
-function SETTLE.policy(self, key)
-    local object = self.policies.objects[key]
-    if object then
-        self.reporting:status("BackendTLSPolicy", object, policy_status.make(self, key, object))
-    end
-end
-
-function Compiler:settle_others()
-    for key in pairs(self.routes.recounted) do
-        self.unsettled[key] = "gateway"
-    end
-    self.routes.recounted = {}
-    local keys, unsettled = {}, self.unsettled
-    for key in pairs(unsettled) do
-        keys[#keys + 1] = key
-    end
-    table.sort(keys)
-    self.unsettled = {}
-    for _, key in ipairs(keys) do
-        SETTLE[unsettled[key]](self, key)
     end
 end
 
@@ -324,17 +291,41 @@ end
 ---@field statuses resty.kubelua.gateway.StatusToWrite[]
 ---@field problems resty.kubelua.gateway.Problem[]
 
----@return resty.kubelua.gateway.CompileResult
-function Compiler:run()
+function Compiler:run_all()
     self:run_gateways()
     self.routes:run()
     local changed_hosts = self.hosts:run()
     local changed_entries, certificates = self.entries:run()
-    self:settle_routes()
-    self:settle_others()
+    settling.run(self)
     local statuses, problems = self.reporting:take()
     return { entries = changed_entries, hosts = changed_hosts, certificates = certificates,
         statuses = statuses, problems = problems }
+end
+
+-- Hands in what has changed during a run; what changes now waits behind it.
+function Compiler:hand_in_waiting()
+    local change = self.waiting:take()
+    while change do
+        self.is_running = false
+        self[change.call](self, unpack(change.arguments, 1, 4))
+        self.is_running = true
+        self.options.pace()
+        change = self.waiting:take()
+    end
+end
+
+---Compiles what has changed. The result is that of the objects at the beginning of the run, also if
+---`pace` waits, and others change meanwhile. A second run begins when the first has ended.
+---@return resty.kubelua.gateway.CompileResult
+function Compiler:run()
+    self.is_running = true
+    local ok, result = xpcall(self.run_all, debug.traceback, self)
+    self:hand_in_waiting()
+    self.is_running = false
+    if not ok then
+        error(result, 0)
+    end
+    return result
 end
 
 ---All problems that stand, for /kubelua and the command.

@@ -9,29 +9,33 @@ local publish = {
 
 publish.TABLES = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS }
 
-local function put_all(kube, log, table_name, changes)
+---@class resty.kubelua.gateway.Writing where results go
+---@field batch resty.kubelua.Batch
+---@field log fun(level: string, format: string, ...: any)
+---@field pace fun() called between two pieces of work; it may wait
+
+local function put_all(writing, table_name, changes)
     for key, value in pairs(changes) do
         local ok, message
         if #key > 511 then
             ok, message = nil, "the name is too long"
         else
-            ok, message = kube.put(table_name, key, value or nil)
+            ok, message = writing.batch:put(table_name, key, value or nil)
         end
         if not ok then
-            log("error", "gateway: %s \"%s\": %s", table_name, key, message)
+            writing.log("error", "gateway: %s \"%s\": %s", table_name, key, message)
         end
+        writing.pace()
     end
 end
 
----Publishes what a run of the compiler has changed. Call it in one round of handlers, so that all
----of it appears together.
----@param kube resty.kubelua.Instance
----@param log fun(level: string, format: string, ...: any)
+---Makes ready what a run of the compiler has changed; the batch's commit publishes it.
+---@param writing resty.kubelua.gateway.Writing
 ---@param result resty.kubelua.gateway.CompileResult
-function publish.result(kube, log, result)
-    put_all(kube, log, publish.HOSTS, result.hosts)
-    put_all(kube, log, publish.CERTIFICATES, result.certificates)
-    put_all(kube, log, publish.ENTRIES, result.entries)
+function publish.result(writing, result)
+    put_all(writing, publish.HOSTS, result.hosts)
+    put_all(writing, publish.CERTIFICATES, result.certificates)
+    put_all(writing, publish.ENTRIES, result.entries)
 end
 
 ---Says that all tables are complete.

@@ -96,29 +96,34 @@ end
 
 ---Says which Secrets are named now.
 ---@param changes table<string, string[]|false> of compile.lua
-function Secrets:refer(changes)
+---@param pace fun() called between two pieces of work
+function Secrets:refer(changes, pace)
     for place, list in pairs(changes) do
+        pace()
         count_uses(self, self.referred[place], -1)
         self.referred[place] = list or nil
         count_uses(self, self.referred[place], 1)
     end
 end
 
----Publishes the pairs that are named and have changed.
-function Secrets:publish()
+---Makes the pairs ready that are named and have changed.
+---@param writing resty.kubelua.gateway.Writing
+function Secrets:publish(writing)
     for key in pairs(self.uses) do
+        writing.pace()
         local good = (self.known[key] or {}).good
         if good and self.published[key] ~= good then
-            local ok, message = self.kube.put(publish.SECRETS, key, good)
+            local ok, message = writing.batch:put(publish.SECRETS, key, good)
             self.published[key] = ok and good or nil
             if not ok then
-                self.kubelua.log("error", "gateway: the Secret %s: %s", key, message)
+                writing.log("error", "gateway: the Secret %s: %s", key, message)
             end
         end
     end
     for key in pairs(self.published) do
+        writing.pace()
         if not self.uses[key] or not self.known[key] then
-            self.kube.put(publish.SECRETS, key, nil)
+            writing.batch:put(publish.SECRETS, key, nil)
             self.published[key] = nil
         end
     end

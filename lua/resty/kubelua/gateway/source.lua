@@ -8,6 +8,7 @@ local compile = require "resty.kubelua.gateway.compile"
 local features = require "resty.kubelua.gateway.features"
 local ingresses = require "resty.kubelua.gateway.ingresses"
 local kinds = require "resty.kubelua.gateway.kinds"
+local pace = require "resty.kubelua.pace"
 local publish = require "resty.kubelua.gateway.publish"
 local secrets = require "resty.kubelua.gateway.secrets"
 local statuses = require "resty.kubelua.gateway.status"
@@ -28,11 +29,15 @@ local SETTLE = 0.01 -- seconds in which changes come together before a run
 ---@field secrets table
 ---@field statuses table
 ---@field is_complete boolean all was known once, so the tables are complete
----@field is_due boolean a run is about to begin
+---@field is_due boolean something has changed since the last run began
+---@field is_running boolean a task runs, or is about to
 local Source = {}
 Source.__index = Source
 
 local PLAIN = { nulls = false }
+-- Bytes of an object: to decode more takes too long. A route with all that its CRD allows has less,
+-- and so has an Ingress of 1,000 paths.
+local MOST_BYTES = 256 * 1024
 
 -- Kinds that the compiler takes.
 local COMPILED = { GatewayClass = true, Gateway = true, HTTPRoute = true, GRPCRoute = true,
@@ -61,6 +66,7 @@ local function compiler_options(self, options)
         balance = balance_settings.read,
         array = self.kubelua.array,
         regex = check_regex,
+        pace = pace.go,
         h2c = has_h2c,
         certificate = function(namespace, name)
             return self.secrets:check(namespace .. "/" .. name)
@@ -71,23 +77,37 @@ end
 -- Runs the compiler soon: once for all changes of a moment. Before everything is known, nothing is
 -- published: what an earlier owner left in the map is served.
 function Source:plan_run()
-    if self.is_due or next(self.missing) then
+    self.is_due = true
+    if self.is_running or next(self.missing) then
         return
     end
-    self.is_due = true
+    self.is_running = true
     self.kubelua.spawn(function()
-        self.kubelua.sleep(SETTLE)
-        self.is_due = false
-        self:run()
+        local ok, problem = xpcall(self.run_while_due, debug.traceback, self)
+        self.is_running = false
+        if not ok then
+            error(problem, 0)
+        end
     end)
 end
 
+function Source:run_while_due()
+    while self.is_due do
+        self.kubelua.sleep(SETTLE)
+        self.is_due = false
+        self:run()
+    end
+end
+
+-- One run, in slices: it compiles, makes the puts ready, and publishes them together.
 function Source:run()
     self.ingresses:run(self.compiler)
     local result = self.compiler:run()
-    self.secrets:refer(result.certificates)
-    publish.result(self.kube, self.kubelua.log, result)
-    self.secrets:publish()
+    self.secrets:refer(result.certificates, pace.go)
+    local writing = { batch = assert(self.kube.batch()), log = self.kubelua.log, pace = pace.go }
+    publish.result(writing, result)
+    self.secrets:publish(writing)
+    writing.batch:commit()
     if not self.is_complete then
         self.is_complete = true
         publish.complete(self.kube)
@@ -104,6 +124,11 @@ function Source:set(kind, view)
     if kind == "Secret" then
         self.secrets:set(view)
         self.compiler:touch("Secret", view.namespace, view.name)
+    elseif #view:json() > MOST_BYTES then
+        self.statuses:tell { { kind = kind, namespace = view.namespace, name = view.name,
+            reason = "LimitExceeded", message = ("the object has more than %d bytes: it is as if "
+            .. "it were not there"):format(MOST_BYTES) } }
+        return self:delete(kind, view)
     else
         local object = view:table(PLAIN)
         if COMPILED[kind] then
@@ -114,6 +139,7 @@ function Source:set(kind, view)
         end
     end
     self:plan_run()
+    pace.go()
 end
 
 function Source:delete(kind, view)
@@ -130,6 +156,7 @@ function Source:delete(kind, view)
         end
     end
     self:plan_run()
+    pace.go()
 end
 
 function Source:know(name)
@@ -180,7 +207,7 @@ end
 ---@param options resty.kubelua.GatewayOptions
 function source.run(kube, kubelua, options)
     local self = setmetatable({ kube = kube, kubelua = kubelua, informers = {}, missing = {},
-        told = {}, is_complete = false, is_due = false }, Source)
+        told = {}, is_complete = false, is_due = false, is_running = false }, Source)
     self.client = assert(kubelua.connect())
     self.secrets = secrets.new(kube, kubelua, options)
     self.ingresses = ingresses.new(options, check_regex)
@@ -188,7 +215,7 @@ function source.run(kube, kubelua, options)
     self.statuses = statuses.new(self.client, kubelua, options, self.informers, function(status)
         self.compiler:touch(status.kind, status.namespace, status.name)
         self:plan_run()
-    end)
+    end, pace.go)
     for _, kind in ipairs(kinds.ALL) do
         if kind.kind ~= "Secret" or options.secrets ~= false then
             self:watch(kind)

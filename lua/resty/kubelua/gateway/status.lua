@@ -1,16 +1,18 @@
--- Writes the status of objects, and Events about their problems; only in the owner. One write at a
--- time, at most 100 a second; of several for one object, the last. A conflict means that the object
--- has changed: the compiler makes its status anew.
+-- Writes the status of objects, and Events about their problems; only in the owner. One of each at
+-- a time, at most 100 a second, the namespaces in turns; of several for one object, the last. A
+-- conflict means that the object has changed: the compiler makes its status anew.
+local fair_queue = require "resty.kubelua.gateway.fair_queue"
 local kinds = require "resty.kubelua.gateway.kinds"
 
 local status = {}
 
 local PAUSE = 0.01 -- seconds between two writes
+local MOST_PROBLEMS = 100 -- of a namespace that wait to be told
 
 ---@class resty.kubelua.gateway.Statuses
----@field waiting table<string, resty.kubelua.gateway.StatusToWrite> by kind and name
----@field order string[]
----@field is_writing boolean
+---@field waiting resty.kubelua.gateway.FairQueue statuses
+---@field problems resty.kubelua.gateway.FairQueue
+---@field is_busy table<resty.kubelua.gateway.FairQueue, true> a task takes from it
 ---@field refused table<string, true> kinds whose status may not be written
 local Statuses = {}
 Statuses.__index = Statuses
@@ -20,11 +22,12 @@ Statuses.__index = Statuses
 ---@param options resty.kubelua.GatewayOptions
 ---@param informers table<string, kubelua.Informer>
 ---@param again fun(status: resty.kubelua.gateway.StatusToWrite) makes the status anew
+---@param pace fun() called between two pieces of work
 ---@return resty.kubelua.gateway.Statuses
-function status.new(client, kubelua, options, informers, again)
+function status.new(client, kubelua, options, informers, again, pace)
     return setmetatable({ client = client, kubelua = kubelua, informers = informers, again = again,
-        is_off = options.status == false, waiting = {}, order = {}, is_writing = false,
-        refused = {} }, Statuses)
+        pace = pace, is_off = options.status == false, waiting = fair_queue.new(math.huge),
+        problems = fair_queue.new(MOST_PROBLEMS), is_busy = {}, refused = {} }, Statuses)
 end
 
 local function key_of(item)
@@ -60,10 +63,27 @@ function Statuses:fail(item, message, code)
     end
 end
 
-function Statuses:write_next()
-    local key = table.remove(self.order, 1)
-    local item = self.waiting[key]
-    self.waiting[key] = nil
+-- Takes from a queue until it is empty, in a task.
+function Statuses:start(queue, handle)
+    if self.is_busy[queue] or queue:is_empty() then
+        return
+    end
+    self.is_busy[queue] = true
+    self.kubelua.spawn(function()
+        local ok, problem = pcall(function()
+            while not queue:is_empty() do
+                handle(self, queue:take())
+                self.kubelua.sleep(PAUSE)
+            end
+        end)
+        self.is_busy[queue] = nil
+        if not ok then
+            error(problem, 0)
+        end
+    end)
+end
+
+function Statuses:write_one(item)
     local ok, message, code = self.client:update(with_status(item), { subresource = "status" })
     if ok then
         self.refused[item.kind] = nil
@@ -76,42 +96,35 @@ end
 ---@param list resty.kubelua.gateway.StatusToWrite[]
 function Statuses:write(list)
     for _, item in ipairs(self.is_off and {} or list) do
-        local key = key_of(item)
-        if not self.waiting[key] then
-            table.insert(self.order, key)
-        end
-        self.waiting[key] = item
+        self.waiting:add(item.namespace or "", key_of(item), item)
+        self.pace()
     end
-    if self.is_writing or not self.order[1] then
-        return
-    end
-    self.is_writing = true
-    self.kubelua.spawn(function()
-        local ok, problem = pcall(function()
-            while self.order[1] do
-                self:write_next()
-                self.kubelua.sleep(PAUSE)
-            end
-        end)
-        self.is_writing = false
-        if not ok then
-            error(problem, 0)
-        end
-    end)
+    self:start(self.waiting, self.write_one)
 end
 
----Says problems: in the log, and as Events of their objects.
+function Statuses:tell_one(problem, dropped)
+    if dropped then
+        self.kubelua.log("warn", "gateway: %d more problems of the namespace %s are not told",
+            dropped, problem.namespace)
+    end
+    self.kubelua.log("warn", "gateway: %s: %s", key_of(problem), problem.message)
+    local informer = not self.is_off and self.informers[problem.kind]
+    local key = problem.namespace and problem.namespace .. "/" .. problem.name or problem.name
+    local object = informer and informer:get(key)
+    if object then
+        self.client:event(object, "Warning", problem.reason, problem.message)
+    end
+end
+
+---Says problems: in the log, and as Events of their objects. Returns at once.
 ---@param list resty.kubelua.gateway.Problem[]
 function Statuses:tell(list)
     for _, problem in ipairs(list) do
-        self.kubelua.log("warn", "gateway: %s: %s", key_of(problem), problem.message)
-        local informer = not self.is_off and self.informers[problem.kind]
-        local key = problem.namespace and problem.namespace .. "/" .. problem.name or problem.name
-        local object = informer and informer:get(key)
-        if object then
-            self.client:event(object, "Warning", problem.reason, problem.message)
-        end
+        self.problems:add(problem.namespace or "", key_of(problem) .. " " .. problem.message,
+            problem)
+        self.pace()
     end
+    self:start(self.problems, self.tell_one)
 end
 
 return status

@@ -1,5 +1,7 @@
 -- What reads what: after a change of "Service web/shop" only the routes that read it are compiled
 -- anew. Subjects and keys are strings ("HTTPRoute web/shop", "ReferenceGrant data"). Pure.
+local sorting = require "resty.kubelua.gateway.compile.sorting"
+
 local Dependents = {}
 Dependents.__index = Dependents
 
@@ -44,15 +46,12 @@ function Dependents:mark(key)
 end
 
 ---Takes the marked subjects, in an order that does not depend on the run.
+---@param pace fun() called between two pieces of work
 ---@return string[]
-function Dependents:take()
-    local list = {}
-    for subject in pairs(self.dirty) do
-        list[#list + 1] = subject
-    end
+function Dependents:take(pace)
+    local dirty = self.dirty
     self.dirty = {}
-    table.sort(list)
-    return list
+    return sorting.keys(dirty, pace)
 end
 
 return dependents

@@ -15,8 +15,10 @@ local entries = {}
 ---@field tls boolean
 ---@field certificates string[]? "namespace/secret"
 
-function entries.new()
-    return setmetatable({ bindings = {}, entries = {}, certificates = {}, dirty = {},
+---@param options { pace: fun() }
+function entries.new(options)
+    return setmetatable({ pace = options.pace, bindings = {}, entries = {}, certificates = {},
+        dirty = {},
         dirty_certificates = {}, values = {}, secrets = {} }, Entries)
 end
 
@@ -77,12 +79,14 @@ function Entries:set(source, bindings)
     end
 end
 
-local function entry_value(key, listeners)
+-- "*:443" has every Ingress as a source.
+local function entry_value(key, listeners, pace)
     local value = { id = key, listeners = {} }
     for host, sources in pairs(listeners) do
         local tls = false
         for _, encrypted in pairs(sources) do
             tls = tls or encrypted
+            pace()
         end
         value.listeners[host] = { tls = tls }
     end
@@ -112,13 +116,15 @@ function Entries:run()
     local changed, certificates = {}, {}
     for key in pairs(self.dirty) do
         local listeners = self.entries[key]
-        local value = listeners and next(listeners) and entry_value(key, listeners) or false
+        local value = listeners and next(listeners) and entry_value(key, listeners, self.pace)
+            or false
         if not value then
             self.entries[key] = nil
         end
         if not conditions.same(value, self.values[key] or false) then
             changed[key], self.values[key] = value, value or nil
         end
+        self.pace()
     end
     for key in pairs(self.dirty_certificates) do
         local sources = self.certificates[key]
@@ -126,6 +132,7 @@ function Entries:run()
         if not conditions.same(value, self.secrets[key] or false) then
             certificates[key], self.secrets[key] = value, value or nil
         end
+        self.pace()
     end
     self.dirty, self.dirty_certificates = {}, {}
     return changed, certificates

@@ -157,6 +157,7 @@ function Gateways:run(grants, is_ours)
     local assigned = addresses.assign(list, self.options, self.kept, key_of)
     self.kept = {}
     for _, object in ipairs(list) do
+        self.options.pace()
         local key = key_of(object)
         local record = self:try(object, assigned[key], grants, protocols)
         records[key] = record

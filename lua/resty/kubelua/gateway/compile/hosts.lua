@@ -2,6 +2,7 @@
 -- oldest first, and keeps the limits. Only hosts of which a source changed are made anew; the cost
 -- of one is its matches (at most 1,000) times their logarithm. Pure.
 local precedence = require "resty.kubelua.gateway.compile.precedence"
+local sorting = require "resty.kubelua.gateway.compile.sorting"
 
 local Hosts = {}
 Hosts.__index = Hosts
@@ -14,7 +15,7 @@ local hosts = {}
 ---@field size integer bytes as JSON
 ---@field origin { kind: string, namespace: string, name: string, created: string? }
 
----@param limits { matches: integer, bytes: integer }
+---@param limits { matches: integer, bytes: integer, pace: fun() }
 function hosts.new(limits)
     return setmetatable({ limits = limits, items = {}, keys_of = {}, dirty = {},
         refused = {}, refused_changed = {} }, Hosts)
@@ -57,15 +58,16 @@ function Hosts:set(source, items)
     end
 end
 
-local function by_age(items)
+local function is_older(a, b)
+    return precedence.older(a.item.origin, b.item.origin)
+end
+
+local function by_age(items, pace)
     local list = {}
     for source, item in pairs(items) do
         list[#list + 1] = { source = source, item = item }
     end
-    table.sort(list, function(a, b)
-        return precedence.older(a.item.origin, b.item.origin)
-    end)
-    return list
+    return sorting.sort(list, is_older, pace)
 end
 
 -- Notes that a source has no place on a host (message), or has one (nil).
@@ -83,7 +85,7 @@ end
 -- cost that tenant only; later ones may fit.
 function Hosts:fitting(key)
     local limits, fitting, count, bytes = self.limits, {}, 0, 0
-    for _, entry in ipairs(by_age(self.items[key])) do
+    for _, entry in ipairs(by_age(self.items[key], limits.pace)) do
         local item, message = entry.item, nil
         if count + #item.matches > limits.matches then
             message = ("%d matches more would be over the limit of %d on this host"):format(
@@ -96,6 +98,7 @@ function Hosts:fitting(key)
             count, bytes = count + #item.matches, bytes + item.size
         end
         self:refuse(entry.source, key, message)
+        limits.pace()
     end
     return fitting
 end
@@ -136,6 +139,7 @@ function Hosts:run()
             self.items[key] = nil
             changed[key] = false
         end
+        self.limits.pace()
     end
     self.dirty = {}
     return changed

@@ -13,6 +13,17 @@ function references.key(kind, namespace, name)
     return kind .. " " .. (namespace and namespace ~= "" and namespace .. "/" or "") .. name
 end
 
+---What a key was made of.
+---@param key string
+---@return string kind
+---@return string? namespace
+---@return string name
+function references.parts(key)
+    local kind, rest = key:match("^(%S+) (.*)$")
+    local namespace, name = rest:match("^([^/]*)/(.*)$")
+    return kind, namespace, name or rest
+end
+
 ---@class resty.kubelua.gateway.Reference
 ---@field kind string of the object that refers: "HTTPRoute"
 ---@field namespace string of the object that refers

@@ -2,6 +2,7 @@
 -- oldest and refuses the others. A listener with routes of one kind costs nothing; one with both is
 -- gone through when one of its routes changes (its routes times the labels of their hosts). Pure.
 local precedence = require "resty.kubelua.gateway.compile.precedence"
+local sorting = require "resty.kubelua.gateway.compile.sorting"
 
 local Rivals = {}
 Rivals.__index = Rivals
@@ -77,16 +78,19 @@ end
 
 local OTHER = { HTTPRoute = "GRPCRoute", GRPCRoute = "HTTPRoute" }
 
-local function losers_of(claims)
+local function is_older(a, b)
+    return precedence.older(a.claim.origin, b.claim.origin)
+end
+
+local function losers_of(claims, pace)
     local list, losers = {}, {}
     for source, claim in pairs(claims) do
         list[#list + 1] = { source = source, claim = claim }
     end
-    table.sort(list, function(a, b)
-        return precedence.older(a.claim.origin, b.claim.origin)
-    end)
+    list = sorting.sort(list, is_older, pace)
     local taken = { HTTPRoute = { exact = {}, under = {} }, GRPCRoute = { exact = {}, under = {} } }
     for _, entry in ipairs(list) do
+        pace()
         local kind = entry.claim.origin.kind
         if is_taken(taken[OTHER[kind]], entry.claim.hosts) then
             losers[entry.source] = true
@@ -98,13 +102,14 @@ local function losers_of(claims)
 end
 
 ---Settles the listeners of which a route changed.
+---@param pace fun() called between two pieces of work
 ---@return table<string, true> sources that won or lost a listener
-function Rivals:run()
+function Rivals:run(pace)
     local changed = {}
     for listener in pairs(self.dirty) do
         local counts, before = self.counts[listener], self.lost[listener] or {}
         local mixed = counts.HTTPRoute > 0 and counts.GRPCRoute > 0
-        local losers = mixed and losers_of(self.listeners[listener]) or {}
+        local losers = mixed and losers_of(self.listeners[listener], pace) or {}
         for source in pairs(before) do
             changed[source] = not losers[source] or changed[source]
         end

@@ -10,6 +10,7 @@ local references = require "resty.kubelua.gateway.compile.references"
 local rivals = require "resty.kubelua.gateway.compile.rivals"
 local route_status = require "resty.kubelua.gateway.compile.route_status"
 local rules = require "resty.kubelua.gateway.compile.rules"
+local sorting = require "resty.kubelua.gateway.compile.sorting"
 
 local Routes = {}
 Routes.__index = Routes
@@ -91,6 +92,7 @@ function Routes:find_parents(record, reads)
         hostnames = spec.hostnames, labels = self.context.namespaces[metadata.namespace] }
     local found, claims = {}, {}
     for _, ref in ipairs(spec.parentRefs or {}) do
+        self.context.cluster.options.pace()
         local name = attach.is_gateway(ref)
             and references.key("Gateway", ref.namespace or metadata.namespace, ref.name)
         reads[name or "Namespace " .. metadata.namespace] = true
@@ -155,8 +157,8 @@ end
 
 ---Compiles, attaches and places the routes that are marked.
 function Routes:run()
-    local placing, records = {}, self.records
-    for _, key in ipairs(self.compiling:take()) do
+    local placing, records, pace = {}, self.records, self.context.cluster.options.pace
+    for _, key in ipairs(self.compiling:take(pace)) do
         local record = records[key]
         if record then
             record.compiled = rules.compile(routes.KINDS[record.kind], record.object,
@@ -164,20 +166,23 @@ function Routes:run()
             self.compiling:set(key, record.compiled.reads)
             self.attaching.dirty[key] = true
         end
+        pace()
     end
-    for _, key in ipairs(self.attaching:take()) do
+    for _, key in ipairs(self.attaching:take(pace)) do
         if records[key] then
             self:attach(key, records[key])
             placing[key] = true
         end
+        pace()
     end
-    for key in pairs(self.rivals:run()) do
+    for key in pairs(self.rivals:run(pace)) do
         placing[key] = true
     end
     for key in pairs(placing) do
         if records[key] then
             self:place(key, records[key])
         end
+        pace()
     end
 end
 
@@ -234,8 +239,7 @@ function Routes:take_unsettled()
         end
     end
     self.unsettled = {}
-    table.sort(list)
-    return list
+    return sorting.sort(list, nil, self.context.cluster.options.pace)
 end
 
 ---The Gateways to which the routes of a Service are attached.

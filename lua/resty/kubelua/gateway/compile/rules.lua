@@ -167,6 +167,7 @@ local function compile(kind, object, cluster)
         cluster = cluster }
     local source = ("%s %s/%s "):format(kind.name, metadata.namespace, metadata.name)
     for i, rule in ipairs(list) do
+        cluster.options.pace()
         local compiled, matches = compile_rule(kind, reader, rule, function(reason, message)
             result.unresolved[#result.unresolved + 1] = { reason = reason, message = message }
         end)
