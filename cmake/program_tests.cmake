@@ -137,6 +137,8 @@ kubelua_test(model.queue LABELS model PLACES 4
     COMMAND ${model}_queue --histories 20000)
 kubelua_test(model.load_rows LABELS model
     COMMAND ${PROJECT_BINARY_DIR}/spec/load_rows_spec)
+kubelua_test(model.count_rows LABELS model
+    COMMAND ${PROJECT_BINARY_DIR}/spec/count_rows_spec)
 kubelua_test(model.queue.bites LABELS model PLACES 4 COST 20
     ENV PROGRAM=model_queue
     COMMAND spec/model/mutate ${PROJECT_BINARY_DIR} all)

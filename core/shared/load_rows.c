@@ -387,3 +387,22 @@ int64_t kl_loads_age(const kl_loads *loads, uint32_t row, int64_t now_ms)
     }
     return now_ms > (int64_t)arrived ? now_ms - (int64_t)arrived : 0;
 }
+
+bool kl_loads_look(const kl_loads *loads, uint64_t identity, uint64_t pod,
+                   int64_t now_ms, kl_load_state *to)
+{
+    uint64_t fails;
+    uint32_t row;
+
+    if (!search_row(loads, key_of(identity, pod), now_ms, &row)) {
+        return false;
+    }
+    fails = load_word(&kl__loads_row(loads, row)->fails);
+    *to = (kl_load_state){.in_flight = kl_loads_in_flight(loads, row),
+                          .fails = (uint32_t)(fails & FAILS_MAX),
+                          .failed_ms =
+                              fails != 0 ? now_ms - checked_ms(fails) : -1,
+                          .age_ms = kl_loads_age(loads, row, now_ms),
+                          .latency = kl_loads_latency(loads, row, now_ms)};
+    return true;
+}

@@ -155,6 +155,21 @@ KL_API void kl_loads_arrive(kl_loads *loads, uint32_t row, int64_t now_ms);
 KL_API int64_t kl_loads_age(const kl_loads *loads, uint32_t row,
                             int64_t now_ms);
 
+/* What is known of an endpoint at one moment. */
+typedef struct kl_load_state {
+    uint32_t in_flight;
+    uint32_t fails;
+    int64_t failed_ms; /* since it failed, or was tried after that; -1: it has
+                          not failed */
+    int64_t age_ms;    /* as kl_loads_age */
+    double latency;    /* as kl_loads_latency */
+} kl_load_state;
+
+/* Looks at the endpoint of kl_loads_find, to show it: makes no row,
+ * and does not keep one in use. False: it has none, so no process uses it. */
+KL_API bool kl_loads_look(const kl_loads *loads, uint64_t identity,
+                          uint64_t pod, int64_t now_ms, kl_load_state *to);
+
 /* An area at one moment. */
 typedef struct kl_loads_status {
     uint32_t endpoints; /* rows */

@@ -1,11 +1,12 @@
 /*
- * loads_calls_spec.c - every public call on loads and on parts of hashes, with
- * each of its allocations failing.
+ * loads_calls_spec.c - every public call on loads, counts and parts of hashes,
+ * with each of its allocations failing.
  */
 #include "every_call.h"
 #include "failing_alloc.h"
 
 #include "kubelua/memory.h"
+#include "kubelua/shared_count.h"
 #include "kubelua/shared_hash.h"
 #include "kubelua/shared_load.h"
 
@@ -18,6 +19,7 @@
 
 typedef struct world {
     kl_loads *loads; /* of one run */
+    kl_counts *counts;
 } world;
 
 static const kl_loads_options small = {.name = "small", .endpoints = 16};
@@ -56,6 +58,7 @@ static kl_code use_rows(void *world_, kl_error *err)
 {
     world *self = world_;
     int64_t now = kl_loads_now();
+    kl_load_state state;
     kl_load_row row;
 
     (void)err;
@@ -74,6 +77,8 @@ static kl_code use_rows(void *world_, kl_error *err)
     kl_loads_succeed(self->loads, row.row);
     assert_int_equal(kl_loads_fails(self->loads, row.row), 1);
     assert_true(kl_loads_is_out(self->loads, row.row, 1, 10, now));
+    assert_true(kl_loads_look(self->loads, 1, 0, now, &state));
+    assert_int_equal(state.fails, 1);
     kl_loads_close(self->loads);
     return KL_OK;
 }
@@ -93,6 +98,42 @@ static kl_code use_hashes(void *world_, kl_error *err)
     return KL_OK;
 }
 
+static const kl_counts_options few = {.name = "few", .series = 16};
+
+static kl_code open_counts(void *world_, kl_error *err)
+{
+    (void)world_;
+    kl_counts_close(kl_counts_open(&few, err));
+    return err->code;
+}
+
+static kl_code begin_counts(void *world_, kl_error *err)
+{
+    world *self = world_;
+
+    self->counts = kl_counts_open(&few, err);
+    return err->code;
+}
+
+static kl_code use_counts(void *world_, kl_error *err)
+{
+    world *self = world_;
+    kl_counts *counts = self->counts;
+    kl_count_series series;
+    kl_count_row row;
+
+    (void)err;
+    kl_counts_find(counts, "a", 1, 0, &row);
+    assert_true(kl_counts_add(counts, &row, 0, 0, kl_counts_bounds()[0]));
+    assert_int_equal(kl_counts_rows(counts), 16);
+    assert_true(kl_counts_read(counts, row.row, &series));
+    assert_int_equal(series.buckets[0], 1);
+    assert_true(kl_counts_forget(counts, &row, 0));
+    assert_int_equal(kl_counts_full(counts), 0);
+    kl_counts_close(counts);
+    return KL_OK;
+}
+
 static const every_call calls[] = {
     REFUSES(kl_loads_open, open_loads),
     REFUSES(kl_loads_close, open_loads),
@@ -102,6 +143,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_loads_leave, use_columns, begin),
     NEVER_ALLOCATES_AFTER(kl_loads_now, use_rows, begin),
     NEVER_ALLOCATES_AFTER(kl_loads_find, use_rows, begin),
+    NEVER_ALLOCATES_AFTER(kl_loads_look, use_rows, begin),
     NEVER_ALLOCATES_AFTER(kl_loads_begin, use_rows, begin),
     NEVER_ALLOCATES_AFTER(kl_loads_end, use_rows, begin),
     NEVER_ALLOCATES_AFTER(kl_loads_in_flight, use_rows, begin),
@@ -116,6 +158,15 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_loads_succeed, use_rows, begin),
     NEVER_ALLOCATES_AFTER(kl_loads_fails, use_rows, begin),
     NEVER_ALLOCATES_AFTER(kl_loads_is_out, use_rows, begin),
+    REFUSES(kl_counts_open, open_counts),
+    REFUSES(kl_counts_close, open_counts),
+    NEVER_ALLOCATES_AFTER(kl_counts_find, use_counts, begin_counts),
+    NEVER_ALLOCATES_AFTER(kl_counts_add, use_counts, begin_counts),
+    NEVER_ALLOCATES_AFTER(kl_counts_bounds, use_counts, begin_counts),
+    NEVER_ALLOCATES_AFTER(kl_counts_rows, use_counts, begin_counts),
+    NEVER_ALLOCATES_AFTER(kl_counts_read, use_counts, begin_counts),
+    NEVER_ALLOCATES_AFTER(kl_counts_forget, use_counts, begin_counts),
+    NEVER_ALLOCATES_AFTER(kl_counts_full, use_counts, begin_counts),
     NEVER_ALLOCATES(kl_hash_choose, use_hashes),
     NEVER_ALLOCATES(kl_hash_change, use_hashes),
 };

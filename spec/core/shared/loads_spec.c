@@ -412,6 +412,35 @@ static void an_endpoint_is_as_old_as_was_said_first(void **state)
     kl_loads_close(loads);
 }
 
+static void a_look_shows_an_endpoint_and_makes_no_row(void **state)
+{
+    kl_loads *loads = open_loads("look");
+    uint32_t column = join(loads), row;
+    kl_loads_status status;
+    kl_load_state seen;
+
+    (void)state;
+    assert_false(kl_loads_look(loads, 1, 0, NOW, &seen));
+    kl_loads_get_status(loads, &status);
+    assert_int_equal(status.used, 0);
+    row = row_of(loads, 1);
+    assert_true(kl_loads_look(loads, 1, 0, NOW, &seen));
+    assert_int_equal(seen.failed_ms, -1);
+    assert_int_equal(seen.age_ms, -1);
+    assert_true(seen.latency < 0);
+    kl_loads_begin(loads, row, column);
+    kl_loads_fail(loads, row, NOW);
+    kl_loads_arrive(loads, row, NOW);
+    kl_loads_observe(loads, row, 0.5, NOW);
+    assert_true(kl_loads_look(loads, 1, 0, NOW + 100, &seen));
+    assert_int_equal(seen.in_flight, 1);
+    assert_int_equal(seen.fails, 1);
+    assert_int_equal(seen.failed_ms, 100);
+    assert_int_equal(seen.age_ms, 100);
+    assert_float_equal(seen.latency, 0.495, 1e-3);
+    kl_loads_close(loads);
+}
+
 typedef struct crowd {
     kl_loads *loads;
     pthread_barrier_t *start;
@@ -492,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_slow_answer_counts_at_once_and_is_forgotten_slowly),
         cmocka_unit_test(a_new_endpoint_gets_an_average_once),
         cmocka_unit_test(an_endpoint_is_as_old_as_was_said_first),
+        cmocka_unit_test(a_look_shows_an_endpoint_and_makes_no_row),
         cmocka_unit_test(threads_find_one_row_for_an_endpoint),
     };
 
