@@ -20,7 +20,7 @@ typedef _Atomic uint64_t kl__word;
 
 enum {
     /* Raised by every change of this layout. */
-    KL__SHARED_LAYOUT = 5,
+    KL__SHARED_LAYOUT = 6,
     KL__SHARED_SLOTS = 3,
     KL__SHARED_HEAD_BYTES = 4096,
     KL__SHARED_SIZE_MIN = 1 << 20
@@ -49,8 +49,10 @@ typedef struct kl__shared_head {
     kl__word full;
     kl__word owner_pid;
     kl__word synced;
-    kl__word left_out; /* Services and values that are not published */
-    kl__word kept;     /* endpoints of Services that are empty now */
+    kl__word left_out;     /* Services and values that are not published */
+    kl__word kept;         /* endpoints of Services that are empty now */
+    kl__word taken_ms;     /* when the owner took the map, on that clock */
+    kl__word published_ms; /* when `generation` was stored; 0: never */
 } kl__shared_head;
 
 _Static_assert(sizeof(kl__shared_head) <= KL__SHARED_HEAD_BYTES, "one page");

@@ -227,12 +227,17 @@ bool kl_shared_synced(const kl_shared *map)
     return atomic_load_explicit(&map->head->synced, memory_order_acquire) != 0;
 }
 
-int64_t kl_shared_age_ms(const kl_shared *map)
+int64_t kl__shared_age_of(const kl__word *word)
 {
-    uint64_t heard = kl__word_load(&map->head->heard_ms);
+    uint64_t at = kl__word_load(word);
     int64_t now = kl__clock_now(kl__clock_real());
 
     /* A time to come is one of before the machine started: the map is a file.
      */
-    return heard == 0 || heard > (uint64_t)now ? -1 : now - (int64_t)heard;
+    return at == 0 || at > (uint64_t)now ? -1 : now - (int64_t)at;
+}
+
+int64_t kl_shared_age_ms(const kl_shared *map)
+{
+    return kl__shared_age_of(&map->head->heard_ms);
 }

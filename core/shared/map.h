@@ -40,6 +40,10 @@ struct kl_shared {
  * first. */
 uint64_t kl__shared_process_seed(void);
 
+/* Milliseconds since the time in a word of the head; -1: it says none since the
+ * machine started. */
+int64_t kl__shared_age_of(const kl__word *word);
+
 /*
  * Makes the memory of a map with this `head`, and reserves its disk space or
  * pages. With a path, opens that file, whatever is in it, or makes it; refuses

@@ -493,6 +493,16 @@ kl_serve_role kl_shared_role(const kl_shared *map)
                         : KL_ROLE_NONE;
 }
 
+bool kl_shared_has_owner(const kl_shared *map)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+    /* the kernel does not tell a process of its own lock */
+    return kl_shared_role(map) == KL_ROLE_OWNER ||
+           (fcntl(map->descriptor, F_GETLK, &lock) == 0 &&
+            lock.l_type != F_UNLCK);
+}
+
 void kl_shared_publish_soon(kl_shared *map)
 {
     kl__owner *self = owner_of(map);

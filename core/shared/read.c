@@ -249,6 +249,8 @@ void kl_shared_get_status(const kl_shared *map, kl_shared_status *status)
         .synced = kl_shared_synced(map),
         .left_out = kl__word_load(&head->left_out),
         .kept = kl__word_load(&head->kept),
+        .owned_ms = kl__shared_age_of(&head->taken_ms),
+        .published_ms = kl__shared_age_of(&head->published_ms),
     };
     use = kl__word_load(&map->slots[(status->generation % KL__SHARED_SLOTS) *
                                         (size_t)map->slot_words +

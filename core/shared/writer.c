@@ -123,6 +123,14 @@ static void set_owner(kl__shared_writer *self, bool is_owner)
     kl__mutex_unlock(&self->changing);
 }
 
+/* The time for a word of the head; never 0. */
+static uint64_t read_clock(void)
+{
+    int64_t now = kl__clock_now(kl__clock_real());
+
+    return now > 0 ? (uint64_t)now : 1;
+}
+
 kl_code kl__shared_take(kl_shared *map, kl_error *err)
 {
     kl__shared_head *head = map->head;
@@ -142,6 +150,7 @@ kl_code kl__shared_take(kl_shared *map, kl_error *err)
     if (code == KL_OK) {
         atomic_fetch_add_explicit(&head->takeovers, 1, memory_order_relaxed);
         kl__word_store(&head->owner_pid, (uint64_t)getpid());
+        kl__word_store(&head->taken_ms, read_clock());
         self->entries.is_all_dirty = true;
         kl__entries_move_versions(&self->entries, map);
         /* the first generation is published even if it has no entries */
@@ -537,6 +546,7 @@ static void publish_entries(kl_shared *map, kl__shared_writer *self)
     kl__fence(memory_order_release);
     kl__entries_write(&self->entries, slot, next);
     atomic_store_explicit(&head->generation, next, memory_order_release);
+    kl__word_store(&head->published_ms, read_clock());
     kl__entries_move_versions(&self->entries, map);
     if (self->entries.out_count > 0) {
         atomic_fetch_add_explicit(&head->full, 1, memory_order_relaxed);

@@ -231,6 +231,36 @@ KL_API kl_shared_result kl_shared_endpoints(const kl_shared *map,
  * every process, on every machine and in every version. */
 KL_API uint64_t kl_shared_hash(const void *bytes, size_t length);
 
+/* An entry as kl_shared_walk finds it. */
+typedef struct kl_shared_entry {
+    uint32_t bytes;        /* that it takes in the map */
+    uint16_t table_length; /* bytes of the table's name */
+    uint16_t key_length;
+    char name[KL_SHARED_TABLE_MAX + 1 + KL_SHARED_KEY_MAX +
+              1]; /* the table, NUL, the key, NUL */
+} kl_shared_entry;
+
+/* Where a walk stands. */
+typedef struct kl_shared_cursor {
+    const char *table; /* borrowed; NULL: all tables */
+    uint64_t place;    /* 0 before the first call, and after the last one */
+} kl_shared_cursor;
+
+/*
+ * Lists the entries of a table, a part with each call until `place` is 0 again.
+ * An entry that is there during the whole walk is listed, and more than once if
+ * the number of entries falls much meanwhile; one that comes or goes may be.
+ * The order is arbitrary, and `count`, the number of entries that a call has
+ * listed, may be 0. A call looks at a bounded part of the map, so it takes some
+ * 100 us at most. KL_SHARED_TOO_SMALL: `count` entries have to fit into
+ * `capacity` (64 do, but for bad luck); nothing was listed. KL_SHARED_BUSY,
+ * KL_SHARED_BROKEN.
+ */
+KL_API kl_shared_result kl_shared_walk(const kl_shared *map,
+                                       kl_shared_cursor *cursor,
+                                       kl_shared_entry *entries,
+                                       uint32_t capacity, uint32_t *count);
+
 /* True once an owner has published a complete list; it stays true. */
 KL_API bool kl_shared_synced(const kl_shared *map);
 
@@ -256,6 +286,10 @@ typedef struct kl_shared_status {
                             "kubelua" has a line for each of the first ones,
                             "TABLE\tKEY\tWHY\n" */
     uint64_t kept;       /* endpoints with KL_ENDPOINT_KEPT, once a port */
+    int64_t owned_ms; /* since the last owner took the map; -1: none has since
+                         the machine started */
+    int64_t published_ms; /* since the newest generation was published; -1: as
+                             owned_ms */
 } kl_shared_status;
 
 /* Fills `to` with the state of the map. */

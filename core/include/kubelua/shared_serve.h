@@ -101,6 +101,10 @@ typedef enum kl_serve_role {
  * kl_shared_leave, or kl_client_close without no_services. */
 KL_API kl_serve_role kl_shared_role(const kl_shared *map);
 
+/* True if a process is the owner now, be it this one: also one that stands
+ * still, and not one that has died. A system call. Thread-safe. */
+KL_API bool kl_shared_has_owner(const kl_shared *map);
+
 /*
  * Makes the owner's thread publish all puts and removals before this call, at
  * the pace of publish_ms: for callers that must not block, such as an event

@@ -74,7 +74,21 @@ typedef struct kl_shared_status {
     uint32_t synced;
     uint64_t left_out;
     uint64_t kept;
+    int64_t owned_ms;
+    int64_t published_ms;
 } kl_shared_status;
+
+typedef struct kl_shared_cursor {
+    const char *table;
+    uint64_t place;
+} kl_shared_cursor;
+
+typedef struct kl_shared_entry {
+    uint32_t bytes;
+    uint16_t table_length;
+    uint16_t key_length;
+    char name[544];
+} kl_shared_entry;
 
 int getpid(void);
 int usleep(unsigned int microseconds);
@@ -92,6 +106,8 @@ int kl_shared_pick(const kl_shared *map, kl_shared_key *key, const kl_pick_optio
                    kl_pick *pick);
 int kl_shared_endpoints(const kl_shared *map, kl_shared_key *key, kl_pick *picks,
                         uint32_t capacity, uint32_t *count);
+int kl_shared_walk(const kl_shared *map, kl_shared_cursor *cursor, kl_shared_entry *entries,
+                   uint32_t capacity, uint32_t *count);
 uint64_t kl_shared_hash(const void *bytes, size_t length);
 bool kl_shared_synced(const kl_shared *map);
 int64_t kl_shared_age_ms(const kl_shared *map);
@@ -128,6 +144,7 @@ int kl_shared_serve(kl_shared *map, kl_client *client, const kl_serve_options *o
 void kl_shared_leave(kl_shared *map);
 void kl_shared_tell_age(kl_shared *map, int64_t age_ms);
 int kl_shared_role(const kl_shared *map);
+bool kl_shared_has_owner(const kl_shared *map);
 
 typedef struct kl_loads kl_loads;
 
@@ -150,6 +167,14 @@ typedef struct kl_loads_status {
     uint64_t swept;
     uint64_t full;
 } kl_loads_status;
+
+typedef struct kl_load_state {
+    uint32_t in_flight;
+    uint32_t fails;
+    int64_t failed_ms;
+    int64_t age_ms;
+    double latency;
+} kl_load_state;
 
 typedef struct kl_hash_endpoints {
     const uint64_t *identities;
@@ -178,10 +203,46 @@ double kl_loads_latency(const kl_loads *loads, uint32_t row, int64_t now_ms);
 void kl_loads_seed(kl_loads *loads, uint32_t row, double seconds, int64_t now_ms);
 void kl_loads_arrive(kl_loads *loads, uint32_t row, int64_t now_ms);
 int64_t kl_loads_age(const kl_loads *loads, uint32_t row, int64_t now_ms);
+bool kl_loads_look(const kl_loads *loads, uint64_t identity, uint64_t pod, int64_t now_ms,
+                   kl_load_state *to);
 void kl_loads_get_status(const kl_loads *loads, kl_loads_status *to);
 uint32_t kl_hash_choose(const kl_hash_endpoints *endpoints, uint32_t part);
 void kl_hash_change(uint16_t *winners, const uint16_t *moved, const kl_hash_endpoints *now,
                     const uint32_t *added, uint32_t added_count);
+
+typedef struct kl_counts kl_counts;
+
+typedef struct kl_counts_options {
+    const char *name;
+    uint32_t series;
+    uint32_t stripes;
+} kl_counts_options;
+
+typedef struct kl_count_row {
+    uint64_t key;
+    uint32_t row;
+    uint32_t spare;
+} kl_count_row;
+
+typedef struct kl_count_series {
+    uint64_t key;
+    uint64_t kinds[8];
+    uint64_t buckets[14];
+    uint64_t sum_ms;
+    uint32_t length;
+    char name[361];
+} kl_count_series;
+
+kl_counts *kl_counts_open(const kl_counts_options *options, kl_error *err);
+void kl_counts_find(kl_counts *counts, const char *name, size_t length, int64_t now_ms,
+                    kl_count_row *to);
+bool kl_counts_add(kl_counts *counts, const kl_count_row *row, uint32_t stripe, uint32_t kind,
+                   int64_t ms);
+const uint32_t *kl_counts_bounds(void);
+uint32_t kl_counts_rows(const kl_counts *counts);
+bool kl_counts_read(const kl_counts *counts, uint32_t row, kl_count_series *to);
+bool kl_counts_forget(kl_counts *counts, const kl_count_row *row, int64_t now_ms);
+uint64_t kl_counts_full(const kl_counts *counts);
 ]]
 
 -- KubeLua can be installed in two ways; the message names both.
@@ -217,7 +278,7 @@ if not pcall(ffi.typeof, "kl_shared_status") then
 end
 
 local library = load_library()
-if not pcall(function() return library.kl_shared_batch_new end) then
+if not pcall(function() return library.kl_counts_open end) then
     error("resty.kubelua: this libkubelua.so is older than these Lua files: install both of one"
         .. " version" .. REMEDY, 0)
 end

@@ -137,6 +137,8 @@ static kl_code read_all(void *world_, kl_error *err)
     kl_shared_key key;
     kl_shared_value value;
     kl_shared_status status;
+    kl_shared_entry entry;
+    kl_shared_cursor cursor = {0};
     uint32_t count;
     kl_pick pick;
 
@@ -148,6 +150,9 @@ static kl_code read_all(void *world_, kl_error *err)
                      KL_SHARED_OK);
     assert_int_equal(kl_shared_get(self->map, &key, NULL, 0, &value),
                      KL_SHARED_OTHER_KIND);
+    assert_int_equal(kl_shared_walk(self->map, &cursor, &entry, 1, &count),
+                     KL_SHARED_OK);
+    assert_int_equal(count, 1);
     assert_string_equal(kl_shared_result_name(KL_SHARED_BUSY), "busy");
     assert_int_equal(kl_shared_versions(self->map)[key.bucket],
                      kl_shared_version(self->map, &key));
@@ -195,6 +200,7 @@ static kl_code leave(void *world_, kl_error *err)
     kl_shared_tell_age(self->map, 0);
     assert_int_not_equal(kl_shared_role(self->map), KL_ROLE_NONE);
     kl_shared_leave(self->map);
+    assert_false(kl_shared_has_owner(self->map));
     assert_int_equal(kl_shared_role(self->map), KL_ROLE_NONE);
     return end(self, KL_OK);
 }
@@ -216,6 +222,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_shared_pick, read_all, begin_published),
     NEVER_ALLOCATES_AFTER(kl_shared_endpoints, read_all, begin_published),
     NEVER_ALLOCATES_AFTER(kl_shared_get, read_all, begin_published),
+    NEVER_ALLOCATES_AFTER(kl_shared_walk, read_all, begin_published),
     NEVER_ALLOCATES_AFTER(kl_shared_result_name, read_all, begin_published),
     NEVER_ALLOCATES_AFTER(kl_shared_version, read_all, begin_published),
     NEVER_ALLOCATES_AFTER(kl_shared_versions, read_all, begin_published),
@@ -228,6 +235,7 @@ static const every_call calls[] = {
 static const every_call serve_calls[] = {
     REFUSES_AFTER(kl_shared_serve, serve, open_unserved),
     NEVER_ALLOCATES_AFTER(kl_shared_role, leave, begin_served),
+    NEVER_ALLOCATES_AFTER(kl_shared_has_owner, leave, begin_served),
     NEVER_ALLOCATES_AFTER(kl_shared_publish_soon, leave, begin_served),
     NEVER_ALLOCATES_AFTER(kl_shared_tell_age, leave, begin_served),
     NEVER_ALLOCATES_AFTER(kl_shared_leave, leave, begin_served),

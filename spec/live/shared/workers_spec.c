@@ -240,6 +240,23 @@ static void one_worker_owns_the_map(void **state)
     assert_int_equal(owners, 1);
     assert_string_equal(tell(find_owner(), "role"), "2");
     assert_int_equal(status_now().takeovers, 1);
+    assert_true(kl_shared_has_owner(world.map));
+    assert_true(status_now().owned_ms >= status_now().published_ms);
+    assert_true(status_now().published_ms >= 0);
+}
+
+static void a_map_whose_last_worker_was_killed_has_no_owner(void **state)
+{
+    (void)state;
+    for (int i = 0; i < world.count; i++) {
+        assert_true(kl_shared_has_owner(world.map));
+        end_process(find_owner(), SIGKILL);
+        if (i < world.count - 1) {
+            await_takeover((uint64_t)i + 2);
+        }
+    }
+    assert_false(kl_shared_has_owner(world.map));
+    assert_int_not_equal(status_now().owner_pid, 0);
 }
 
 static void another_takes_over_when_the_owner_is_killed(void **state)
@@ -269,6 +286,7 @@ static void a_stopped_owner_keeps_the_map(void **state)
     tell(&world.cluster, "slice 10.0.0.2");
     owner_await_age(world.map, 300, "shop", "10.0.0.1");
     assert_ptr_equal(find_owner(), owner);
+    assert_true(kl_shared_has_owner(world.map));
     kill(owner->pid, SIGCONT);
     owner_await(world.map, "shop", "10.0.0.2");
     assert_int_equal(status_now().takeovers, 1);
@@ -341,6 +359,7 @@ int main(void)
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest specs[] = {
         SPEC(one_worker_owns_the_map),
+        SPEC(a_map_whose_last_worker_was_killed_has_no_owner),
         SPEC(another_takes_over_when_the_owner_is_killed),
         SPEC(a_stopped_owner_keeps_the_map),
         SPEC(an_owner_that_exits_is_not_the_owner_again),
