@@ -141,7 +141,10 @@ set_target_properties(soak crowd PROPERTIES
 file(GLOB KUBELUA_NGINX_SOURCES CONFIGURE_DEPENDS spec/nginx/*.c)
 add_executable(nginx_load ${KUBELUA_NGINX_SOURCES})
 target_link_libraries(nginx_load PRIVATE Threads::Threads)
-set_target_properties(nginx_load PROPERTIES
+file(GLOB KUBELUA_CHAOS_SOURCES CONFIGURE_DEPENDS spec/nginx/chaos/*.c)
+add_executable(nginx_chaos ${KUBELUA_CHAOS_SOURCES})
+target_link_libraries(nginx_chaos PRIVATE PkgConfig::GNUTLS Threads::Threads)
+set_target_properties(nginx_load nginx_chaos PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
 
 # The owner of a map in a file, for the specs of lua/resty.

@@ -1,45 +1,13 @@
 -- Objects that make no sense cost their owner only: rules of the others stay as they are.
 package.path = "spec/gateway/?.lua;" .. package.path
 local objects = require "gateway_objects"
-
-local function copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local new = {}
-    for key, item in pairs(value) do
-        new[key] = copy(item)
-    end
-    return new
-end
+local rubbish = require "rubbish"
 
 -- The same numbers in each interpreter.
 local function numbers(seed)
     return function(most)
         seed = (seed * 16807) % 2147483647
         return seed % most + 1
-    end
-end
-
-local RUBBISH = { 0, -1, 1e300, "", "*", "/", ("x"):rep(5000), true, false, {}, { {} }, { "x" },
-    { a = 1 } }
-
--- Replaces one value somewhere below a table.
-local function spoil(value, random, depth)
-    local keys = {}
-    for key in pairs(value) do
-        keys[#keys + 1] = key
-    end
-    table.sort(keys, function(a, b)
-        return tostring(a) < tostring(b)
-    end)
-    local key = keys[random(#keys > 0 and #keys or 1)]
-    if key == nil then
-        return
-    elseif type(value[key]) == "table" and next(value[key]) and depth > 0 and random(4) > 1 then
-        spoil(value[key], random, depth - 1)
-    else
-        value[key] = RUBBISH[random(#RUBBISH)]
     end
 end
 
@@ -88,10 +56,10 @@ describe("2,000 objects of rubbish", function()
         local random = numbers(20261127)
         local kinds = { GATEWAY, route("route", "bad/r"), route("grpc_route", "bad/g") }
         for i = 1, 2000 do
-            local object = copy(kinds[i % 3 + 1])
+            local object = rubbish.copy(kinds[i % 3 + 1])
             object.metadata.name, object.metadata.uid = "rubbish-" .. i % 300, "uid " .. i
             for _ = 1, random(3) do
-                spoil(object.spec, random, 6)
+                rubbish.spoil(object.spec, random, 6)
             end
             compiler:set(object.kind, object)
             if i % 100 == 0 then

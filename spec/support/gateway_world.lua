@@ -89,7 +89,7 @@ local function conf_of(self, options)
             .. "(host:gsub(\"^10%%.127%%.\", \"127.0.\")) end, %s"):format(self.url,
             options.options or "")
         around.http = around.http .. (" upstream static { server 127.0.0.1:%d; keepalive 64; }")
-            :format(self.backends.backend_port)
+            :format(self.backends.backend_port) .. (options.http or "")
         local text = conf.text(around):gsub("worker_processes auto",
             "worker_processes " .. (options.workers or 2))
         return (text:gsub("location / {", CONTROL .. "%0", 1))
@@ -108,6 +108,7 @@ end
 ---@field options string? more fields of gateway.init
 ---@field load string? objects to load before nginx starts
 ---@field workers integer?
+---@field http string? more directives of the part http
 
 ---Starts the cluster, a backend for each Service, and the gateway.
 ---@param options spec.GatewayWorldOptions?
