@@ -2,10 +2,12 @@
  * load_rows.c - the rows of the area of kubelua/shared_load.h: finds that of an
  * endpoint, counts its requests and failures, and measures its answers.
  *
- * A row is claimed by a compare-and-swap of its key. Rows are never freed, only
- * given to another endpoint, so a search may end at the first free one; and two
- * processes that look for the same new endpoint want the same free row, where
- * one of them wins and the other one finds its key.
+ * A row is claimed by a compare-and-swap of its key, which also says when it
+ * was last looked for: so a row that is claimed shows its new endpoint in the
+ * same moment in which it stops to look unused. Two processes that look for the
+ * same new endpoint want the same row, the first free one or that unused for
+ * longest; one of them wins, and the other one finds its key. Rows are never
+ * freed, only given to another endpoint, so a search may end at a free one.
  */
 #include "shared/loads.h"
 
@@ -16,22 +18,18 @@
 enum {
     PROBES = 64,       /* rows where an endpoint may be */
     TRIES = 16,        /* to claim a row, if others are faster */
-    TOUCH_MS = 1000,   /* a row is marked as seen at most so often */
+    SEEN_BITS = 28,    /* of a key: seconds, for 8 years */
     DECAY_MS = 10000,  /* a weight falls to 1/e */
     FAILS_MAX = 0xffff /* all bits of the count */
 };
 
 #define TRIED ((uint64_t)1 << 16) /* in `fails` */
 #define CHECKED_SHIFT 17
+#define SEEN_MASK (((uint64_t)1 << SEEN_BITS) - 1)
 
 static uint64_t load_word(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_relaxed);
-}
-
-static void store_word(_Atomic uint64_t *word, uint64_t value)
-{
-    atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
 static bool swap_word(_Atomic uint64_t *word, uint64_t *was, uint64_t value)
@@ -81,48 +79,97 @@ uint64_t kl_loads_total(const kl_loads *loads, const uint32_t *rows,
     return sum;
 }
 
-/* A key that is never 0, of both hashes. */
-static uint64_t key_of(uint64_t identity, uint64_t pod)
+/* A hash of both. Its lower bits say where the row may be, its upper ones are
+ * in the key, and never 0 there. */
+static uint64_t hash_endpoint(uint64_t identity, uint64_t pod)
 {
-    uint64_t key = identity ^ (pod * 0x9e3779b97f4a7c15ULL);
+    uint64_t hash = identity ^ (pod * 0x9e3779b97f4a7c15ULL);
 
-    key = (key ^ (key >> 32)) * 0xd6e8feb86659fd93ULL;
-    key ^= key >> 32;
-    return key != 0 ? key : 1;
+    hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93ULL;
+    hash ^= hash >> 32;
+    return hash > SEEN_MASK ? hash : hash | (SEEN_MASK + 1);
 }
 
-/* True if the row may be given to another endpoint. */
-static bool is_stale(const kl_loads *loads, uint32_t row, int64_t now_ms)
+static uint64_t make_key(uint64_t hash, int64_t now_ms)
 {
-    uint64_t seen = load_word(&kl__loads_row(loads, row)->seen_ms);
-
-    return (uint64_t)now_ms > seen + KL_LOADS_STALE_MS &&
-           kl_loads_in_flight(loads, row) == 0;
+    return (hash & ~SEEN_MASK) | ((uint64_t)(now_ms / 1000) & SEEN_MASK);
 }
 
-/* The row of the key: true. Else false, and `row` is where it may be put: the
- * first free row, else the stale one that was unused for longest, else none. */
-static bool search_row(const kl_loads *loads, uint64_t key, int64_t now_ms,
-                       uint32_t *row)
+static bool is_key_of(uint64_t key, uint64_t hash)
 {
-    uint64_t oldest = UINT64_MAX;
+    return (key & ~SEEN_MASK) == (hash & ~SEEN_MASK);
+}
 
-    *row = KL_LOADS_NONE;
+/* The seconds since a row was looked for; below 0 if another process did it
+ * later than `now_ms`. */
+static int32_t unused_seconds(uint64_t key, int64_t now_ms)
+{
+    uint32_t seconds = (uint32_t)(now_ms / 1000) - (uint32_t)key;
+
+    return (int32_t)(seconds << (32 - SEEN_BITS)) >> (32 - SEEN_BITS);
+}
+
+/* The key of a row; and if the row may be given to another endpoint. Requests
+ * in flight are those of this endpoint: one that claims the row meanwhile has
+ * changed the key before it begins any (the fences: and that is seen). */
+static uint64_t read_key(const kl_loads *loads, uint32_t row, int64_t now_ms,
+                         bool *is_unused)
+{
+    uint64_t key =
+        atomic_load_explicit(&loads->keys[row], memory_order_acquire);
+    uint64_t was;
+
+    do {
+        was = key;
+        *is_unused = key != 0 &&
+                     unused_seconds(key, now_ms) > KL_LOADS_STALE_MS / 1000 &&
+                     kl_loads_in_flight(loads, row) == 0;
+        atomic_thread_fence(memory_order_acquire);
+        key = atomic_load_explicit(&loads->keys[row], memory_order_acquire);
+    } while (key != was);
+    return key;
+}
+
+/* A row where an endpoint is, or may be put. */
+typedef struct place {
+    uint32_t row; /* KL_LOADS_NONE: there is none */
+    uint64_t key; /* as it was found; 0: the row is free */
+} place;
+
+/* Finds the row of the endpoint: true. Else false, and `to` is where it may be
+ * put: the first free row, else that unused for longest, else none. */
+static bool search_row(const kl_loads *loads, uint64_t hash, int64_t now_ms,
+                       place *to)
+{
+    int32_t longest = 0;
+
+    *to = (place){.row = KL_LOADS_NONE};
     for (uint32_t i = 0; i < PROBES && i < loads->endpoints; i++) {
-        uint32_t at = (uint32_t)(key + i) & (loads->endpoints - 1);
-        uint64_t found = load_word(&loads->keys[at]);
+        uint32_t at = (uint32_t)(hash + i) & (loads->endpoints - 1);
+        bool is_unused;
+        uint64_t key = read_key(loads, at, now_ms, &is_unused);
 
-        if (found == key || found == 0) {
-            *row = at;
-            return found == key;
+        if (key == 0 || is_key_of(key, hash)) {
+            *to = (place){at, key};
+            return key != 0;
         }
-        if (is_stale(loads, at, now_ms) &&
-            load_word(&kl__loads_row(loads, at)->seen_ms) < oldest) {
-            oldest = load_word(&kl__loads_row(loads, at)->seen_ms);
-            *row = at;
+        if (is_unused && unused_seconds(key, now_ms) > longest) {
+            longest = unused_seconds(key, now_ms);
+            *to = (place){at, key};
         }
     }
     return false;
+}
+
+/* Replaces a key. False: another process was faster. Release: what this one has
+ * read of the row, it has read before. */
+static bool swap_key(kl_loads *loads, const place *at, uint64_t key)
+{
+    uint64_t was = at->key;
+
+    return atomic_compare_exchange_strong_explicit(&loads->keys[at->row], &was,
+                                                   key, memory_order_acq_rel,
+                                                   memory_order_relaxed);
 }
 
 /* Sets a word to 0, unless another process has changed it since it was read:
@@ -133,62 +180,51 @@ static void forget_word(_Atomic uint64_t *word, uint64_t was)
                                             memory_order_relaxed);
 }
 
-/* Claims a row that was found free or stale. False: another process was faster.
- */
-static bool claim_row(kl_loads *loads, uint32_t at, uint64_t key,
-                      int64_t now_ms)
+/* Claims a row that was found free or unused. */
+static bool claim_row(kl_loads *loads, const place *at, uint64_t key)
 {
-    kl__load_row *row = kl__loads_row(loads, at);
-    uint64_t was = load_word(&loads->keys[at]);
+    kl__load_row *row = kl__loads_row(loads, at->row);
     uint64_t arrived_ms = load_word(&row->arrived_ms);
     uint64_t fails = load_word(&row->fails);
     uint64_t latency = load_word(&row->latency);
 
-    if (was != 0 && !is_stale(loads, at, now_ms)) {
+    if (!swap_key(loads, at, key)) {
         return false;
     }
-    /* seen first: from now on no other process takes it for a stale one */
-    store_word(&row->seen_ms, (uint64_t)now_ms);
-    if (!atomic_compare_exchange_strong_explicit(&loads->keys[at], &was, key,
-                                                 memory_order_relaxed,
-                                                 memory_order_relaxed)) {
-        return false;
-    }
+    atomic_thread_fence(memory_order_release); /* see read_key */
     forget_word(&row->arrived_ms, arrived_ms);
     forget_word(&row->fails, fails);
     forget_word(&row->latency, latency);
     return true;
 }
 
-static void touch_row(kl_loads *loads, uint32_t at, int64_t now_ms)
+/* Marks a row as looked for, once a second. False: it is another one's now. */
+static bool touch_row(kl_loads *loads, const place *at, uint64_t key,
+                      int64_t now_ms)
 {
-    _Atomic uint64_t *seen = &kl__loads_row(loads, at)->seen_ms;
-
-    if ((uint64_t)now_ms > load_word(seen) + TOUCH_MS) {
-        store_word(seen, (uint64_t)now_ms);
-    }
+    return unused_seconds(at->key, now_ms) <= 0 || swap_key(loads, at, key);
 }
 
 void kl_loads_find(kl_loads *loads, uint64_t identity, uint64_t pod,
                    int64_t now_ms, kl_load_row *to)
 {
-    uint64_t key = key_of(identity, pod);
+    uint64_t hash = hash_endpoint(identity, pod);
+    uint64_t key = make_key(hash, now_ms);
 
     for (int i = 0; i < TRIES; i++) {
-        *to = (kl_load_row){0};
-        if (search_row(loads, key, now_ms, &to->row)) {
-            to->is_known = 1;
-            touch_row(loads, to->row, now_ms);
-            return;
-        }
-        if (to->row == KL_LOADS_NONE) {
+        place at;
+        bool is_known = search_row(loads, hash, now_ms, &at);
+
+        *to = (kl_load_row){.row = at.row, .is_known = is_known};
+        if (at.row == KL_LOADS_NONE) {
             break;
         }
-        if (claim_row(loads, to->row, key, now_ms)) {
+        if (is_known ? touch_row(loads, &at, key, now_ms)
+                     : claim_row(loads, &at, key)) {
             return;
         }
     }
-    to->row = KL_LOADS_NONE;
+    *to = (kl_load_row){.row = KL_LOADS_NONE};
     atomic_fetch_add_explicit(&loads->head->full, 1, memory_order_relaxed);
 }
 

@@ -213,7 +213,7 @@ static kl_code map_area(kl_loads *self, kl_error *err)
 }
 
 _Static_assert(sizeof(kl__loads_head) <= PAGE, "one page");
-_Static_assert(sizeof(kl__load_row) == 32, "as kl_loads_options says");
+_Static_assert(sizeof(kl__load_row) == 24, "as kl_loads_options says");
 
 static kl_loads *make_area(const kl_loads_options *options, const char *name,
                            kl_error *err)

@@ -28,9 +28,9 @@ typedef struct kl__loads_head {
 /*
  * What is known of an endpoint, and then a count of each column. All accesses
  * are relaxed: each word stands for itself, and no other memory depends on it.
+ * Only the key of the row orders them (load_rows.c).
  */
 typedef struct kl__load_row {
-    _Atomic uint64_t seen_ms;    /* when it was last looked for, within 1 s */
     _Atomic uint64_t arrived_ms; /* 0: it was always there */
     /* Failures (16 bits from the lowest); 1 if a request has tried the endpoint
      * since the last failure (1 bit); when it failed or was tried (47 bits). */
@@ -46,7 +46,9 @@ struct kl_loads {
     char *bytes;
     size_t size;
     kl__loads_head *head;
-    _Atomic uint64_t *keys; /* of the endpoint in each row; 0: free */
+    /* Of each row: which endpoint has it (36 bits of a hash, from the highest),
+     * and when one last looked for it (28 bits of seconds). 0: free. */
+    _Atomic uint64_t *keys;
     char *rows;
     uint32_t row_bytes;
     uint32_t endpoints; /* a power of two */

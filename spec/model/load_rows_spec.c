@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static void *send_requests(void *worker_)
     for (uint64_t i = 0; i < ENDPOINTS; i++) {
         kl_load_row row;
 
-        kl_loads_find(loads, 1 + i, 0, NOW, &row);
+        kl_loads_find(loads, 1 + i, 0, NOW + 1500 * self->column, &row);
         schedule_check(row.row != KL_LOADS_NONE, "no row");
         self->rows[i] = row.row;
         self->world->known += (int)row.is_known;
@@ -87,11 +88,24 @@ static void run_workers(void *world_)
     check_rows(self);
 }
 
-static void an_endpoint_has_one_row_and_nothing_is_lost(void **state)
+/* Gives all rows to endpoints that were last looked for long ago, and that
+ * have failed and answered. */
+static void fill_rows(kl_loads *loads)
+{
+    for (uint64_t i = 0; i < ROWS; i++) {
+        int64_t then = NOW - KL_LOADS_STALE_MS - 2000 * (int64_t)(i % 5 + 1);
+        kl_load_row row;
+
+        kl_loads_find(loads, 100 + i, 0, then, &row);
+        kl_loads_fail(loads, row.row, then);
+        kl_loads_observe(loads, row.row, 9, then);
+    }
+}
+
+static void run_in_all_orders(bool is_full)
 {
     const kl_loads_options options = {.endpoints = ROWS, .processes = WORKERS};
 
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         static world self;
         static schedule_outcome outcome;
@@ -103,6 +117,9 @@ static void an_endpoint_has_one_row_and_nothing_is_lost(void **state)
             self.workers[i].world = &self;
             self.workers[i].column = kl_loads_join(self.loads);
         }
+        if (is_full) {
+            fill_rows(self.loads);
+        }
         schedule_run(&wanted, run_workers, &self, &outcome);
         if (outcome.failed) {
             fail_msg("seed %llu: %s", (unsigned long long)seed,
@@ -112,10 +129,23 @@ static void an_endpoint_has_one_row_and_nothing_is_lost(void **state)
     }
 }
 
+static void an_endpoint_has_one_row_and_nothing_is_lost(void **state)
+{
+    (void)state;
+    run_in_all_orders(false);
+}
+
+static void a_row_of_a_former_endpoint_is_given_to_one_other(void **state)
+{
+    (void)state;
+    run_in_all_orders(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_endpoint_has_one_row_and_nothing_is_lost),
+        cmocka_unit_test(a_row_of_a_former_endpoint_is_given_to_one_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

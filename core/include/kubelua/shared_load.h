@@ -47,7 +47,7 @@ typedef struct kl_loads_options {
     const char *name;   /* of the area; NULL: "default" */
     uint32_t endpoints; /* rows, rounded up to a power of two */
     /* Columns: twice the workers, as those before and after a reload are there
-     * at once, and some more. A row takes 32 bytes, and 4 for each column,
+     * at once, and some more. A row takes 24 bytes, and 4 for each column,
      * rounded up to 64: by default 192. */
     uint32_t processes;
 } kl_loads_options;

@@ -302,7 +302,7 @@ static void a_full_area_gives_away_rows_that_nobody_looks_for(void **state)
     kl_loads *loads = kl_loads_open(
         &(kl_loads_options){.name = "full", .endpoints = 4}, NULL);
     uint32_t column = join(loads), busy = row_of(loads, 1);
-    int64_t later = NOW + KL_LOADS_STALE_MS + 1;
+    int64_t later = NOW + KL_LOADS_STALE_MS + 1000;
     kl_loads_status status;
     kl_load_row row;
 
