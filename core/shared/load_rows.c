@@ -429,10 +429,12 @@ bool kl_loads_look(const kl_loads *loads, uint64_t identity, uint64_t pod,
 {
     uint64_t fails;
     uint32_t row;
+    place at;
 
-    if (!search_row(loads, key_of(identity, pod), now_ms, &row)) {
+    if (!search_row(loads, hash_endpoint(identity, pod), now_ms, &at)) {
         return false;
     }
+    row = at.row;
     fails = load_word(&kl__loads_row(loads, row)->fails);
     *to = (kl_load_state){.in_flight = kl_loads_in_flight(loads, row),
                           .fails = (uint32_t)(fails & FAILS_MAX),
