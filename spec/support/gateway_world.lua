@@ -85,8 +85,9 @@ local function conf_of(self, options)
         around.ports, around.tls_ports = { port }, { self.tls_port }
         around.named = { [port] = 80, [self.tls_port] = 443 }
         around.address, around.admin = "127.0.0.1", "127.0.0.1:" .. self.admin_port
-        around.options = ("connect = { server = \"%s\" }, peer = function(host) return "
-            .. "(host:gsub(\"^10%%.127%%.\", \"127.0.\")) end, %s"):format(self.url,
+        around.options = ("connect = { %s }, peer = function(host) return "
+            .. "(host:gsub(\"^10%%.127%%.\", \"127.0.\")) end, %s"):format(
+            options.connect and options.connect(self) or ("server = %q"):format(self.url),
             options.options or "")
         around.http = around.http .. (" upstream static { server 127.0.0.1:%d; keepalive 64; }")
             :format(self.backends.backend_port) .. (options.http or "")
@@ -109,6 +110,9 @@ end
 ---@field load string? objects to load before nginx starts
 ---@field workers integer?
 ---@field http string? more directives of the part http
+---@field sim kubelua.Sim.Options?
+---@field connect (fun(world: spec.GatewayWorld): string)? fields of gateway.init's connect, for a
+---cluster with TLS
 
 ---Starts the cluster, a backend for each Service, and the gateway.
 ---@param options spec.GatewayWorldOptions?
@@ -117,7 +121,7 @@ function gateway_world.start(options)
     options = options or {}
     local self = setmetatable({}, World)
     local names = options.services or { "web/one", "web/two", "db/three" }
-    self.sim = assert(Sim.new { no_controllers = true })
+    self.sim = assert(Sim.new(options.sim or { no_controllers = true }))
     assert(self.sim:load(read_file("examples/gateway/crds.yaml")))
     self.backends = start_backends(names)
     for i, name in ipairs(names) do
@@ -129,7 +133,8 @@ function gateway_world.start(options)
     if options.load then
         assert(self.sim:load(options.load))
     end
-    self.url = assert(self.sim:listen { address = "127.0.0.1", port = 0 })
+    self.url = assert(self.sim:listen { address = "127.0.0.1", port = 0,
+        tls = options.connect ~= nil })
     local ports = copies.free_ports(2)
     self.tls_port, self.admin_port = ports[1], ports[2]
     self.one = nginx.start { workers = options.workers, conf = conf_of(self, options) }
