@@ -32,6 +32,7 @@ local BACKEND = [[
             set $asked "$request_method $request_uri host=$http_host x=$http_x_test";
             set $how "$server_protocol $scheme sni=$ssl_server_name upgrade=$http_upgrade";
             set $client "ip=$http_x_real_ip for=$http_x_forwarded_for";
+            set $client "$client authorization=$http_authorization,";
             return 200 "%s $asked $how,$http_connection $client\n";
         }
         location /accel { add_header X-Accel-Redirect /; return 200 "accel\n"; }

@@ -132,6 +132,13 @@ function htpasswd.is_supported(hash)
     return kind and true, message
 end
 
+---The name of the users that an Ingress asks for: a Secret may be read in two ways.
+---@param settings { secret: string, map: boolean? }
+---@return string
+function htpasswd.key(settings)
+    return settings.map and settings.secret .. " map" or settings.secret
+end
+
 ---Reads a file. Of two lines of a user the first counts, as in nginx.
 ---@param text string
 ---@return table<string, string> hashes by user

@@ -5,6 +5,7 @@
 local annotations = require "resty.kubelua.gateway.annotations"
 local claims = require "resty.kubelua.gateway.ingress.claims"
 local classes = require "resty.kubelua.gateway.ingress.classes"
+local htpasswd = require "resty.kubelua.gateway.htpasswd"
 local paths = require "resty.kubelua.gateway.ingress.paths"
 local rules = require "resty.kubelua.gateway.ingress.rules"
 local tls = require "resty.kubelua.gateway.ingress.tls"
@@ -30,6 +31,7 @@ local tls = require "resty.kubelua.gateway.ingress.tls"
 ---@field problems kubelua.gateway.Problem[]
 ---@field taken table<string, true> the names of the Ingresses that are this gateway's
 ---@field left table<string, string> the others, and why
+---@field users table<string, resty.kubelua.gateway.WantedUsers> Secrets of passwords
 
 local ingress = {}
 
@@ -75,6 +77,11 @@ local function choose_items(objects, options, result)
         if taken then
             items[#items + 1] = read_item(object)
             result.taken[name] = true
+            local basic = items[#items].parsed.settings.basic_auth
+            if basic then
+                result.users[htpasswd.key(basic)] = { secret = basic.secret, map = basic.map,
+                    ingress = name }
+            end
         else
             result.left[name] = why
         end
@@ -243,7 +250,7 @@ end
 ---@param options kubelua.gateway.ClassOptions?
 ---@return kubelua.gateway.IngressResult
 function ingress.compile(objects, options)
-    local result = { contributions = {}, problems = {}, taken = {}, left = {} }
+    local result = { contributions = {}, problems = {}, taken = {}, left = {}, users = {} }
     local items = choose_items(objects, options or {}, result)
     local hosts = claims.collect(items)
     local certificates = tls.collect(items)

@@ -11,6 +11,7 @@ local INGRESS = "networking.k8s.io"
 ---@field group string "" is the core's
 ---@field status boolean? its status is written
 ---@field options table? of the informer
+---@field name string? of its informer; default: the kind
 
 ---@type resty.kubelua.gateway.Kind[]
 kinds.ALL = {
@@ -26,6 +27,8 @@ kinds.ALL = {
     { kind = "Service", plural = "services", group = "" },
     { kind = "Secret", plural = "secrets", group = "",
         options = { fields = "type=kubernetes.io/tls" } },
+    { kind = "Secret", plural = "secrets", group = "", name = "users",
+        options = { fields = "type=Opaque", metadata = true, drop = "metadata.annotations" } },
 }
 
 ---The name of a kind's resource for a client: "gateways.gateway.networking.k8s.io".

@@ -1,6 +1,6 @@
 -- What a rule and a backend ask of a request, sorted by what is to be done: made once for each
 -- version of a rule in each worker, so that a request goes through no list of filters.
-local cidr = require "resty.kubelua.gateway.cidr"
+local guards = require "resty.kubelua.gateway.guards"
 
 local plans = {}
 
@@ -13,8 +13,7 @@ local plans = {}
 ---@field rewrite table? the last one
 ---@field mirrors table[]?
 ---@field denied string? why no request may pass
----@field allow kubelua.gateway.AddressSet?
----@field deny kubelua.gateway.AddressSet?
+---@field guard resty.kubelua.gateway.Guard?
 ---@field settings table of the rule
 
 -- Weak: a plan goes with its rule or backend. No field may lead back to the key, but the settings
@@ -26,8 +25,7 @@ local LISTS = { request_headers = "request_headers", response_headers = "respons
 local SINGLE = { cors = true, redirect = true, rewrite = true }
 
 -- Settings that guard a path, and that this version does not apply: no request may pass.
-local GUARDS = { basic_auth = "basic authentication", auth_request = "an auth service",
-    limits = "limits" }
+local GUARDS = { auth_request = "an auth service", limits = "limits" }
 
 local function add_filter(plan, filter)
     local list = LISTS[filter.type]
@@ -48,8 +46,7 @@ local function add_settings(plan, settings)
             plan.denied = ("%s (settings.%s) is not supported"):format(text, name)
         end
     end
-    plan.allow = settings.allow and cidr.set(settings.allow)
-    plan.deny = settings.deny and cidr.set(settings.deny)
+    plan.guard = guards.new(settings)
 end
 
 local EMPTY = {}

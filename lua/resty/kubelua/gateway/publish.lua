@@ -5,9 +5,15 @@ local publish = {
     HOSTS = "gateway.hosts",
     CERTIFICATES = "gateway.certificates", -- "ENTRY HOST" to a list of Secrets
     SECRETS = "gateway.secrets", -- "namespace/name" to { certificate =, key = }, as PEM
+    USERS = "gateway.users", -- "namespace/name" to the text of a htpasswd file
 }
 
-publish.TABLES = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS }
+-- Those that one run of the compiler completes; users.lua completes its own.
+
+local OF_RUN = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS }
+
+publish.TABLES = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS,
+    publish.USERS }
 
 ---@class resty.kubelua.gateway.Writing where results go
 ---@field batch resty.kubelua.Batch
@@ -38,10 +44,10 @@ function publish.result(writing, result)
     put_all(writing, publish.ENTRIES, result.entries)
 end
 
----Says that all tables are complete.
+---Says that the tables of a run are complete.
 ---@param kube resty.kubelua.Instance
 function publish.complete(kube)
-    for _, name in ipairs(publish.TABLES) do
+    for _, name in ipairs(OF_RUN) do
         kube.complete(name)
     end
 end

@@ -2,6 +2,7 @@
 -- the endpoint; upstream.lua sends the request there.
 local cors = require "resty.kubelua.gateway.cors"
 local endpoints = require "resty.kubelua.gateway.endpoints"
+local guards = require "resty.kubelua.gateway.guards"
 local headers = require "resty.kubelua.gateway.headers"
 local plans = require "resty.kubelua.gateway.plans"
 local redirect = require "resty.kubelua.gateway.redirect"
@@ -83,11 +84,8 @@ end
 -- Settings of Ingresses that answer a request. True: it is answered.
 local function check_settings(rule, plan, place)
     local settings = plan.settings
-    local address = (plan.allow or plan.deny) and var.remote_addr
     if plan.denied then
         return true, refuse(503, rule, plan.denied)
-    elseif plan.deny and plan.deny:has(address) or plan.allow and not plan.allow:has(address) then
-        return true, exit(403)
     elseif must_be_encrypted(settings) then
         return true, redirect_to_https(settings, place)
     elseif settings.app_root and asked.path == "/" then
@@ -99,8 +97,8 @@ local function check_settings(rule, plan, place)
     return false
 end
 
--- Filters of a rule that answer, or that the answer needs. True: it is answered.
-local function apply_filters(state, plan, match, place)
+-- Filters of a rule that answer. True: it is answered.
+local function check_filters(state, plan, match, place)
     if plan.cors then
         local status, list = cors.answer(plan.cors, asked)
         state.cors = list
@@ -112,6 +110,21 @@ local function apply_filters(state, plan, match, place)
     if plan.redirect then
         return true, answer_redirect(redirect.location(plan.redirect, asked, match, place, render))
     end
+    return false
+end
+
+-- True: a guard has answered. Browsers send no password with a preflight: CORS answers it first.
+local function check_guard(state, guard)
+    ngx.ctx.kubelua = state
+    local status, why = guards.check(guard)
+    if why then
+        ngx.log(ngx.WARN, "gateway: ", state.rule.source, ": ", why)
+    end
+    return status ~= nil, status and exit(status)
+end
+
+-- Filters of a rule that change the request, and those for the answer.
+local function apply_filters(state, plan, match)
     if plan.request_headers then
         change_headers(plan.request_headers)
     end
@@ -119,7 +132,6 @@ local function apply_filters(state, plan, match, place)
         rewrite_request(state, plan.rewrite, match)
     end
     state.response = plan.response_headers or false
-    return false
 end
 
 -- The filters of one backend. The answer gets those of the rule first.
@@ -208,9 +220,11 @@ function request.access()
         token = false, balance = false, response = false, cors = false }
     local plan = plans.of(rule)
     if not plan.plain then
-        if check_settings(rule, plan, place) or apply_filters(state, plan, match, place) then
+        if check_settings(rule, plan, place) or check_filters(state, plan, match, place)
+            or plan.guard and check_guard(state, plan.guard) then
             return
         end
+        apply_filters(state, plan, match)
         state.mirrors = plan.mirrors
     end
     local backend = routing.weights:pick(rule.backends, asked)

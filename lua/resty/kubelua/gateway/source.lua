@@ -12,6 +12,7 @@ local pace = require "resty.kubelua.pace"
 local publish = require "resty.kubelua.gateway.publish"
 local secrets = require "resty.kubelua.gateway.secrets"
 local statuses = require "resty.kubelua.gateway.status"
+local users = require "resty.kubelua.gateway.users"
 
 local source = {}
 
@@ -27,6 +28,7 @@ local SETTLE = 0.01 -- seconds in which changes come together before a run
 ---@field compiler table
 ---@field ingresses table
 ---@field secrets table
+---@field users resty.kubelua.gateway.Users
 ---@field statuses table
 ---@field is_complete boolean all was known once, so the tables are complete
 ---@field is_due boolean something has changed since the last run began
@@ -108,6 +110,7 @@ function Source:run()
     publish.result(writing, result)
     self.secrets:publish(writing)
     writing.batch:commit()
+    self.users:refer(self.ingresses.result.users)
     if not self.is_complete then
         self.is_complete = true
         publish.complete(self.kube)
@@ -121,7 +124,9 @@ function Source:run()
 end
 
 function Source:set(kind, view)
-    if kind == "Secret" then
+    if kind == "users" then
+        return self.users:set(view)
+    elseif kind == "Secret" then
         self.secrets:set(view)
         self.compiler:touch("Secret", view.namespace, view.name)
     elseif #view:json() > MOST_BYTES then
@@ -143,7 +148,9 @@ function Source:set(kind, view)
 end
 
 function Source:delete(kind, view)
-    if kind == "Secret" then
+    if kind == "users" then
+        return self.users:delete(view)
+    elseif kind == "Secret" then
         self.secrets:delete(view)
         self.compiler:touch("Secret", view.namespace, view.name)
     else
@@ -169,15 +176,16 @@ end
 -- Says each message of a kind once. A kind that the server does not know has no objects yet; its
 -- informer goes on, and finds it when it is installed.
 function Source:fail(kind, message, code)
-    if self.told[kind.kind] ~= message then
-        self.told[kind.kind] = message
+    local name = kind.name or kind.kind
+    if self.told[name] ~= message then
+        self.told[name] = message
         local is_absent = code == "unknown_kind"
         self.kubelua.log(is_absent and "info" or "error", "gateway: %s: %s",
             kinds.resource(kind), is_absent and "not installed; its objects are served once it is"
             or message)
     end
     if code == "unknown_kind" then
-        self:know(kind.kind)
+        self:know(name)
     end
 end
 
@@ -189,7 +197,7 @@ function Source:watch(kind)
     if kind.kind == "GatewayClass" or kind.kind == "IngressClass" or kind.kind == "Namespace" then
         options.namespace = nil
     end
-    local name = kind.kind
+    local name = kind.name or kind.kind
     local informer, problem = self.client:informer(options)
     self.informers[name] = assert(informer, problem)
     self.missing[name] = true
@@ -216,6 +224,9 @@ function source.run(kube, kubelua, options)
         self.compiler:touch(status.kind, status.namespace, status.name)
         self:plan_run()
     end, pace.go)
+    self.users = users.new(kube, kubelua, self.client, function(problem)
+        self.statuses:tell { problem }
+    end)
     for _, kind in ipairs(kinds.ALL) do
         if kind.kind ~= "Secret" or options.secrets ~= false then
             self:watch(kind)

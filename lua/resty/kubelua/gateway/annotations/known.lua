@@ -21,7 +21,8 @@ local YES = [[rewrite-target use-regex ssl-redirect force-ssl-redirect preserve-
     session-cookie-max-age session-cookie-samesite session-cookie-secure
     session-cookie-change-on-failure upstream-hash-by load-balance whitelist-source-range
     allowlist-source-range denylist-source-range enable-cors cors-allow-origin cors-allow-methods
-    cors-allow-headers cors-allow-credentials cors-expose-headers cors-max-age]]
+    cors-allow-headers cors-allow-credentials cors-expose-headers cors-max-age auth-type
+    auth-secret auth-secret-type auth-realm]]
 
 local SNIPPET = "write the same in Lua, in the ConfigMap of a script that the route names"
 local CONF = "set it in nginx.conf, where it holds for all routes"
@@ -35,8 +36,6 @@ local OTHERS = {
         "SameSite=None is also sent to browsers that misread it (those before 2020)" },
     ["auth-url"] = { "no", "no auth service is asked yet: the paths are denied (503), not left "
         .. "unguarded", "put a proxy such as oauth2-proxy between, as the backend" },
-    ["auth-type"] = { "no", "passwords are not asked for yet: the paths are denied (503), not left "
-        .. "unguarded", "check them in the backend" },
     ["limit-rps"] = { "no", "rates are not limited yet: the paths are denied (503), not left "
         .. "without a limit", "remove it, and limit in nginx.conf (limit_req) for all routes" },
     ["proxy-body-size"] = { "differs", "a body whose length is not said before (chunked) is not "
@@ -112,8 +111,7 @@ local SAME = {
     ["auth-method"] = "auth-url", ["auth-signin"] = "auth-url",
     ["auth-signin-redirect-param"] = "auth-url", ["auth-response-headers"] = "auth-url",
     ["auth-request-redirect"] = "auth-url", ["auth-always-set-cookie"] = "auth-url",
-    ["auth-secret"] = "auth-type", ["auth-secret-type"] = "auth-type",
-    ["auth-realm"] = "auth-type", ["limit-rpm"] = "limit-rps", ["limit-connections"] = "limit-rps",
+    ["limit-rpm"] = "limit-rps", ["limit-connections"] = "limit-rps",
     ["limit-burst-multiplier"] = "limit-rps", ["limit-whitelist"] = "limit-rps",
     ["limit-allowlist"] = "limit-rps",
     ["auth-tls-verify-depth"] = "auth-tls-secret", ["auth-tls-verify-client"] = "auth-tls-secret",
