@@ -67,6 +67,7 @@ void bind_first_process(lua_State *L);
 /* file.c: adds core.private_file and core.close_file. */
 void bind_file(lua_State *L);
 void bind_stream(lua_State *L);
+void bind_shard(lua_State *L);
 void bind_text(lua_State *L);
 void bind_answer(lua_State *L);
 

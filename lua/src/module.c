@@ -31,6 +31,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_first_process(L);
     bind_file(L);
     bind_stream(L);
+    bind_shard(L);
     bind_text(L);
     bind_answer(L);
     lua_pushstring(L, kl_version());

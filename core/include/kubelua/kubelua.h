@@ -23,6 +23,7 @@
 #include "kubelua/queue.h"
 #include "kubelua/report.h"
 #include "kubelua/request.h"
+#include "kubelua/shard.h"
 #include "kubelua/shared.h"
 #include "kubelua/shared_hash.h"
 #include "kubelua/shared_load.h"

@@ -1,11 +1,12 @@
 /*
- * loads_calls_spec.c - every public call on loads, counts and parts of hashes,
- * with each of its allocations failing.
+ * loads_calls_spec.c - every public call on loads, counts, parts of hashes and
+ * shards, with each of its allocations failing.
  */
 #include "every_call.h"
 #include "failing_alloc.h"
 
 #include "kubelua/memory.h"
+#include "kubelua/shard.h"
 #include "kubelua/shared_count.h"
 #include "kubelua/shared_hash.h"
 #include "kubelua/shared_load.h"
@@ -134,6 +135,20 @@ static kl_code use_counts(void *world_, kl_error *err)
     return KL_OK;
 }
 
+static kl_code share_out(void *world_, kl_error *err)
+{
+    const char *const members[] = {"one", "two"};
+    uint16_t owners[KL_SHARD_PARTS];
+
+    (void)world_;
+    (void)err;
+    kl_shard_assign(members, 2, owners);
+    assert_in_range(owners[kl_shard_part("web/a", 5)], 0, 1);
+    assert_int_equal(kl_shard_part_of_uid("foobar", 6),
+                     kl_shard_hash("foobar", 6) >> 56);
+    return KL_OK;
+}
+
 static const every_call calls[] = {
     REFUSES(kl_loads_open, open_loads),
     REFUSES(kl_loads_close, open_loads),
@@ -169,6 +184,10 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_counts_full, use_counts, begin_counts),
     NEVER_ALLOCATES(kl_hash_choose, use_hashes),
     NEVER_ALLOCATES(kl_hash_change, use_hashes),
+    NEVER_ALLOCATES(kl_shard_hash, share_out),
+    NEVER_ALLOCATES(kl_shard_part, share_out),
+    NEVER_ALLOCATES(kl_shard_part_of_uid, share_out),
+    NEVER_ALLOCATES(kl_shard_assign, share_out),
 };
 
 static void each_call_on_loads_survives_each_failed_allocation(void **state)
