@@ -48,7 +48,8 @@ endfunction()
 # elections, events or requests in Lua alone, take minutes, and so do those of
 # Ingresses and of compile, which have no module in C: the step `collector` leaves
 # them out.
-set(KUBELUA_SLOW_COLLECTED "large_bodies|garbage|leader_election|events_series"
+set(KUBELUA_SLOW_COLLECTED
+    "large_bodies|garbage|leader_election|events_series|shards_ring"
     "|^(annotations|balance|cidr|ingress|weights)_spec|^compile_")
 list(JOIN KUBELUA_SLOW_COLLECTED "" KUBELUA_SLOW_COLLECTED)
 # Lua specs that read objects: the step `retrain` runs them with objects that

@@ -43,6 +43,7 @@ end
 function Controller:has_synced()
     local state = state_of(self)
     return state.is_listed and state.unhandled_count == 0
+        and (not state.sharding or state.sharding:is_at_work())
 end
 
 ---Adds a key to the queue, as an event does: at once, or in so many seconds. This replaces the time
@@ -76,7 +77,8 @@ end
 ---@field dropped_writes integer failed writes whose results were dropped: their runs ended as done
 ---@field sources { name: string, role: string, has_synced: boolean, error: string?,
 ---code: string? }[]
----@field leader table?
+---@field leader kubelua.LeaderStatus?
+---@field shards kubelua.ShardsStatus?
 
 local function sort_by_key(list)
     table.sort(list, function(a, b) return a.key < b.key end)
@@ -115,7 +117,7 @@ local function name_stage(state)
     elseif not state.is_listed then
         return "starting"
     end
-    return state:may_run() and "running" or "standby"
+    return state:is_at_work() and "running" or "standby"
 end
 
 ---The state of the controller: what it waits for, its queue, its runs, its failures.
@@ -125,7 +127,9 @@ function Controller:status()
     return { name = state.name, state = name_stage(state), has_synced = self:has_synced(),
         queue = state.queue:status(), running = list_runs(state), failures = list_failures(state),
         dropped_writes = state.dropped.count, sources = list_sources(state),
-        leader = state.leader and state.leader.status() }
+        leader = state.leader and state.leader.status(),
+        shards = state.sharding and state.sharding.membership
+            and state.sharding.membership:status() or nil }
 end
 
 local controllers = {

@@ -8,6 +8,7 @@ local loop = require "kubelua.loop"
 local members = require "kubelua.leader.member"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
+local Teller = require "kubelua.leader.teller"
 local tasks = require "kubelua.tasks"
 local waiting = require "kubelua.waiting"
 
@@ -25,8 +26,8 @@ local TYPES = { name = "string", namespace = "string", identity = "string", leas
 
 local leader = {
     -- Set by kubelua run --dry-run: every process leads, and no Lease is taken. It is called with
-    -- the name of each Lease.
-    without_lease = nil, ---@type fun(lease: string)?
+    -- the name of each Lease, and with what this process does instead.
+    without_lease = nil, ---@type fun(lease: string, role: string)?
 }
 
 -- The candidates in clusters over the network, by the URL of the server. Those in a simulated
@@ -36,37 +37,50 @@ local by_server = {}
 -- The default identity of this process.
 local own_identity
 
-local function check_times(all)
+local WORDS = { gained = "%s leads", lost = "%s does not lead any more: %s",
+    left = "%s has ended, and releases the Lease", holder = "%s leads; %s stands by",
+    refused = "this process does not lead (%s); the write was not sent" }
+
+---@type kubelua.leader.Use
+local ELECTION = { teller = function(options)
+    return Teller.new(options, "leader election by Lease " .. options.namespace .. "/"
+        .. options.name, WORDS)
+end }
+
+local function check_times(call, all)
     if not (all.retry > 0 and all.retry < all.renew and all.renew < all.lease
         and all.lease < 2 ^ 31) then
-        misuse("leader: seconds with 0 < retry < renew < lease expected, such as retry = 2, "
-            .. "renew = 10, lease = 15; here retry = %g, renew = %g, lease = %g", all.retry,
+        misuse("%s: seconds with 0 < retry < renew < lease expected, such as retry = 2, "
+            .. "renew = 10, lease = 15; here retry = %g, renew = %g, lease = %g", call, all.retry,
             all.renew, all.lease)
     end
 end
 
 ---Checks options; returns them with their defaults. Raises if they are wrong.
 ---@param given string|kubelua.LeaderOptions
+---@param call string? for messages; default: "leader"
 ---@return kubelua.LeaderOptions
-function leader.options(given)
+function leader.options(given, call)
+    call = call or "leader"
     if type(given) == "string" then
         given = { name = given }
     end
-    options_of.check("leader", given, TYPES)
+    options_of.check(call, given, TYPES)
     local name = given.name
     if not name then
-        misuse("leader: the name of a Lease expected, such as leader = \"foo-controller\"")
+        misuse("%s: the name of a Lease expected, such as %s = \"foo-controller\"", call, call)
     elseif #name > 253 or not name:find("^[a-z0-9]") or not name:find("[a-z0-9]$")
         or name:find("[^a-z0-9.-]") then
-        misuse("leader: '%s' cannot be the name of a Lease: use lower-case letters, digits, "
-            .. "'-' and '.'", name)
+        misuse("%s: '%s' cannot be the name of a Lease: use lower-case letters, digits, "
+            .. "'-' and '.'", call, name)
     elseif given.identity == "" then
-        misuse("leader: the identity is empty; give this process a name, or leave 'identity' out")
+        misuse("%s: the identity is empty; give this process a name, or leave 'identity' out",
+            call)
     end
-    core.check_namespace("leader", given.namespace)
+    core.check_namespace(call, given.namespace)
     local all = { name = name, namespace = given.namespace, identity = given.identity,
         lease = given.lease or 15, renew = given.renew or 10, retry = given.retry or 2 }
-    check_times(all)
+    check_times(call, all)
     return all
 end
 
@@ -106,7 +120,7 @@ loop.on_end(function()
 end)
 
 -- Returns the candidate for a Lease; makes it if there is none.
-local function find_or_make_candidate(client, options)
+local function find_or_make_candidate(client, options, use)
     local all = candidates_at(client)
     -- Different identities count as different processes.
     local key = options.namespace .. "/" .. options.name .. "/" .. (options.identity or "")
@@ -121,17 +135,23 @@ local function find_or_make_candidate(client, options)
         end
         return found
     end
-    own_identity = own_identity or core.hostname() .. "_" .. core.random(8)
-    options.identity = options.identity or own_identity
+    options.identity = options.identity or leader.identity()
     found = Candidate.new(options, {
         leaves = function()
             all[key], candidates[found] = nil, nil
             leaving[found] = true
         end,
         left = function() leaving[found] = nil end,
-    })
+    }, use)
     all[key], candidates[found] = found, true
     return found
+end
+
+---The default identity of this process.
+---@return string
+function leader.identity()
+    own_identity = own_identity or core.hostname() .. "_" .. core.random(8)
+    return own_identity
 end
 
 ---True while a Lease is being released: its client must stay open.
@@ -159,10 +179,19 @@ function leader.join(client, given)
     local options = leader.options(given)
     options.namespace = options.namespace or client:namespace()
     if leader.without_lease then
-        leader.without_lease(options.namespace .. "/" .. options.name)
+        leader.without_lease(options.namespace .. "/" .. options.name, "acts as the leader")
         return members.without_lease(options)
     end
-    return find_or_make_candidate(client, options):join(client)
+    return find_or_make_candidate(client, options, ELECTION):join(client)
+end
+
+---Holds a Lease for another use than an election; see join.
+---@param client kubelua.Client
+---@param options kubelua.LeaderOptions with all defaults
+---@param use kubelua.leader.Use
+---@return kubelua.Leader
+function leader.hold(client, options, use)
+    return find_or_make_candidate(client, options, use):join(client)
 end
 
 return leader

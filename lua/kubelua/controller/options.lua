@@ -4,6 +4,7 @@ local informers = require "kubelua.informer"
 local leader = require "kubelua.leader"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local shards = require "kubelua.shards"
 
 ---The options of kubelua.controller. The resource comes first, with the options of an informer:
 ---  kubelua.controller { "foos.example.com", reconcile = function(foo, run) end }
@@ -26,6 +27,7 @@ local options = require "kubelua.options"
 ---@field timeout? number seconds after which a run is cancelled; default 300
 ---@field terminating? boolean reconcile is also called for objects that are being deleted
 ---@field leader? string|kubelua.LeaderOptions a Lease: only its holder reconciles
+---@field shards? string|kubelua.ShardsOptions a ring: its members share out the keys
 ---@field as? string the name of its own cache in run:get; default: the resource
 
 ---What reconcile returns. Nothing, true or an object: done. A number above 0: again in so many
@@ -59,7 +61,8 @@ local OWN = {
     name = "string", client = "userdata", reconcile = "function", gone = "function",
     finalizer = "string", finalize = "function", owns = "table", watches = "table",
     reads = "table", when = "function", delay = "number", resync = "number", workers = "number",
-    timeout = "number", terminating = "boolean", leader = "string|table", as = "string",
+    timeout = "number", terminating = "boolean", leader = "string|table", shards = "string|table",
+    as = "string",
 }
 
 -- The options of an entry besides those of an informer.
@@ -227,6 +230,20 @@ local function check_keyless(given)
     end
 end
 
+-- Replaces the option `shards` by all that it means.
+local function check_shards(result, resource)
+    if not result.shards then
+        return
+    elseif result.leader then
+        misuse("controller: 'leader' (one process works) and 'shards' (all do) exclude each other")
+    end
+    result.shards = shards.options(result.shards)
+    if not resource and result.shards.by ~= "key" then
+        misuse("controller: shards: without a resource that is reconciled, keys can only be shared "
+            .. "out by = \"key\"")
+    end
+end
+
 ---Checks the options of a script. Returns them, and the list of sources; the reconciled one is
 ---first.
 ---@param given kubelua.ControllerOptions
@@ -258,6 +275,7 @@ function checked.read(given)
     if named.leader then
         leader.options(named.leader) -- raises if they are wrong
     end
+    check_shards(result, resource)
     return result, read_sources(resource, named)
 end
 

@@ -4,6 +4,7 @@ local cache_of = require "kubelua.controller.cache_of"
 local Counts = require "kubelua.controller.counts"
 local core = require "kubelua.core"
 local dropped = require "kubelua.controller.dropped"
+local duty = require "kubelua.controller.duty"
 local loop = require "kubelua.loop"
 local fights = require "kubelua.controller.fights"
 local idle = require "kubelua.controller.idle"
@@ -11,6 +12,7 @@ local leader = require "kubelua.leader"
 local lines = require "kubelua.log_lines"
 local Queue = require "kubelua.controller.queue"
 local Run = require "kubelua.controller.run"
+local Sharding = require "kubelua.controller.sharding"
 local scripts = require "kubelua.script"
 local source = require "kubelua.controller.source"
 local sources = require "kubelua.sources"
@@ -41,6 +43,7 @@ local writes = require "kubelua.controller.writes"
 ---@field memos table<string, kubelua.controller.Kept> by key
 ---@field terms integer how often this process became the leader
 ---@field leader table?
+---@field sharding kubelua.controller.Sharding? with the option `shards`
 ---@field runs table<string, kubelua.controller.Record>
 ---@field running integer
 ---@field failing table<string, table>
@@ -92,6 +95,7 @@ function State.new(client, options, list, where)
         return nil, message, code
     end
     self.writes, self.applies = writes.new(self), applies.new(self)
+    self.sharding = options.shards and Sharding.new(self) or nil
     self.map_run = Run.new(self) -- without a key; map reads caches through it
     return self
 end
@@ -115,7 +119,11 @@ end
 ---Adds a key after an event of its own object.
 ---@param key string
 ---@param is_rear boolean?
+---@return true?, string?, string?
 function State:add(key, is_rear)
+    if self.sharding and not self.sharding:takes(key) then
+        return true
+    end
     expect_key(self, key)
     return self.queue:add(key, is_rear)
 end
@@ -123,7 +131,11 @@ end
 ---Adds a key after an event of another object.
 ---@param key string
 ---@param is_rear boolean?
+---@return true?, string?, string?
 function State:add_related(key, is_rear)
+    if self.sharding and not self.sharding:takes(key) then
+        return true
+    end
     expect_key(self, key)
     return self.queue:add_related(key, is_rear)
 end
@@ -188,7 +200,14 @@ function State:may_run()
         or (self.script and not self.script:may_begin()) then
         return false
     end
-    return not self.options.leader or (self.leader ~= nil and self.leader.is_leader())
+    return duty.allows_runs(self)
+end
+
+---True if keys are run, or would be if there were any: the controller leads, or has its place in
+---the ring.
+---@return boolean
+function State:is_at_work()
+    return self:may_run() and (not self.sharding or self.sharding:is_at_work())
 end
 
 -- Queues every key, after all others. A key in backoff stays in it.
@@ -197,12 +216,12 @@ local function resync_keys(self)
         return
     elseif not self.main then
         for key in pairs(self.memos) do
-            self.queue:add_related(key, true)
+            self:add_related(key, true)
         end
         return
     end
     for _, object in ipairs(self.main.informer:list() or {}) do
-        self.queue:add_related(object.key, true)
+        self:add_related(object.key, true)
     end
 end
 
@@ -224,7 +243,8 @@ local function tell_begin(self)
     local count = self.main and self.main.informer:count() or self.unhandled_count
     local seconds = core.now() - self.since
     lines.write("info", string.format("%s %s: %s%d key%s, synced in %.2f s", self.what,
-        self:may_run() and "runs" or "stands by", what, count, count == 1 and "" or "s", seconds),
+        self:is_at_work() and "runs" or "stands by", what, count, count == 1 and "" or "s",
+        seconds),
         { controller = self.name, fields = { keys = count, seconds = seconds } })
 end
 
@@ -243,45 +263,6 @@ local function check_lists(self)
     end
 end
 
--- Queues every key at once, with empty memos: what this process knew may be outdated.
-local function gain_lease(self)
-    self:begin_term()
-    if self.is_listed and not self.main then
-        for key in pairs(self.memos) do
-            self.queue:add(key, true)
-        end
-    elseif self.is_listed then
-        for _, object in ipairs(self.main.informer:list() or {}) do
-            self.queue:add(object.key, true)
-        end
-    end
-    self.wake()
-end
-
-local function lose_lease(self)
-    for _, record in pairs(self.runs) do
-        worker.cancel(record, "not_leader")
-    end
-end
-
--- Joins the election: at the start, and again if the loop runs once more after the end of a run.
-local function join_election(self)
-    self.leader = leader.join(self.client, self.options.leader)
-    self.leader.while_busy(function() return self.running > 0 end)
-    self.leader.on_loss(function() lose_lease(self) end)
-    self.leader.on_gain(function() gain_lease(self) end)
-    self.leader.on_time(function(seconds) self.queue:lead(seconds) end)
-end
-
--- Releases the lease, once no run is left that relies on it.
-local function leave_election(self)
-    if self.leader and self.running == 0 then
-        self.leader.release()
-        self.leader = nil
-        self.queue:lead(nil)
-    end
-end
-
 local function finish_stop(self)
     if self.running > 0 or self.is_over then
         return
@@ -290,7 +271,7 @@ local function finish_stop(self)
     self.queue:hide()
     source.close_all(self)
     sources.remove(self.id)
-    leave_election(self)
+    duty.leave(self)
     if self.forget_end then
         self.forget_end()
     end
@@ -304,9 +285,7 @@ local function run_controller(self)
                 finish_stop(self)
                 return
             end
-            if self.options.leader and not self.leader then
-                join_election(self)
-            end
+            assert(duty.join(self))
             triggers.retry_due(self)
             if not self.is_listed then
                 check_lists(self)
@@ -330,14 +309,15 @@ function State:start()
     local ok, message, code = self.queue:show(self.name, self.options.workers, lease or nil)
     if not ok then
         return nil, message, code
-    elseif self.options.leader then
-        join_election(self)
     end
-    ok, message, code = source.open_all(self)
+    ok, message, code = duty.join(self)
+    if ok then
+        ok, message, code = source.open_all(self)
+    end
     if not ok then
         self.queue:hide()
         source.close_all(self)
-        leave_election(self)
+        duty.leave(self)
         return nil, message, code
     end
     idle.register(self)
@@ -347,8 +327,8 @@ function State:start()
     self.task.doing, self.task.outlasts = function() end, true
     tasks.leave_scope(self.task)
     source.await_all(self)
-    if self.options.leader then
-        self.forget_end = loop.on_end(function() leave_election(self) end)
+    if self.options.leader or self.sharding then
+        self.forget_end = loop.on_end(function() duty.leave(self) end)
     end
     return true
 end

@@ -1,6 +1,7 @@
 -- Turns the events of a controller's sources into keys in its queue. If a function of the script
 -- (map or when) raises, the event is kept, and tried again.
 local cache_of = require "kubelua.controller.cache_of"
+local call_script = require "kubelua.controller.call_script"
 local core = require "kubelua.core"
 local fights = require "kubelua.controller.fights"
 local lines = require "kubelua.log_lines"
@@ -8,22 +9,8 @@ local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local sorted_keys = require "kubelua.sorted_keys"
-local tasks = require "kubelua.tasks"
-local trace = require "kubelua.trace"
 
 local triggers = {}
-
--- Calls a function of the script that must not wait; raises its error as text.
-local function call_script(what, f, a, b)
-    local task = tasks.current(what)
-    task.no_wait = what
-    local ok, result = trace.call(f, a, b)
-    task.no_wait = nil
-    if not ok then
-        error(result, 0)
-    end
-    return result
-end
 
 -- Returns what is wrong with a key that map returned.
 local function add_keys(state, self, keys, object)
@@ -62,6 +49,9 @@ local function handle_event(state, self, event)
     local is_resync = old and new and old.resource_version == new.resource_version
     local is_rear = event.is_initial or is_resync or false
     if self.role == "reconciles" then
+        if state.sharding and not new then
+            state.sharding:note_deleted(old)
+        end
         queue_own(state, new or old, is_rear, new ~= nil)
         fights.note_event(state, self, (new or old).key, old, new)
         return

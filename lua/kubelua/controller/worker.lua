@@ -19,6 +19,7 @@ local trace = require "kubelua.trace"
 ---@field task kubelua.Task
 ---@field timer kubelua.Timer?
 ---@field reason "timeout"|"not_leader"|"stopped"|nil why it was cancelled
+---@field part integer? of its key, with the option `shards`
 ---@field result kubelua.controller.Outcome? once it is over
 ---@field failed kubelua.Failure[] writes that have failed, so far
 ---@field is_over boolean?
@@ -179,6 +180,9 @@ local function finish_run(state, record)
         pcall(dropped.report, state, record, result)
         state:handled(record.key)
     end
+    if state.sharding then
+        state.sharding:end_run(record)
+    end
     state.wake()
 end
 
@@ -206,6 +210,7 @@ local function begin_run(state, key, item)
     local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
     record.scope.run = { controller = state.name, key = key, attempt = item.attempt }
     record.scope.before_write = state.leader and state.leader.guard()
+        or state.sharding and state.sharding:fence(record) or nil
     fights.note_run(state, key)
     state.writes:watch(record.scope, key)
     dropped.watch(state, record)
@@ -216,6 +221,9 @@ local function begin_run(state, key, item)
     record.task.on_over, record.task.is_run = on_over, true
     state.runs[key] = record
     state.running = state.running + 1
+    if state.sharding then
+        state.sharding:begin_run(record)
+    end
     tasks.join_scope(record.task, record.scope)
     if state.options.timeout < math.huge then
         record.timer = state.clock:at(record.since + state.options.timeout, function()
@@ -234,8 +242,14 @@ function worker.begin_runs(state)
         if not key then
             return
         end
-        local ok, problem = pcall(begin_run, state, key, { attempt = attempt, is_rear = is_rear,
-            waited = waited, due = due and state.clock:unix() + due })
+        local ok, problem = true, nil
+        if state.sharding and not state.sharding:may_run(key) then
+            state.queue:done(key, "done") -- another member's: it is queued again if it comes here
+            state:handled(key)
+        else
+            ok, problem = pcall(begin_run, state, key, { attempt = attempt, is_rear = is_rear,
+                waited = waited, due = due and state.clock:unix() + due })
+        end
         if not ok and not state.runs[key] then -- memory was short for a task
             state.queue:done(key, "failed")
             error(problem, 0)

@@ -10,85 +10,13 @@ local tasks = require "kubelua.tasks"
 local trace = require "kubelua.trace"
 local waiting = require "kubelua.waiting"
 
----Logs an election: each thing once, until something else is logged about the same subject.
----@class kubelua.leader.Teller
----@field what string the name of the election
----@field options kubelua.LeaderOptions
-local Teller = {}
-Teller.__index = Teller
-
----@param options kubelua.LeaderOptions with all defaults
----@return kubelua.leader.Teller
-function Teller.new(options)
-    return setmetatable({ options = options, said = {},
-        what = "leader election by Lease " .. options.namespace .. "/" .. options.name }, Teller)
-end
-
----@param subject "leads"|"holder"|"problem"
----@param level string
----@param text string with string.format's directives
----@param ... any
-function Teller:say(subject, level, text, ...)
-    text = string.format(text, ...)
-    -- A change of versions, times, or of the request that met the same failure is not logged again.
-    local bare = text:gsub("%d+", "#"):gsub("^the Lease was not %l+: ", "")
-    if bare ~= self.said[subject] then
-        self.said[subject] = bare
-        log(level, "%s: %s", self.what, text)
-    end
-end
-
----This process leads now.
-function Teller:gained()
-    self.said = {}
-    self:say("leads", "info", "%s leads", self.options.identity)
-end
-
----@param level "info"|"warn"
----@param why string
-function Teller:lost(level, why)
-    self:say("leads", level, "%s does not lead any more: %s", self.options.identity, why)
-end
-
----Nothing needs the Lease any more.
-function Teller:left()
-    self:say("leads", "info", "%s has ended, and releases the Lease", self.options.identity)
-end
-
-local FAILED = { read = "the Lease was not read", create = "the Lease was not created",
-    update = "the Lease was not renewed" }
-
----Logs what a reply has shown: an obstacle, or which process leads.
----@param election kubelua.Election
----@param order kubelua.Election.Order
----@param problem string? nil: the order was carried out
----@param code string?
-function Teller:answered(election, order, problem, code)
-    if code == "conflict" or code == "already_exists" or code == "closed"
-        or order.what ~= "create" and code == "not_found" then
-        return -- the next reply tells more
-    elseif code == "forbidden" then
-        self:say("problem", "warn", "%s: %s; this needs the verbs get, create and update on leases "
-            .. "of the group coordination.k8s.io in the namespace %s", FAILED[order.what],
-            problem, self.options.namespace)
-    elseif code == "not_found" then
-        self:say("problem", "warn", "the namespace %s of the Lease does not exist",
-            self.options.namespace)
-    elseif problem then
-        self:say("problem", "warn", "%s: %s", FAILED[order.what], problem)
-    elseif election:is_double() then
-        self:say("problem", "warn", "another process, or an earlier one, holds the Lease with "
-            .. "the identity of this process, %s; this process waits until that Lease expires. "
-            .. "Each process needs an identity of its own",
-            self.options.identity)
-    elseif election.leading then
-        self.said.problem = order.what == "read" and self.said.problem or nil
-    elseif election.holder ~= "" and election.holder ~= self.options.identity then
-        self:say("holder", "info", "%s leads; %s stands by", election.holder, self.options.identity)
-    end
-end
+---What a Lease is used for: by a leader, or by a member of a ring (shards.lua).
+---@class kubelua.leader.Use
+---@field teller fun(options: kubelua.LeaderOptions): kubelua.leader.Teller
+---@field describe fun(metadata: table)? sets labels and annotations of the Lease in each write
 
 ---@class kubelua.Candidate
+---@field use kubelua.leader.Use
 ---@field options kubelua.LeaderOptions
 ---@field election kubelua.Election
 ---@field clock kubelua.Clock
@@ -104,11 +32,12 @@ end
 ---@param options kubelua.LeaderOptions with all defaults
 ---@param notes { leaves: fun(), left: fun() } called when the last member leaves, and when the
 ---attempt to release the Lease is over
+---@param use kubelua.leader.Use
 ---@return kubelua.Candidate
-function Candidate.new(options, notes)
+function Candidate.new(options, notes, use)
     return setmetatable({
-        options = options, notes = notes, members = {}, clock = tasks.clock_here(),
-        teller = Teller.new(options),
+        options = options, notes = notes, members = {}, clock = tasks.clock_here(), use = use,
+        teller = use.teller(options),
         election = Election.new { identity = options.identity, lease = options.lease,
             renew = options.renew, retry = options.retry, random = draw_random },
         told_term = 0, is_told = false,
@@ -203,19 +132,21 @@ end
 local PATH = "/apis/coordination.k8s.io/v1/namespaces/"
 local METHODS = { read = "GET", create = "POST", update = "PUT", release = "PUT" }
 
--- Carries out an order, any but "wait": the Lease, decoded; or nil, message, code. `what` is for
--- messages.
-local function ask_server(client, options, order, what)
-    local path = PATH .. options.namespace .. "/leases"
+-- Carries out an order, any but "wait": the Lease, decoded; or nil, message, code.
+local function ask_server(self, client, order)
+    local options, path = self.options, PATH .. self.options.namespace .. "/leases"
     if order.what == "create" then
         order.lease.apiVersion, order.lease.kind = "coordination.k8s.io/v1", "Lease"
         order.lease.metadata = { name = options.name, namespace = options.namespace }
     else
         path = path .. "/" .. options.name
     end
+    if order.record and self.use.describe then
+        self.use.describe(order.lease.metadata)
+    end
     local reply, message, code = requests.send(client, {
         method = METHODS[order.what], path = path, body = order.lease, timeout = order.timeout,
-    }, what)
+    }, self.teller.what)
     if not reply then
         return nil, message, code
     elseif reply.status >= 400 then
@@ -245,7 +176,7 @@ local function send_order(self, order)
         return nil, "its client is closed", "closed"
     end
     self.asks = order.what
-    local lease, message, code = ask_server(client, self.options, order, self.teller.what)
+    local lease, message, code = ask_server(self, client, order)
     tasks.end_if_cancelled() -- the server may still carry it out: see member.lua
     self.asks = nil
     self.election:answer(order, self:now(), lease, message, code)
@@ -256,8 +187,9 @@ local function sleep_till(self, at)
     local timer = self.clock:at(to_timer_clock(self, at), function()
         tasks.wake(self.task)
     end)
+    self.sleeps = true
     tasks.suspend()
-    timer.cancelled = true
+    self.sleeps, timer.cancelled = false, true
     tasks.end_if_cancelled()
 end
 
@@ -291,6 +223,14 @@ local function start_task(self, f)
     tasks.leave_script(task)
     task.clock = self.clock
     return task
+end
+
+---Renews the Lease now.
+function Candidate:hurry()
+    self.election:hurry()
+    if self.sleeps then
+        tasks.wake(self.task)
+    end
 end
 
 -- True while a member still runs something that needs the Lease.

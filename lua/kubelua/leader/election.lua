@@ -106,6 +106,7 @@ end
 ---@field lost string? why the lease was lost last
 ---@field problem string? the message of the last request, if it failed
 ---@field code string? the code of that failure
+---@field is_hurried boolean? the next write is due
 local Election = {}
 Election.__index = Election
 
@@ -175,6 +176,11 @@ function Election:give_up(why)
     self.epoch, self.is_stale = self.epoch + 1, true
 end
 
+---The next write comes at once, not at its time. One that is under way does not count.
+function Election:hurry()
+    self.is_hurried = true
+end
+
 ---How many seconds a write that is sent now may take, so that it ends before the lease does.
 ---@param now number
 ---@return number
@@ -228,7 +234,7 @@ local function order_write(self, now, what, lease)
         end
     end
     local record = record_text(lease)
-    self.sent[record] = now
+    self.sent[record], self.is_hurried = now, false
     return { what = what, lease = lease, record = record, sent_at = now, epoch = self.epoch,
         timeout = request_timeout(self, now) }
 end
@@ -247,7 +253,7 @@ end
 ---@return kubelua.Election.Order
 function Election:next(now, unix)
     self:check(now)
-    if now < self.next_at then
+    if now < self.next_at and not (self.is_hurried and self.leading) then
         return order_wait(self, now, self.next_at)
     elseif self.is_stale then
         return { what = "read", timeout = request_timeout(self, now) }

@@ -1,6 +1,7 @@
 -- A member: the view that one controller has of the election; the result of leader.join. And the
 -- release of the Lease, so that other processes need not wait until it expires; but not while a
 -- write that relied on it may still be carried out.
+local core = require "kubelua.core"
 local log = require "kubelua.log"
 local tasks = require "kubelua.tasks"
 
@@ -27,11 +28,20 @@ local WRITE_TIMEOUT = 30 -- seconds, of a write without a timeout
 ---@field before_write fun(write: kubelua.Write): true?, string?, string?
 ---@field guard fun(): fun(write: kubelua.Write): true?, string?, string?
 ---@field release fun()
+---@field now fun(): number # by the clock of the Lease
+---@field hurry fun() # renews the Lease now
 ---@field status fun(): kubelua.LeaderStatus
 
 -- Replies after which a write may still be carried out: of a proxy that lost the server, and of a
 -- server or proxy that gave up waiting.
 local UNSURE = { [502] = true, [504] = true }
+
+---True if a write may still be carried out although it has a result.
+---@param write kubelua.Write with its code and status
+---@return boolean
+function members.is_unsure(write)
+    return write.code == "unknown" or UNSURE[write.status] == true
+end
 
 ---Notes that a write that relies on the Lease is about to be sent.
 ---@param candidate kubelua.Candidate
@@ -45,7 +55,7 @@ end
 ---@param write kubelua.Write with its code and status
 local function end_write(candidate, write)
     candidate.writes[write] = nil
-    if write.code == "unknown" or UNSURE[write.status] then
+    if members.is_unsure(write) then
         candidate.unsure_at = candidate:now()
     end
     for task in pairs(candidate.releasing) do
@@ -102,7 +112,7 @@ end
 local function may_write(candidate, write, term)
     local election = candidate.election
     if not candidate:look() or (term and term ~= election.term) then
-        return nil, string.format("%s: this process does not lead (%s); the write was not sent",
+        return nil, string.format("%s: " .. candidate.teller.words.refused,
             candidate.teller.what, election.lost or "another one does"), "not_leader"
     end
     local now = candidate:now()
@@ -148,6 +158,8 @@ function members.new(candidate, member)
             return function(write) return may_write(candidate, write, term) end
         end,
         release = function() candidate:leave(member) end,
+        now = function() return candidate:now() end,
+        hurry = function() candidate:hurry() end,
         status = function() return make_status(candidate) end,
     }
 end
@@ -167,6 +179,7 @@ function members.without_lease(options)
     return { is_leader = allow, on_gain = function(f) f() end, on_loss = do_nothing,
         on_time = do_nothing, while_busy = do_nothing, before_write = allow,
         guard = function() return allow end, release = do_nothing,
+        now = core.boottime, hurry = do_nothing,
         status = function() return status end }
 end
 

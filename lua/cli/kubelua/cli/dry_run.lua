@@ -318,11 +318,11 @@ local function guard(send)
 end
 
 -- Says once for each Lease that it is not taken: that would be a write.
-local function tell_lease(lease)
+local function tell_lease(lease, role)
     if not current.shown[lease] then
         current.shown[lease] = true
-        current.warn("the Lease " .. lease .. " is not taken, because of --dry-run: this run acts "
-            .. "as the leader")
+        current.warn("the Lease " .. lease .. " is not taken, because of --dry-run: this run "
+            .. role)
     end
 end
 

@@ -112,9 +112,10 @@ function declared.note_controllers(self)
             lines[source.informer or 0] = where
         end
         lines[state.unselected or 0] = where
-        if state.options.leader then
-            local options = leader.options(state.options.leader)
-            table.insert(self.leases, { name = options.name,
+        local shares, lease = state.options.shards, state.options.leader
+        if shares or lease then
+            local options = shares or leader.options(lease)
+            table.insert(self.leases, { name = options.name, is_ring = shares ~= nil,
                 namespace = options.namespace or state.client:namespace() })
         else
             table.insert(self.unled, state.options.name)

@@ -16,7 +16,7 @@ NotedTimers.__index = NotedTimers
 local OF_SCRIPT = { "/waiting%.lua$", "kubelua/init%.lua$", "controller/queue%.lua$",
     "controller/state%.lua$" }
 
-local OF_LEASE = "leader/candidate%.lua$"
+local OF_LEASE = { "leader/candidate%.lua$", "shards/membership%.lua$" }
 
 ---@param clock kubelua.Clock
 ---@return kubelua.NotedTimers
@@ -30,8 +30,8 @@ local function file_at(level)
     return debug.getinfo(level + 1, "S").source
 end
 
-local function is_of_script(file)
-    for _, pattern in ipairs(OF_SCRIPT) do
+local function is_one_of(file, patterns)
+    for _, pattern in ipairs(patterns) do
         if file:find(pattern) then
             return true
         end
@@ -43,7 +43,7 @@ end
 ---@param at number
 ---@param level integer of the function that sets it: 1 is the caller of this one
 function NotedTimers:note(at, level)
-    if at <= self.clock:now() or not is_of_script(file_at(level + 1)) then
+    if at <= self.clock:now() or not is_one_of(file_at(level + 1), OF_SCRIPT) then
         return
     end
     local task = tasks.task_here()
@@ -58,7 +58,7 @@ end
 ---@param timer kubelua.Timer
 ---@param level integer of the function that has set it: 1 is the caller of this one
 function NotedTimers:mark_lease(timer, level)
-    self.of_leases[timer] = file_at(level + 1):find(OF_LEASE) and true or nil
+    self.of_leases[timer] = is_one_of(file_at(level + 1), OF_LEASE) or nil
 end
 
 ---True if only timers of Leases are left.

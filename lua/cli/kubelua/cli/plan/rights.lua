@@ -18,7 +18,7 @@ local sorted_keys = require "kubelua.sorted_keys"
 ---@class kubelua.RightsContext
 ---@field is_constant fun(request: kubelua.AskedRequest, field: "name"|"namespace"): boolean
 ---@field kind fun(name: string): kubelua.Kind? "apps/v1/Deployment"
----@field leases { namespace: string, name: string }[] of `leader`
+---@field leases { namespace: string, name: string, is_ring: boolean? }[] of `leader` and `shards`
 ---@field finalizers { kind: kubelua.Kind, namespaces: (string|false)[] }[] kinds of controllers
 --- with a finalizer; false: all namespaces
 
@@ -125,8 +125,14 @@ local function add_leases(self, leases)
     for _, lease in ipairs(leases) do
         local group = "coordination.k8s.io"
         self:add(lease.namespace, group, "leases", "create")
-        self:add(lease.namespace, group, "leases", "get", lease.name)
-        self:add(lease.namespace, group, "leases", "update", lease.name)
+        if lease.is_ring then -- its members' Leases have names that are not known before
+            for _, verb in ipairs { "get", "list", "watch", "update", "delete" } do
+                self:add(lease.namespace, group, "leases", verb)
+            end
+        else
+            self:add(lease.namespace, group, "leases", "get", lease.name)
+            self:add(lease.namespace, group, "leases", "update", lease.name)
+        end
     end
 end
 
@@ -144,10 +150,10 @@ local LEADS = { get = true, create = true, update = true }
 
 local function is_lease_of(request, leases)
     for _, lease in ipairs(leases) do
-        if LEADS[request.verb] and request.resource == "leases"
-            and request.group == "coordination.k8s.io"
+        local is_near = request.resource == "leases" and request.group == "coordination.k8s.io"
             and request.namespace == lease.namespace
-            and (request.name == lease.name or request.verb == "create") then
+        if is_near and (lease.is_ring or LEADS[request.verb]
+            and (request.name == lease.name or request.verb == "create")) then
             return true
         end
     end

@@ -1,0 +1,200 @@
+-- What a controller with the option `shards` does: it works on the keys that the ring gives this
+-- process, and on no others. All events are watched; a key of another member is dropped, and queued
+-- when this process gets its part.
+local call_script = require "kubelua.controller.call_script"
+local core = require "kubelua.core"
+local lines = require "kubelua.log_lines"
+local shards = require "kubelua.shards"
+local worker = require "kubelua.controller.worker"
+
+---@class kubelua.controller.Sharding
+---@field state kubelua.controller.State
+---@field options table of shards.options
+---@field membership kubelua.shards.Membership? nil: this process has not joined yet, or has left
+---@field parts table<integer, true> those that this process may work on
+---@field running table<integer, integer> by part: runs that have not ended
+---@field gone table<string, integer> by key: the part of an object that was deleted
+---@field seen table<string, true> the keys of a controller without a resource
+local Sharding = {}
+Sharding.__index = Sharding
+
+---@param state kubelua.controller.State
+---@return kubelua.controller.Sharding
+function Sharding.new(state)
+    return setmetatable({ state = state, options = state.options.shards, parts = {}, running = {},
+        gone = {}, seen = {} }, Sharding)
+end
+
+-- The part of an object, by its UID or by what the function of the script returns. If that fails,
+-- by its key: all members do so.
+local function part_of_object(self, object)
+    local options, what = self.options, "by of " .. self.state.what
+    if options.by == "uid" then
+        return core.shard_part_of_uid(object.uid)
+    end
+    local ok, result = pcall(call_script, what, options.function_of, object)
+    if ok and type(result) == "string" then
+        return core.shard_part(result)
+    elseif not self.is_told then
+        self.is_told = true
+        lines.of_controller("error", self.state, object.key, "%s must return a text for each "
+            .. "object; objects for which it does not are shared out by key: %s", what, ok
+            and "it returned a " .. type(result) or tostring(result))
+    end
+    return core.shard_part(object.key)
+end
+
+---The part of a key.
+---@param key string
+---@return integer
+function Sharding:part_of(key)
+    local by = self.options.by
+    if by == "key" then
+        return core.shard_part(key)
+    elseif by == "namespace" then
+        return core.shard_part(key:match("^(.*)/") or "")
+    end
+    local object = self.state.main.informer:get(key)
+    if object then
+        return part_of_object(self, object)
+    end
+    return self.gone[key] or core.shard_part(key)
+end
+
+---Notes an object that was deleted: its key is worked on by the member that had the object.
+---@param object kubelua.Object
+function Sharding:note_deleted(object)
+    if self.options.by ~= "key" and self.options.by ~= "namespace" then
+        self.gone[object.key] = part_of_object(self, object)
+    end
+end
+
+---True if a key is to be queued here.
+---@param key string
+---@return boolean
+function Sharding:takes(key)
+    if not self.state.main then
+        self.seen[key] = true
+    end
+    return self.parts[self:part_of(key)] == true
+end
+
+---True if a run of a key may begin.
+---@param key string
+---@return boolean
+function Sharding:may_run(key)
+    return self.membership ~= nil and self.membership:may_work(self:part_of(key))
+end
+
+---The fence for the writes of a run.
+---@param record kubelua.controller.Record
+---@return fun(write: kubelua.Write): true?, string?, string?
+function Sharding:fence(record)
+    record.part = self:part_of(record.key)
+    return self.membership:guard(record.part)
+end
+
+---A run begins.
+---@param record kubelua.controller.Record
+function Sharding:begin_run(record)
+    self.running[record.part] = (self.running[record.part] or 0) + 1
+end
+
+---A run has ended.
+---@param record kubelua.controller.Record
+function Sharding:end_run(record)
+    local part = record.part
+    if part then
+        local count = self.running[part] - 1
+        self.running[part] = count > 0 and count or nil
+        self.gone[record.key] = nil
+        if self.membership then
+            self.membership:look()
+        end
+    end
+end
+
+local function cancel_runs(self, part)
+    for _, record in pairs(self.state.runs) do
+        if not part or record.part == part then
+            worker.cancel(record, "not_leader")
+        end
+    end
+end
+
+-- Forgets what this process remembers of a key that was, or comes from, another member's.
+local function forget_memo(state, key)
+    local kept = state.memos[key]
+    if kept then
+        kept.memo = nil
+    end
+end
+
+local function keys_of(self)
+    local keys = {}
+    if not self.state.main then
+        for key in pairs(self.seen) do
+            keys[#keys + 1] = key
+        end
+        return keys
+    end
+    for _, object in ipairs(self.state.main.informer:list() or {}) do
+        keys[#keys + 1] = object.key
+    end
+    for key in pairs(self.gone) do
+        keys[#keys + 1] = key
+    end
+    return keys
+end
+
+-- Queues the keys of the parts that came.
+local function change(self, parts)
+    local before, came = self.parts, {}
+    self.parts = parts
+    for part in pairs(parts) do
+        came[part] = not before[part] or nil
+    end
+    if next(came) == nil or (self.state.main and not self.state.main.informer) then
+        return
+    end
+    for _, key in ipairs(keys_of(self)) do
+        if came[self:part_of(key)] then
+            forget_memo(self.state, key)
+            self.state:add(key, true)
+        end
+    end
+    self.state.wake()
+end
+
+---Joins the ring.
+---@return true?, string?, string?
+function Sharding:join()
+    local message, code
+    self.user = {
+        changed = function(parts) change(self, parts) end,
+        lost = function()
+            self.state:begin_term()
+            cancel_runs(self)
+        end,
+        is_busy = function(part) return self.running[part] ~= nil end,
+        cancel = function(part) cancel_runs(self, part) end,
+    }
+    self.membership, message, code = shards.join(self.state.client, self.options, self.user)
+    return self.membership and true, message, code
+end
+
+---Leaves the ring, once no run is left.
+function Sharding:leave()
+    if self.membership then
+        shards.leave(self.membership, self.user)
+        self.membership, self.parts = nil, {}
+    end
+end
+
+---True once this process has a place in the ring.
+---@return boolean
+function Sharding:is_at_work()
+    return self.membership ~= nil and self.membership:is_at_work()
+end
+
+return Sharding

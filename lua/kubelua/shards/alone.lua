@@ -1,0 +1,22 @@
+-- A member without a ring: it works on all parts, and nothing is sent. For --dry-run.
+
+local function allow()
+    return true
+end
+
+---@param options table of shards.join
+---@param user kubelua.shards.User
+---@return kubelua.shards.Membership
+return function(options, user)
+    local all = {}
+    for part = 1, 256 do
+        all[part] = true
+    end
+    user.changed(all)
+    return { options = options, may_work = allow, is_at_work = allow, leave = allow,
+        look = function() end, guard = function() return allow end,
+        status = function()
+            return { ring = options.namespace .. "/" .. options.name, identity = options.identity,
+                by = options.by, working = true, members = { options.identity }, parts = 256 }
+        end }
+end

@@ -1,0 +1,390 @@
+-- A member's view of its ring as a state machine: which parts of the keys it may work on now, and
+-- what to announce next. It sends nothing: Leases and times come in; member.lua does the rest.
+--
+-- Each member has a Lease, whose annotations announce the members between which it shares out the
+-- parts. A member works on a part only if it has it by all that it announced, and no other member
+-- has it by what that one announced. Why no two ever work on one part:
+--   1. A member counts its announcement only once its own watch of the ring has brought it back.
+--      By then that watch has brought every announcement that was written before. So of two that
+--      announce the same part, the later one sees the other's, and leaves the part alone.
+--   2. Before a member announces that it gives up a part, it has ended its work on it.
+--   3. A Lease runs out for others later than for its own member: see leader/election.lua. And
+--      another member counts as dead only once an announcement that was written after its Lease ran
+--      out has come back: a renewal that this member's watch had not brought yet would come first.
+--   4. A member whose Lease was deleted, or that others still name, may be at work: it counts as
+--      alive until a Lease would have run out.
+--   5. A member that has lost its lease, and has it again, begins anew: with an announcement.
+-- As long as members announce different things, some parts rest; all see the same Leases, so all
+-- announce the same soon.
+local core = require "kubelua.core"
+local sorted_keys = require "kubelua.sorted_keys"
+
+local PARTS = 256
+
+---What a Lease of the ring says.
+---@class kubelua.shards.Facts
+---@field token string names the member
+---@field holder string its identity; "": it has left
+---@field record string differs between two renewals
+---@field duration number seconds
+---@field acquired string when it became a member; of RFC 3339
+---@field claims string the members that it has announced, as in "a,b"; "": it works on nothing
+---@field by string how it shares out
+---@field number string of its announcement, as in "9f3a.4"
+
+---@class kubelua.shards.Other what is known of another member
+---@field facts kubelua.shards.Facts? nil: its Lease has never been seen
+---@field seen_at number when its Lease has changed last
+---@field dead_after integer? its Lease has run out: it counts as dead once the announcement with
+---this number has come back
+---@field is_missing boolean? its Lease was deleted
+
+---@class kubelua.shards.Announcement
+---@field number integer
+---@field text string as in Facts.claims
+
+---@class kubelua.shards.Ring
+---@field token string of this member
+---@field by string
+---@field lease number seconds
+---@field others table<string, kubelua.shards.Other> by token
+---@field said kubelua.shards.Announcement[] those that may be in the Lease, in order
+---@field pending string? what is to be announced once the work on the parts that leave has ended
+---@field counter integer the number of the last announcement
+---@field first integer? of this membership: its first announcement; nil: this process is no member
+---@field confirmed integer the last announcement that the watch has brought back
+---@field registry table<string, true>? the members that may be at work, by the ring's own Lease
+---@field stands_by string? the token of the older member that shares out otherwise
+---@field allowed table<integer, true> the parts that this member may work on
+local Ring = {}
+Ring.__index = Ring
+
+---@param options { token: string, by: string, lease: number, prefix: string } prefix: random, tells
+---the announcements of this process from those of another one with the same identity
+---@return kubelua.shards.Ring
+function Ring.new(options)
+    return setmetatable({ token = options.token, by = options.by, lease = options.lease,
+        prefix = options.prefix, others = {}, said = {}, counter = 0, confirmed = 0, owners = {},
+        allowed = {}, acquired = "" }, Ring)
+end
+
+local function tokens_of(claims)
+    local tokens = {}
+    for token in claims:gmatch("[^,]+") do
+        tokens[token] = true
+    end
+    return sorted_keys(tokens)
+end
+
+-- The owner of each part, by what was announced. The results are kept: there are few at a time.
+local function owners_of(self, claims)
+    local owners = self.owners[claims]
+    if not owners then
+        owners = core.shard_owners(tokens_of(claims))
+        self.owners[claims] = owners
+    end
+    return owners
+end
+
+local function forget_owners(self)
+    local kept = {}
+    local function keep(claims)
+        kept[claims] = self.owners[claims]
+    end
+    for _, said in ipairs(self.said) do
+        keep(said.text)
+    end
+    for _, other in pairs(self.others) do
+        keep(other.facts and other.facts.claims or "")
+    end
+    keep(self.pending or "")
+    self.owners = kept
+end
+
+-- A member that others name, but whose Lease is not there, may be at work.
+local function suspect(self, tokens, now)
+    for _, token in ipairs(tokens) do
+        if token ~= self.token and not self.others[token] then
+            self.others[token] = { seen_at = now }
+        end
+    end
+end
+
+local function see_own(self, facts)
+    self.acquired = facts.acquired
+    local prefix, number = facts.number:match("^(.*)%.(%d+)$")
+    number = tonumber(number)
+    if prefix ~= self.prefix or number <= self.confirmed then
+        return
+    end
+    self.confirmed = number
+    while self.said[1] and self.said[1].number < number do
+        table.remove(self.said, 1)
+    end
+end
+
+---Takes in a Lease of the ring, in the order of the watch.
+---@param facts kubelua.shards.Facts
+---@param now number
+function Ring:see(facts, now)
+    if facts.token == self.token then
+        return see_own(self, facts)
+    end
+    local other = self.others[facts.token]
+    if not other then
+        other = {}
+        self.others[facts.token] = other
+    end
+    if not other.facts or other.facts.record ~= facts.record or other.is_missing then
+        other.seen_at, other.dead_after, other.is_missing = now, nil, nil
+    end
+    other.facts = facts
+    suspect(self, tokens_of(facts.claims), now)
+end
+
+---A member's Lease was deleted.
+---@param token string
+function Ring:lose(token)
+    local other = self.others[token]
+    if other and other.facts and other.facts.holder == "" then
+        self.others[token] = nil
+    elseif other then
+        other.is_missing = true
+    end
+end
+
+---Takes in the members that may be at work, by the ring's own Lease.
+---@param tokens string[]
+---@param now number
+function Ring:register(tokens, now)
+    self.registry = {}
+    for _, token in ipairs(tokens) do
+        self.registry[token] = true
+    end
+    suspect(self, tokens, now)
+end
+
+---The ring's own Lease was deleted.
+function Ring:unregister()
+    self.registry = nil
+end
+
+---This process has gained its Lease.
+function Ring:begin()
+    self.first, self.said, self.pending = self.counter + 1, {}, nil
+end
+
+---This process has lost its Lease.
+function Ring:stop()
+    self.first, self.said, self.pending, self.allowed = nil, {}, nil, {}
+end
+
+---True once the first announcement has come back.
+---@return boolean
+function Ring:is_at_work()
+    return self.first ~= nil and self.confirmed >= self.first
+end
+
+---True once this member has its place in the ring, with any number of parts.
+---@return boolean
+function Ring:has_place()
+    return self:is_at_work() and self.said[1].text ~= ""
+end
+
+---True if a member's Lease has run out, and this member's watch had not missed a renewal.
+---@param other kubelua.shards.Other
+---@return boolean
+function Ring:is_dead(other)
+    return other.dead_after ~= nil and self:is_at_work() and self.confirmed >= other.dead_after
+end
+
+---True if a member has given its Lease back.
+---@param other kubelua.shards.Other
+---@return boolean
+function Ring.has_left(other)
+    return other.facts ~= nil and other.facts.holder == ""
+end
+
+local has_left = Ring.has_left
+
+local function duration_of(self, other)
+    return other.facts and other.facts.duration or self.lease
+end
+
+-- Marks those whose Lease has run out; returns when the next one does.
+local function mark_dead(self, now)
+    local next_at
+    for _, other in pairs(self.others) do
+        if not has_left(other) and not other.dead_after then
+            local ends_at = other.seen_at + duration_of(self, other)
+            if now >= ends_at then
+                other.dead_after = self.counter + 1
+            elseif not next_at or ends_at < next_at then
+                next_at = ends_at
+            end
+        end
+    end
+    return next_at
+end
+
+local function is_named(self, token)
+    if self.registry and self.registry[token] then
+        return true
+    end
+    for _, other in pairs(self.others) do
+        if other.facts and not other.dead_after and not has_left(other)
+            and ("," .. other.facts.claims .. ","):find("," .. token .. ",", 1, true) then
+            return true
+        end
+    end
+    return false
+end
+
+-- The dead whose Lease is not there are forgotten once nothing names them.
+local function forget_dead(self)
+    for token, other in pairs(self.others) do
+        if (other.is_missing or not other.facts) and self:is_dead(other)
+            and not is_named(self, token) then
+            self.others[token] = nil
+        end
+    end
+end
+
+---True if a member is there, by its Lease.
+---@param other kubelua.shards.Other
+---@return boolean
+function Ring.is_present(other)
+    return other.facts ~= nil and not has_left(other) and not other.dead_after
+end
+
+local is_present = Ring.is_present
+
+-- The oldest member says how the parts are shared out: the token of that member if it says
+-- otherwise than this one.
+local function find_older(self)
+    local oldest, acquired, by = self.token, self.acquired, self.by
+    for token, other in pairs(self.others) do
+        local facts = other.facts
+        if is_present(other) and facts.by ~= "" and (facts.acquired < acquired
+            or facts.acquired == acquired and token < oldest) then
+            oldest, acquired, by = token, facts.acquired, facts.by
+        end
+    end
+    return by ~= self.by and oldest or nil
+end
+
+-- What this member should announce.
+local function wanted(self)
+    self.stands_by = find_older(self)
+    if self.stands_by then
+        return ""
+    end
+    local tokens = { [self.token] = true }
+    for token, other in pairs(self.others) do
+        if is_present(other) and other.facts.by == self.by then
+            tokens[token] = true
+        end
+    end
+    return table.concat(sorted_keys(tokens), ",")
+end
+
+-- True if what was announced last must be announced anew.
+local function is_outdated(self, text)
+    local last = self.said[#self.said]
+    if not last or last.text ~= text then
+        return true
+    end
+    for _, other in pairs(self.others) do
+        if other.dead_after and other.dead_after > last.number then
+            return true
+        end
+    end
+    return false
+end
+
+-- Removes from a set of parts those that a member may be working on.
+local function remove_parts(self, parts, token, other)
+    if has_left(other) or self:is_dead(other) then
+        return
+    elseif not other.facts or (other.facts.by ~= self.by and other.facts.claims ~= "") then
+        for part = 1, PARTS do
+            parts[part] = nil
+        end
+        return
+    end
+    local owners = owners_of(self, other.facts.claims)
+    for part = 1, PARTS do
+        if owners[part] == token then
+            parts[part] = nil
+        end
+    end
+end
+
+---True if this member has a part by all that it has announced: it may end its work on it.
+---@param part integer
+---@return boolean
+function Ring:holds(part)
+    for _, said in ipairs(self.said) do
+        if owners_of(self, said.text)[part] ~= self.token then
+            return false
+        end
+    end
+    return self:is_at_work()
+end
+
+---True if the work on a part must end, so that what is pending can be announced.
+---@param part integer
+---@return boolean
+function Ring:leaves(part)
+    return self.pending ~= nil and owners_of(self, self.pending)[part] ~= self.token
+        and self:holds(part)
+end
+
+local function find_allowed(self)
+    local parts = {}
+    if not self:is_at_work() then
+        return parts
+    end
+    for part = 1, PARTS do
+        parts[part] = self:holds(part) and (not self.pending
+            or owners_of(self, self.pending)[part] == self.token) or nil
+    end
+    for token, other in pairs(self.others) do
+        remove_parts(self, parts, token, other)
+    end
+    return parts
+end
+
+---Looks at the clock, and at what has come in. Then `pending`, `allowed` and `stands_by` are new.
+---@param now number
+---@return number? at when to look again, at the latest
+function Ring:look(now)
+    local next_at = mark_dead(self, now)
+    self.pending = nil
+    if self.first and self.acquired ~= "" and self.registry and self.registry[self.token] then
+        local text = wanted(self)
+        self.pending = is_outdated(self, text) and text or nil
+    end
+    forget_dead(self)
+    self.allowed = find_allowed(self)
+    forget_owners(self)
+    return next_at
+end
+
+---Announces what is pending: the work on the parts that leave has ended. The next write of the
+---Lease has it. Call look afterwards.
+function Ring:announce()
+    self.counter = self.counter + 1
+    table.insert(self.said, { number = self.counter, text = self.pending })
+    self.pending = nil
+end
+
+---What this member announces now, for its Lease.
+---@return { claims: string, by: string, number: string }
+function Ring:announcement()
+    local last = self.said[#self.said]
+    return { claims = last and last.text or "", by = self.by,
+        number = self.prefix .. "." .. (last and last.number or 0) }
+end
+
+return Ring

@@ -1,0 +1,141 @@
+-- What one member of a ring works on, by what it sees.
+local clearing = require "kubelua.shards.clearing"
+local Ring = require "kubelua.shards.ring"
+
+local LEASE, PARTS = 15, 256
+
+-- A ring that sees only what a case gives it.
+local function lone_ring(by)
+    local ring = Ring.new { token = "me", by = by or "key", lease = LEASE, prefix = "p" }
+    ring:see({ token = "me", holder = "me", record = "1", duration = LEASE, acquired = "5",
+        claims = "", by = "", number = "" }, 0)
+    ring:register({ "me" }, 0)
+    ring:begin()
+    ring:look(0)
+    return ring
+end
+
+local function see(ring, now, token, fields)
+    local facts = { token = token, holder = token, record = tostring(now), duration = LEASE,
+        acquired = "9", claims = "", by = "key", number = "" }
+    for name, value in pairs(fields or {}) do
+        facts[name] = value
+    end
+    ring:see(facts, now)
+    ring:look(now)
+end
+
+-- This member's own announcement comes back.
+local function come_back(ring, now, number)
+    see(ring, now, "me", { number = "p." .. number, acquired = "5" })
+end
+
+local function announce_pending(ring, now)
+    assert.is_string(ring.pending)
+    ring:announce()
+    ring:look(now)
+    return ring.counter
+end
+
+local function count_parts(ring)
+    local count = 0
+    for _ in pairs(ring.allowed) do
+        count = count + 1
+    end
+    return count
+end
+
+describe("a member", function()
+    it("works once its announcement has come back, not before", function()
+        local ring = lone_ring()
+        local number = announce_pending(ring, 0)
+        assert.equal(0, count_parts(ring))
+        come_back(ring, 1, number)
+        assert.equal(PARTS, count_parts(ring))
+    end)
+
+    it("announces nothing before the ring's Lease names it", function()
+        local ring = Ring.new { token = "me", by = "key", lease = LEASE, prefix = "p" }
+        ring:begin()
+        ring:look(0)
+        assert.is_nil(ring.pending)
+        assert.same({ "me" }, clearing.registration(ring))
+    end)
+
+    it("takes nothing by a later announcement before that one has come back", function()
+        local ring = lone_ring()
+        see(ring, 0, "other")
+        local first = announce_pending(ring, 0) -- both
+        see(ring, 1, "other", { holder = "" })
+        local second = announce_pending(ring, 1) -- this one alone
+        come_back(ring, 2, first)
+        local share = count_parts(ring)
+        assert.is_true(share > 0 and share < PARTS)
+        come_back(ring, 3, second)
+        assert.equal(PARTS, count_parts(ring))
+    end)
+
+    it("works on nothing while the ring's Lease names one that it has never seen", function()
+        local ring = lone_ring()
+        ring:register({ "me", "unseen" }, 0)
+        ring:look(0)
+        come_back(ring, 1, announce_pending(ring, 0))
+        assert.equal(0, count_parts(ring))
+        ring:look(LEASE)
+        come_back(ring, LEASE + 1, announce_pending(ring, LEASE))
+        assert.equal(PARTS, count_parts(ring))
+        assert.same({ "me" }, clearing.registration(ring))
+    end)
+
+    it("works on nothing while another one announces one that it has never seen", function()
+        local ring = lone_ring()
+        see(ring, 0, "other", { claims = "me,other,unseen" })
+        come_back(ring, 1, announce_pending(ring, 0))
+        assert.equal(0, count_parts(ring))
+    end)
+
+    it("leaves alone what another one has announced, whatever it has announced itself", function()
+        local ring = lone_ring()
+        see(ring, 0, "other", { claims = "other" })
+        come_back(ring, 1, announce_pending(ring, 0))
+        assert.equal(0, count_parts(ring))
+        see(ring, 2, "other", { claims = "me,other" })
+        assert.is_true(count_parts(ring) > 0)
+    end)
+
+    it("says which parts it is about to give up", function()
+        local ring = lone_ring()
+        come_back(ring, 1, announce_pending(ring, 0))
+        see(ring, 2, "other")
+        local leaving = 0
+        for part = 1, PARTS do
+            leaving = leaving + (ring:leaves(part) and 1 or 0)
+            assert.equal(ring:leaves(part), not ring.allowed[part])
+            assert.is_true(ring:holds(part))
+        end
+        assert.is_true(leaving > 0 and leaving < PARTS)
+    end)
+
+    it("begins anew once it has lost its Lease", function()
+        local ring = lone_ring()
+        come_back(ring, 1, announce_pending(ring, 0))
+        ring:stop()
+        assert.equal(0, count_parts(ring))
+        ring:begin()
+        ring:look(2)
+        assert.equal(0, count_parts(ring))
+        come_back(ring, 3, announce_pending(ring, 2))
+        assert.equal(PARTS, count_parts(ring))
+    end)
+
+    it("stands by while an older one shares out otherwise", function()
+        local ring = lone_ring("uid")
+        see(ring, 0, "other", { acquired = "1", claims = "other" })
+        assert.equal("other", ring.stands_by)
+        come_back(ring, 1, announce_pending(ring, 0))
+        assert.is_false(ring:has_place())
+        see(ring, 2, "other", { holder = "" })
+        come_back(ring, 3, announce_pending(ring, 2))
+        assert.equal(PARTS, count_parts(ring))
+    end)
+end)
