@@ -3,6 +3,7 @@
 -- conflict means that the object has changed: the compiler makes its status anew.
 local fair_queue = require "resty.kubelua.gateway.fair_queue"
 local kinds = require "resty.kubelua.gateway.kinds"
+local write_limit = require "resty.kubelua.gateway.write_limit"
 
 local status = {}
 
@@ -14,6 +15,8 @@ local MOST_PROBLEMS = 100 -- of a namespace that wait to be told
 ---@field problems resty.kubelua.gateway.FairQueue
 ---@field is_busy table<resty.kubelua.gateway.FairQueue, true> a task takes from it
 ---@field refused table<string, true> kinds whose status may not be written
+---@field limit resty.kubelua.gateway.WriteLimit
+---@field held table<string, resty.kubelua.gateway.StatusToWrite> written later, by kind and name
 local Statuses = {}
 Statuses.__index = Statuses
 
@@ -27,7 +30,8 @@ Statuses.__index = Statuses
 function status.new(client, kubelua, options, informers, again, pace)
     return setmetatable({ client = client, kubelua = kubelua, informers = informers, again = again,
         pace = pace, is_off = options.status == false, waiting = fair_queue.new(math.huge),
-        problems = fair_queue.new(MOST_PROBLEMS), is_busy = {}, refused = {} }, Statuses)
+        problems = fair_queue.new(MOST_PROBLEMS), is_busy = {}, refused = {},
+        limit = write_limit.new(), held = {} }, Statuses)
 end
 
 local function key_of(item)
@@ -83,7 +87,37 @@ function Statuses:start(queue, handle)
     end)
 end
 
+-- Writes a status later; only the last one for an object.
+function Statuses:hold(item, seconds)
+    local key = key_of(item)
+    local is_held = self.held[key]
+    self.held[key] = item
+    if is_held then
+        return
+    end
+    self.kubelua.spawn(function()
+        self.kubelua.sleep(seconds)
+        local last = self.held[key]
+        self.held[key] = nil
+        self:update(last)
+    end)
+end
+
 function Statuses:write_one(item)
+    local wait, is_first = self.limit:spend(key_of(item), item.object.metadata.generation,
+        self.kubelua.now())
+    if wait == 0 then
+        return self:update(item)
+    end
+    if is_first then
+        self.kubelua.log("warn", "gateway: the status of %s changes again and again, and is "
+            .. "written once a second now; does another gateway, with other addresses, write it, "
+            .. "too?", key_of(item))
+    end
+    self:hold(item, wait)
+end
+
+function Statuses:update(item)
     local ok, message, code = self.client:update(with_status(item), { subresource = "status" })
     if ok then
         self.refused[item.kind] = nil
