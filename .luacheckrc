@@ -18,3 +18,4 @@ files["examples/*_spec.lua"].std = "min+busted"
 files["spec/types/meta"].ignore = { "12", "212" }
 files["spec/lint"].std = "lua54+busted"
 files["bench/nginx/inside.lua"].std = "ngx_lua"
+files["bench/gateway/probe.lua"].std = "ngx_lua"

@@ -90,11 +90,12 @@ local function conf_of(self, options)
             .. "(host:gsub(\"^10%%.127%%.\", \"127.0.\")) end, %s"):format(
             options.connect and options.connect(self) or ("server = %q"):format(self.url),
             options.options or "")
-        around.http = around.http .. (" upstream static { server 127.0.0.1:%d; keepalive 64; }")
+        around.http = around.http .. (" upstream static { server 127.0.0.1:%d; keepalive 64; } ")
             :format(self.backends.backend_port) .. (options.http or "")
         local text = conf.text(around):gsub("worker_processes auto",
             "worker_processes " .. (options.workers or 2))
-        return (text:gsub("location / {", CONTROL .. "%0", 1))
+            :gsub("init_worker_by_lua_block { ", "%0" .. (options.init_worker or ""), 1)
+        return (text:gsub("location / {", CONTROL .. (options.server or "") .. "%0", 1))
     end
 end
 
@@ -114,6 +115,8 @@ end
 ---@field sim kubelua.Sim.Options?
 ---@field connect (fun(world: spec.GatewayWorld): string)? fields of gateway.init's connect, for a
 ---cluster with TLS
+---@field server string? more locations
+---@field init_worker string? Lua before gateway.init_worker
 
 ---Starts the cluster, a backend for each Service, and the gateway.
 ---@param options spec.GatewayWorldOptions?

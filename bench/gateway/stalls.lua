@@ -1,0 +1,139 @@
+-- How long the gateway keeps a worker of a real nginx at a time, with 10,000 routes, under load:
+-- when all are replaced, when a listener comes, when the owner is killed. Prints a table. Usage:
+-- bench/gateway/run; status 1: a piece of work took more than 10 ms.
+package.path = "lua/?.lua;lua/?/init.lua;sim/lua/?.lua;spec/support/?.lua;bench/gateway/?.lua;"
+    .. package.path
+package.cpath = (os.getenv("KUBELUA_BUILD") or "build") .. "/lua/5.1/?.so;" .. package.cpath
+
+local copies = require "nginx_copies"
+local eventually = require "eventually"
+local gateway_world = require "gateway_world"
+local nginx = require "nginx"
+local traffic = require "nginx_traffic"
+
+local ROUTES, HOSTS, MOST_MS = tonumber(arg[1]) or 10000, 1000, 10
+
+local missing = nginx.missing()
+if missing then
+    print("no nginx: " .. missing)
+    os.exit(77)
+end
+
+local GATEWAY = [[
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: kubelua}
+spec: {controllerName: kubelua.dev/gateway}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: main, namespace: web}
+spec:
+  gatewayClassName: kubelua
+  listeners: [%s]
+]]
+
+local ROUTE = [[
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: route-%d, namespace: web}
+spec:
+  parentRefs: [{name: main}]
+  hostnames: [host-%d.example.com]
+  rules:
+  - matches: [{path: {type: PathPrefix, value: /%s/%d}}]
+    backendRefs: [{name: one, port: 80}]
+]]
+
+local OWN = [[
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: own, namespace: web}
+spec:
+  parentRefs: [{name: main}]
+  rules: [{backendRefs: [{name: two, port: 80}]}]
+]]
+
+local function routes(word)
+    local texts = {}
+    for i = 1, ROUTES do
+        texts[i] = ROUTE:format(i, i % HOSTS, word, i)
+    end
+    return table.concat(texts)
+end
+
+local LISTENER = "{name: l%d, port: %d, protocol: HTTP}"
+local one_listener = GATEWAY:format(LISTENER:format(80, 80))
+
+local world = gateway_world.start {
+    load = one_listener .. OWN .. routes("first"),
+    options = "size = 256 * 1024 * 1024",
+    http = "lua_shared_dict stalls 1m;",
+    init_worker = ("package.path = '%s/bench/gateway/?.lua;' .. package.path "
+        .. "require('probe').watch() "):format(copies.shell("pwd")),
+    server = "location = /stalls { content_by_lua_block { require('probe').tell() } } ",
+}
+
+local failed = false
+
+-- The longest of all workers, by name.
+local function read_stalls()
+    local _, body = world:ask("any.example.com", "/stalls")
+    local longest = {}
+    for name, ms in body:gmatch("(%a+) %d+ ([%d.]+)") do
+        longest[name] = math.max(longest[name] or 0, tonumber(ms))
+    end
+    return longest
+end
+
+local function wait_for(path, host)
+    eventually(function()
+        return world:ask(host, path) == 200
+    end, function()
+        return "answers: " .. world.one:said()
+    end, 120)
+end
+
+local function measure(name, change)
+    read_stalls()
+    local flow = traffic.start(world.one, { gateway = "/gateway", static = "/static" })
+    local begun = os.time()
+    change()
+    local seconds = os.time() - begun
+    local tallies, longest = flow:stop(), read_stalls()
+    local gateway, static = tallies.gateway, tallies.static
+    failed = failed or longest.turn > MOST_MS
+    print(("| %s | %.2f ms | %.2f ms | %d s | %.2f | %d | %d |"):format(name, longest.turn,
+        longest.round or 0, seconds, gateway.p99_us / static.p99_us, gateway.failed,
+        static.failed))
+end
+
+print("| under load | longest turn of a worker, CPU | longest round of the owner | took | p99 of "
+    .. "the gateway over static | failed | of static |\n|---|---|---|---|---|---|---|")
+wait_for("/first/" .. HOSTS - 1, ("host-%d.example.com"):format(HOSTS - 1))
+measure("nothing changes", function()
+    copies.shell("sleep 5")
+end)
+measure(("%d routes are replaced"):format(ROUTES), function()
+    assert(world.sim:load(routes("second")))
+    wait_for("/second/" .. ROUTES, ("host-%d.example.com"):format(ROUTES % HOSTS))
+end)
+measure("a listener comes", function()
+    assert(world.sim:load(GATEWAY:format(LISTENER:format(80, 80) .. ", " .. LISTENER:format(81,
+        8080))))
+    eventually(function()
+        local body = copies.shell("curl -s http://127.0.0.1:" .. world.admin_port .. "/metrics")
+        return body:find("kubelua_owner_pid", 1, true)
+    end, "metrics", 10)
+    copies.shell("sleep 3")
+end)
+measure("kill -9 of the owner", function()
+    world.one:signal("KILL", world:owner())
+    assert(world.sim:load((OWN:gsub("name: own", "name: late"):gsub("parentRefs",
+        "hostnames: [late.example.com]\n  parentRefs"))))
+    wait_for("/", "late.example.com")
+end)
+world:close()
+os.exit(failed and 1 or 0)
