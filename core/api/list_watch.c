@@ -325,6 +325,12 @@ static void put_collection(const kl__http_source *self, kl__buf *target)
     if (self->fields != NULL && self->fields[0] != '\0') {
         kl__url_query(target, "fieldSelector", self->fields);
     }
+    if (!kl__shard_range_is_all(&self->shard)) {
+        char selector[KL__SHARD_SELECTOR_SIZE];
+
+        kl__shard_range_selector(&self->shard, selector);
+        kl__url_query(target, "shardSelector", selector);
+    }
 }
 
 static void put_number(kl__buf *target, const char *name, int number)
@@ -622,6 +628,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
     self->client = kl_client_ref(client);
     self->keeps_managed_fields = options->keep_managed_fields;
     self->is_metadata_only = options->metadata_only;
+    self->shard = options->shard;
     self->prune = kl__prune_ref(options->prune);
     self->namespace_if_any = options->namespace_if_any;
     kl__mutex_init(&self->mutex, KL__RANK_CLIENT);

@@ -7,6 +7,7 @@
 #define KL_API_LIST_WATCH_H
 
 #include "base/cancel.h"
+#include "base/shard_range.h"
 #include "http/turn.h"
 #include "kubelua/client.h"
 #include "kubelua/object.h"
@@ -91,6 +92,7 @@ typedef struct kl__list_watch_options {
     const char *name_space; /* NULL: all */
     const char *labels;
     const char *fields;
+    kl__shard_range shard; /* other objects are dropped */
     bool keep_managed_fields;
     bool metadata_only; /* as in kl_informer_options */
     kl__prune *prune;   /* takes one more reference; NULL: nothing is removed */

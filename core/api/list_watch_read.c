@@ -377,6 +377,14 @@ static int64_t deadline_of(int64_t timeout_ms)
                           : timeout_ms;
 }
 
+/* True for an object of another shard. A server that does not know the
+ * parameter shardSelector (before Kubernetes 1.36) sends all. */
+static bool is_foreign(const kl__http_source *self, const kl__item *item)
+{
+    return item->object != NULL && !kl__shard_range_is_all(&self->shard) &&
+           !kl__shard_range_has(&self->shard, kl_object_uid(item->object));
+}
+
 /* Reads and cuts frames until there is an item. */
 static kl_code cut_frame(reading *at, kl_error *err)
 {
@@ -391,7 +399,12 @@ static kl_code cut_frame(reading *at, kl_error *err)
             explain_rubbish(self, err);
         }
         if (code == KL_OK && frame.type != KL__FRAME_MORE) {
-            return take_frame(at, &frame, err);
+            code = take_frame(at, &frame, err);
+            if (code != KL_OK || !is_foreign(self, at->item)) {
+                return code;
+            }
+            kl__item_clear(at->item);
+            continue;
         }
         if (code == KL_OK && is_over) {
             return take_end(at, err);

@@ -32,6 +32,7 @@ struct kl__shared_use {
     char *name_space;
     char *labels;
     char *fields;
+    char *shard;
     bool keep_managed_fields;
     bool metadata_only;
     kl__prune *prune; /* a reference; NULL: objects are kept whole */
@@ -67,6 +68,7 @@ static void free_use(kl__shared_use *use)
     kl__free(use->name_space);
     kl__free(use->labels);
     kl__free(use->fields);
+    kl__free(use->shard);
     kl__prune_unref(use->prune);
     kl__free(use);
 }
@@ -159,6 +161,7 @@ static bool copy_identity(kl_client *client, kl__shared_use *use,
            copy_option(&use->name_space, name_space) &&
            copy_option(&use->labels, null_if_empty(options->labels)) &&
            copy_option(&use->fields, null_if_empty(options->fields)) &&
+           copy_option(&use->shard, null_if_empty(options->shard)) &&
            find_canonical_name(client, use);
 }
 
@@ -197,7 +200,7 @@ static bool is_same_use(const kl__shared_use *a, const kl__shared_use *b)
            kl__prune_equals(a->prune, b->prune) &&
            kl__streq(a->name_space, b->name_space) &&
            kl__streq(a->labels, b->labels) && kl__streq(a->fields, b->fields) &&
-           is_same_resource(a, b);
+           kl__streq(a->shard, b->shard) && is_same_resource(a, b);
 }
 
 /* Finds the newest use with the same identity, or NULL. Discovery may know a
@@ -236,6 +239,9 @@ static char *describe_use(const kl__shared_use *use)
                        labels[0] != '\0' && fields[0] != '\0' ? "; " : "",
                        fields);
     }
+    if (use->shard != NULL) {
+        kl__buf_printf(&text, " (shard %s)", use->shard);
+    }
     return kl__buf_take(&text, NULL);
 }
 
@@ -246,7 +252,13 @@ static kl__shared_informer *start_informer(kl_client *client,
 {
     kl__shared_informer *informer;
     kl__list_watch *source;
-    char *name = describe_use(use);
+    kl__shard_range shard;
+    char *name;
+
+    if (kl__shard_range_parse(use->shard, &shard, err) != KL_OK) {
+        return NULL;
+    }
+    name = describe_use(use);
 
     if (name == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
@@ -259,6 +271,7 @@ static kl__shared_informer *start_informer(kl_client *client,
                                .name_space = use->name_space,
                                .labels = use->labels,
                                .fields = use->fields,
+                               .shard = shard,
                                .keep_managed_fields = use->keep_managed_fields,
                                .metadata_only = use->metadata_only,
                                .prune = use->prune,

@@ -17,26 +17,30 @@
 static void a_list_sends_its_parameters(void **state)
 {
     source_world *self = *state;
-    kl__list_watch_options options = {.resource = "apps/v1/Deployment",
-                                      .name_space = "we b",
-                                      .labels = "app=shop,tier!=db",
-                                      .fields = "spec.nodeName=n1"};
+    kl__list_watch_options options = {
+        .resource = "apps/v1/Deployment",
+        .name_space = "we b",
+        .labels = "app=shop,tier!=db",
+        .fields = "spec.nodeName=n1",
+        .shard = {0x4000000000000000, 0x7fffffffffffffff}};
     kl__list_params params = {.resource_version = "12",
                               .resource_version_match = "NotOlderThan",
                               .limit = 500};
 
     source_world_use(self, &options);
     kl__list_watch_list(self->source, &params, NULL, &self->err);
-    assert_string_equal(
-        source_world_asked(self).target,
-        "/apis/apps/v1/namespaces/we%20b/deployments"
-        "?labelSelector=app%3Dshop%2Ctier%21%3Ddb"
-        "&fieldSelector=spec.nodeName%3Dn1&limit=500&resourceVersion=12"
-        "&resourceVersionMatch=NotOlderThan");
+    assert_string_equal(source_world_asked(self).target,
+                        "/apis/apps/v1/namespaces/we%20b/deployments"
+                        "?labelSelector=app%3Dshop%2Ctier%21%3Ddb"
+                        "&fieldSelector=spec.nodeName%3Dn1"
+                        "&shardSelector=shardRange%28object.metadata.uid%2C"
+                        "%270x4000000000000000%27%2C%270x8000000000000000%27%29"
+                        "&limit=500&resourceVersion=12"
+                        "&resourceVersionMatch=NotOlderThan");
     params = (kl__list_params){.continue_token = "a/b=", .limit = 10};
     kl__list_watch_list(self->source, &params, NULL, &self->err);
     assert_non_null(strstr(source_world_asked(self).target,
-                           "n1&limit=10&continue=a%2Fb%3D"));
+                           "%29&limit=10&continue=a%2Fb%3D"));
 }
 
 static void a_watch_sends_its_parameters(void **state)

@@ -1,0 +1,110 @@
+-- Informers of one of several shards. The simulator does not know the parameter shardSelector, as
+-- servers before Kubernetes 1.36 do not: so this also shows that objects of other shards are
+-- dropped.
+local eventually = require "eventually"
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+local cluster
+
+before_each(function()
+    cluster = assert(Sim.new { no_controllers = true })
+    for i = 1, 40 do
+        assert(cluster:apply { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { namespace = "web", name = "a" .. i } })
+    end
+end)
+
+after_each(function()
+    cluster:close()
+end)
+
+-- Opens an informer of each of four shards.
+local function open_shards(options)
+    local informers = {}
+    for i = 1, 4 do
+        local given = { "configmaps", shard = (i - 1) .. "/4" }
+        for name, value in pairs(options or {}) do
+            given[name] = value
+        end
+        informers[i] = assert(assert(cluster:connect()):informer(given))
+    end
+    for _, informer in ipairs(informers) do
+        assert(informer:wait_synced(10))
+    end
+    return informers
+end
+
+local function count_all(informers)
+    local count = 0
+    for _, informer in ipairs(informers) do
+        count = count + informer:count()
+    end
+    return count
+end
+
+describe("an informer of a shard", function()
+    it("holds its part of the objects, and the shards together hold each once", function()
+        for _, options in ipairs { {}, { streaming_list = false, page_size = 7 },
+            { metadata = true }, { drop = "data" } } do
+            local informers, seen = open_shards(options), {}
+            assert.equal(40, count_all(informers))
+            for _, informer in ipairs(informers) do
+                assert.is_true(informer:count() > 0)
+                for _, object in ipairs(informer:list()) do
+                    assert.is_nil(seen[object.key])
+                    seen[object.key] = true
+                end
+                informer:stop()
+            end
+        end
+    end)
+
+    it("gets the events of its objects, and no others", function()
+        local informers, told = open_shards(), {}
+        for i, informer in ipairs(informers) do
+            assert(informer:on { update = function(_, new) told[new.key] = i end })
+        end
+        for i = 1, 40 do
+            assert(cluster:apply { apiVersion = "v1", kind = "ConfigMap", data = { x = "1" },
+                metadata = { namespace = "web", name = "a" .. i } })
+        end
+        eventually(function()
+            local count = 0
+            for key, i in pairs(told) do
+                assert.is_truthy(informers[i]:get(key))
+                count = count + 1
+            end
+            return count == 40
+        end, "each update is told")
+    end)
+
+    it("hands an object that is made again to the shard of its new UID", function()
+        local informers = open_shards()
+        for _ = 1, 10 do
+            assert(cluster:delete("configmaps", "web/a1"))
+            local made = assert(cluster:apply { apiVersion = "v1", kind = "ConfigMap",
+                metadata = { namespace = "web", name = "a1" } })
+            eventually(function()
+                local holders, is_new = 0, false
+                for _, informer in ipairs(informers) do
+                    local object = informer:get("web/a1")
+                    holders = holders + (object and 1 or 0)
+                    is_new = is_new or (object ~= nil and object.uid == made.metadata.uid)
+                end
+                return holders == 1 and is_new
+            end, "one shard has the new object")
+        end
+    end)
+
+    it("refuses a text that names none", function()
+        local ok, problem = pcall(kubelua.controller, { "configmaps", shard = "4/4",
+            client = assert(cluster:connect()), reconcile = print })
+        assert.is_false(ok)
+        assert.is_truthy(problem:find("shard", 1, true), problem)
+        local informer, message, code = cluster:connect():informer { "configmaps", shard = "4/4" }
+        assert.is_nil(informer)
+        assert.equal("invalid_argument", code)
+        assert.is_truthy(message:find('write "0/4" for the first of four', 1, true), message)
+    end)
+end)
