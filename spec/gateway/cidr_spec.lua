@@ -1,6 +1,18 @@
 -- Ranges of addresses: what is one, and which addresses are in it.
 local cidr = require "resty.kubelua.gateway.cidr"
 
+describe("a client is counted", function()
+    it("by its address of IPv4, and by its network of IPv6", function()
+        local function client(text)
+            return cidr.client(cidr.address(text))
+        end
+        assert.equal("\10\0\0\1", client("10.0.0.1"))
+        assert.equal("\10\0\0\1", cidr.client(("\0"):rep(10) .. "\255\255\10\0\0\1"))
+        assert.equal(client("2001:db8::1"), client("2001:db8::ffff:1"))
+        assert.not_equal(client("2001:db8::1"), client("2001:db8:0:1::1"))
+    end)
+end)
+
 describe("an address", function()
     it("has 4 or 16 bytes", function()
         assert.equal("\10\0\0\255", cidr.address("10.0.0.255"))

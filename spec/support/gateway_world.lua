@@ -145,6 +145,28 @@ function gateway_world.start(options)
     return self
 end
 
+---An Ingress "web/NAME" of ingress-nginx's class for NAME.example.com, whose backend is web/one.
+---@param name string
+---@param annotations table<string, string> by their names without the prefix
+---@param paths string[]? default: "/"
+---@return string host
+function World:ingress(name, annotations, paths)
+    local all, list = {}, {}
+    for key, value in pairs(annotations) do
+        all["nginx.ingress.kubernetes.io/" .. key] = value
+    end
+    for i, path in ipairs(paths or { "/" }) do
+        list[i] = { path = path, pathType = "Prefix",
+            backend = { service = { name = "one", port = { number = 80 } } } }
+    end
+    local host = name .. ".example.com"
+    assert(self.sim:apply { apiVersion = "networking.k8s.io/v1", kind = "Ingress",
+        metadata = { name = name, namespace = "web", annotations = all },
+        spec = { ingressClassName = "nginx",
+            rules = { { host = host, http = { paths = list } } } } })
+    return host
+end
+
 ---One request; `words` are arguments of curl. Returns the status, the body and the headers.
 ---@param host string
 ---@param path string

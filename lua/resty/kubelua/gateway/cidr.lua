@@ -98,6 +98,16 @@ local function mask(bytes, bits)
     return kept
 end
 
+---The bytes by which a client is counted: a client of IPv6 has a network of 64 bits.
+---@param bytes string of its address: 4 or 16
+---@return string
+function cidr.client(bytes)
+    if #bytes == 16 and bytes:sub(1, 12) == MAPPED then
+        return bytes:sub(13)
+    end
+    return bytes:sub(1, 8)
+end
+
 ---Reads a range or an address. nil: it is none.
 ---@param text string
 ---@return string? bytes

@@ -23,6 +23,7 @@ worker_processes auto; events { worker_connections 16384; }
 http {
     lua_package_path "@lua_path@";
     lua_package_cpath "@lua_cpath@";
+    lua_shared_dict kubelua_limits 10m; \
     lua_regex_match_limit 100000; lua_regex_cache_max_entries 8192;
     init_by_lua_block {
         gateway = require "resty.kubelua.gateway"
@@ -53,6 +54,7 @@ http {
     server {
         @listen@
         @tls@
+        set $kubelua_rate_after 0; limit_rate_after $kubelua_rate_after; \
         header_filter_by_lua_block { gateway.header_filter() } \
         log_by_lua_block { gateway.log() }
         location / {

@@ -25,7 +25,7 @@ local LISTS = { request_headers = "request_headers", response_headers = "respons
 local SINGLE = { cors = true, redirect = true, rewrite = true }
 
 -- Settings that guard a path, and that this version does not apply: no request may pass.
-local GUARDS = { auth_request = "an auth service", limits = "limits" }
+local GUARDS = { auth_request = "an auth service" }
 
 local function add_filter(plan, filter)
     local list = LISTS[filter.type]
@@ -39,14 +39,14 @@ local function add_filter(plan, filter)
     end
 end
 
-local function add_settings(plan, settings)
+local function add_settings(plan, settings, source)
     plan.denied = settings.denied or plan.denied
     for name, text in pairs(GUARDS) do
         if settings[name] then
             plan.denied = ("%s (settings.%s) is not supported"):format(text, name)
         end
     end
-    plan.guard = guards.new(settings)
+    plan.guard = guards.new(settings, source)
 end
 
 local EMPTY = {}
@@ -56,7 +56,7 @@ local function make(owner)
     for _, filter in ipairs(owner.filters or EMPTY) do
         add_filter(plan, filter)
     end
-    add_settings(plan, plan.settings)
+    add_settings(plan, plan.settings, owner.source or "")
     plan.plain = not (plan.cors or plan.redirect or plan.request_headers or plan.response_headers
         or plan.rewrite or plan.mirrors or plan.denied or next(plan.settings))
     return plan

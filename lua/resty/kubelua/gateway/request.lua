@@ -116,7 +116,7 @@ end
 -- True: a guard has answered. Browsers send no password with a preflight: CORS answers it first.
 local function check_guard(state, guard)
     ngx.ctx.kubelua = state
-    local status, why = guards.check(guard)
+    local status, why = guards.check(guard, state)
     if why then
         ngx.log(ngx.WARN, "gateway: ", state.rule.source, ": ", why)
     end

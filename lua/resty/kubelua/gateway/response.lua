@@ -2,6 +2,7 @@
 local balance = require "resty.kubelua.gateway.balance"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local headers = require "resty.kubelua.gateway.headers"
+local limits = require "resty.kubelua.gateway.limits"
 local states = require "resty.kubelua.gateway.states"
 
 local response = {}
@@ -60,6 +61,9 @@ function response.log()
     local state = ngx.ctx.kubelua
     if state then
         endpoints.finish_by_status(state)
+        if state.counted then
+            limits.release(state.counted)
+        end
         states.drop(state)
     end
 end

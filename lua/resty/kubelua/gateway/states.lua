@@ -22,6 +22,7 @@ local states = {}
 ---@field cors table[]? headers for the answer
 ---@field mirrors table[]? filters
 ---@field uri string? of a rewrite: what the backend is asked for
+---@field counted string? the key of limits.lua
 ---@field number integer? under which it is kept
 
 local kept, last = {}, 0

@@ -104,6 +104,11 @@ local function read_rates(reader, parsed)
     if message then
         reader:add("wrong", allowed, message .. "; nobody is excluded from the limits")
     end
+    local rate = reader:number("limit-rate", 0, 1000000)
+    if rate and rate > 0 then
+        parsed.settings.rate = { bytes = rate * 1024,
+            after = (reader:number("limit-rate-after", 0, 1000000) or 0) * 1024 }
+    end
     if next(limits) then
         limits.burst_multiplier = reader:number("limit-burst-multiplier", 1, 1000) or 5
         limits.allow = ranges

@@ -22,7 +22,8 @@ local YES = [[rewrite-target use-regex ssl-redirect force-ssl-redirect preserve-
     session-cookie-change-on-failure upstream-hash-by load-balance whitelist-source-range
     allowlist-source-range denylist-source-range enable-cors cors-allow-origin cors-allow-methods
     cors-allow-headers cors-allow-credentials cors-expose-headers cors-max-age auth-type
-    auth-secret auth-secret-type auth-realm]]
+    auth-secret auth-secret-type auth-realm limit-rps limit-rpm limit-connections
+    limit-burst-multiplier limit-whitelist limit-allowlist limit-rate limit-rate-after]]
 
 local SNIPPET = "write the same in Lua, in the ConfigMap of a script that the route names"
 local CONF = "set it in nginx.conf, where it holds for all routes"
@@ -36,8 +37,6 @@ local OTHERS = {
         "SameSite=None is also sent to browsers that misread it (those before 2020)" },
     ["auth-url"] = { "no", "no auth service is asked yet: the paths are denied (503), not left "
         .. "unguarded", "put a proxy such as oauth2-proxy between, as the backend" },
-    ["limit-rps"] = { "no", "rates are not limited yet: the paths are denied (503), not left "
-        .. "without a limit", "remove it, and limit in nginx.conf (limit_req) for all routes" },
     ["proxy-body-size"] = { "differs", "a body whose length is not said before (chunked) is not "
         .. "limited", by_value = true },
     ["proxy-next-upstream"] = { "differs", "only error and timeout make nginx ask another endpoint,"
@@ -81,7 +80,6 @@ local OTHERS = {
     ["auth-cache-key"] = { "no", "each request asks the auth service" },
     ["auth-proxy-set-headers"] = { "no", "the headers of the ConfigMap are not sent to the auth "
         .. "service" },
-    ["limit-rate"] = { "no", "the rate of a response is not limited", CONF },
     ["upstream-hash-by-subset"] = { "no", "a key has one pod, not a subset of them" },
     ["ssl-ciphers"] = { "no", "ciphers are those of nginx.conf", CONF },
     ["enable-access-log"] = { "no", "the access log is that of nginx.conf", CONF },
@@ -111,16 +109,13 @@ local SAME = {
     ["auth-method"] = "auth-url", ["auth-signin"] = "auth-url",
     ["auth-signin-redirect-param"] = "auth-url", ["auth-response-headers"] = "auth-url",
     ["auth-request-redirect"] = "auth-url", ["auth-always-set-cookie"] = "auth-url",
-    ["limit-rpm"] = "limit-rps", ["limit-connections"] = "limit-rps",
-    ["limit-burst-multiplier"] = "limit-rps", ["limit-whitelist"] = "limit-rps",
-    ["limit-allowlist"] = "limit-rps",
     ["auth-tls-verify-depth"] = "auth-tls-secret", ["auth-tls-verify-client"] = "auth-tls-secret",
     ["auth-tls-error-page"] = "auth-tls-secret", ["auth-tls-match-cn"] = "auth-tls-secret",
     ["auth-tls-pass-certificate-to-upstream"] = "auth-tls-secret",
     ["mirror-request-body"] = "mirror-target", ["mirror-host"] = "mirror-target",
     ["proxy-ssl-verify-depth"] = "proxy-ssl-verify", ["proxy-ssl-ciphers"] = "ssl-ciphers",
     ["proxy-ssl-protocols"] = "ssl-ciphers", ["ssl-prefer-server-ciphers"] = "ssl-ciphers",
-    ["proxy-ssl-server-name"] = "proxy-ssl-name", ["limit-rate-after"] = "limit-rate",
+    ["proxy-ssl-server-name"] = "proxy-ssl-name",
     ["auth-cache-duration"] = "auth-cache-key", ["auth-keepalive"] = "auth-cache-key",
     ["auth-keepalive-share-vars"] = "auth-cache-key",
     ["auth-keepalive-requests"] = "auth-cache-key",
