@@ -2,12 +2,16 @@
 -- its tables beside the routes of Gateways. Pure Lua; objects are plain tables.
 --
 --   ingresses -> classes (ours?) -> annotations -> claims (hosts, paths) -> rules -> contributions
+--
+-- What goes wrong with one Ingress is a problem of this Ingress: a path of it answers 500, or it is
+-- left out. `pace` is called between two pieces of work, and may wait.
 local annotations = require "resty.kubelua.gateway.annotations"
 local claims = require "resty.kubelua.gateway.ingress.claims"
 local classes = require "resty.kubelua.gateway.ingress.classes"
 local htpasswd = require "resty.kubelua.gateway.htpasswd"
 local paths = require "resty.kubelua.gateway.ingress.paths"
 local rules = require "resty.kubelua.gateway.ingress.rules"
+local sorting = require "resty.kubelua.gateway.compile.sorting"
 local tls = require "resty.kubelua.gateway.ingress.tls"
 
 ---An Ingress while it is compiled.
@@ -25,13 +29,15 @@ local tls = require "resty.kubelua.gateway.ingress.tls"
 ---@field ingresses table[]
 ---@field classes table[]?
 ---@field services table[]? nil: they are not known, and ports are not checked
+---@field services_by_name table<string, table>? instead of `services`, by "namespace/name"
 
 ---@class kubelua.gateway.IngressResult
 ---@field contributions table<string, table[]> by "namespace/name": for compile's `contribute`
 ---@field problems kubelua.gateway.Problem[]
 ---@field taken table<string, true> the names of the Ingresses that are this gateway's
 ---@field left table<string, string> the others, and why
----@field users table<string, resty.kubelua.gateway.WantedUsers> Secrets of passwords
+---@field users table<string, { key: string, secret: string, map: boolean?, ingress: string }> the
+---Secret of passwords, by "namespace/name"
 
 local ingress = {}
 
@@ -41,13 +47,20 @@ local ENTRIES = { "*:80", "*:443" }
 -- The annotations of an object version, read once. The weak keys are the objects.
 local parsed_objects = setmetatable({}, { __mode = "k" })
 
-local function read_item(object)
-    local metadata = object.metadata
+---@param object table an Ingress
+---@return kubelua.gateway.ParsedAnnotations
+function ingress.annotations(object)
     local parsed = parsed_objects[object]
     if not parsed then
         parsed = annotations.parse(object)
         parsed_objects[object] = parsed
     end
+    return parsed
+end
+
+local function read_item(object)
+    local metadata = object.metadata
+    local parsed = ingress.annotations(object)
     local item = { namespace = metadata.namespace or "default", name = metadata.name,
         created = type(metadata.creationTimestamp) == "string" and metadata.creationTimestamp
             or NEVER, parsed = parsed, hosts = {},
@@ -72,30 +85,37 @@ local function choose_items(objects, options, result)
     local items = {}
     local is_ours = classes.chooser(objects.classes or {}, options)
     for _, object in ipairs(objects.ingresses) do
+        options.pace()
         local taken, why = is_ours(object)
         local name = (object.metadata.namespace or "default") .. "/" .. object.metadata.name
         if taken then
-            items[#items + 1] = read_item(object)
-            result.taken[name] = true
-            local basic = items[#items].parsed.settings.basic_auth
-            if basic then
-                result.users[htpasswd.key(basic)] = { secret = basic.secret, map = basic.map,
-                    ingress = name }
+            local ok, item = pcall(read_item, object)
+            if ok then
+                items[#items + 1] = item
+                result.taken[name] = true
+                local basic = item.parsed.settings.basic_auth
+                if basic then
+                    result.users[name] = { key = htpasswd.key(basic), secret = basic.secret,
+                        map = basic.map, ingress = name }
+                end
+            else
+                result.left[name] = "is malformed"
+                result.problems[#result.problems + 1] = { object = "Ingress " .. name,
+                    kind = "wrong", message = "the Ingress is malformed: " .. tostring(item) }
             end
         else
             result.left[name] = why
         end
     end
-    table.sort(items, is_older)
-    return items
+    return sorting.sort(items, is_older, options.pace)
 end
 
-local function index_services(list)
-    if not list then
-        return nil
+local function index_services(objects)
+    if objects.services_by_name or not objects.services then
+        return objects.services_by_name
     end
     local services = {}
-    for _, service in ipairs(list) do
+    for _, service in ipairs(objects.services) do
         local namespace = service.metadata.namespace or "default"
         services[namespace .. "/" .. service.metadata.name] = service
     end
@@ -160,6 +180,19 @@ local function is_searchable(claim, host, context)
     return checked[claim.path] == ""
 end
 
+-- The rule of a path. One that makes no sense answers 500: without it the request would go to a
+-- wider path, which may have no guard.
+local function rule_of(claim, host, context)
+    local ok, rule = pcall(rules.of, claim, host, context)
+    if ok then
+        return rule
+    end
+    claim.item.problems[#claim.item.problems + 1] = { object = claim.item.object, kind = "wrong",
+        message = ("the path %s is malformed: %s"):format(claim.path, tostring(rule)) }
+    return { source = ("%s %d"):format(claim.item.object, claim.number),
+        backends = { { status = 500, weight = 1 } }, filters = {} }
+end
+
 -- What each Ingress gives to a host: its matches and rules.
 local function parts_of(host, context)
     local parts, order = {}, {}
@@ -172,7 +205,7 @@ local function parts_of(host, context)
     end
     local function add_part(claim)
         local part = part_of(claim.item)
-        part.rules[#part.rules + 1] = rules.of(claim, host, context)
+        part.rules[#part.rules + 1] = rule_of(claim, host, context)
         part.matches[#part.matches + 1] = paths.match(claim.path, claim.type, host.is_regex,
             #part.rules)
         local note = not host.is_regex and rules.path_note(claim)
@@ -182,6 +215,7 @@ local function parts_of(host, context)
         end
     end
     for _, claim in ipairs(host.list) do
+        context.pace()
         if is_searchable(claim, host, context) then
             add_part(claim)
         end
@@ -245,22 +279,34 @@ local function add_problems(result, item)
     end
 end
 
+local function go_on() end
+
+local function with_pace(options)
+    local own = { pace = go_on }
+    for name, value in pairs(options or {}) do
+        own[name] = value
+    end
+    return own
+end
+
 ---Turns all Ingresses into what they give to the tables of the gateway.
 ---@param objects kubelua.gateway.IngressObjects
 ---@param options kubelua.gateway.ClassOptions?
 ---@return kubelua.gateway.IngressResult
 function ingress.compile(objects, options)
     local result = { contributions = {}, problems = {}, taken = {}, left = {}, users = {} }
-    local items = choose_items(objects, options or {}, result)
-    local hosts = claims.collect(items)
-    local certificates = tls.collect(items)
-    local context = { services = index_services(objects.services), regex = (options or {}).regex,
-        has_certificate = function(host)
+    options = with_pace(options)
+    local items = choose_items(objects, options, result)
+    local hosts = claims.collect(items, options.pace)
+    local certificates = tls.collect(items, options.pace)
+    local context = { services = index_services(objects), regex = options.regex,
+        pace = options.pace, has_certificate = function(host)
             return certificates.of(host.name, host.first.namespace) ~= nil
         end }
     add_aliases(hosts, items)
     local known = {}
     for _, name in ipairs(hosts.names) do
+        options.pace()
         local host = hosts.by_name[name]
         local parts, order = shared_parts(host, context, known)
         local secrets = certificates.of(name, host.first.namespace)
@@ -269,9 +315,11 @@ function ingress.compile(objects, options)
         end
     end
     for _, item in ipairs(items) do
+        options.pace()
         add_www(result, hosts, item, certificates)
     end
     for _, item in ipairs(items) do
+        options.pace()
         add_problems(result, item)
     end
     return result
@@ -301,10 +349,13 @@ end
 ---The names of Ingresses whose contributions differ; those that are gone, too.
 ---@param before table<string, table[]>
 ---@param after table<string, table[]>
+---@param pace fun()? called between two pieces of work
 ---@return string[]
-function ingress.changes(before, after)
+function ingress.changes(before, after, pace)
     local names, seen = {}, {}
+    pace = pace or go_on
     for name, list in pairs(after) do
+        pace()
         if not is_equal(before[name], list, seen) then
             names[#names + 1] = name
         end

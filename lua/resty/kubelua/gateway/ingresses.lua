@@ -1,33 +1,47 @@
--- The Ingresses in the owner: compiled anew when one of them, a class or a Service has changed;
--- what differs goes to the compiler.
+-- The Ingresses in the owner. After a change those are compiled anew that share a host with the
+-- changed one, those of its namespace if it is a Service, or all if it is a class; what differs
+-- goes to the compiler.
 local conditions = require "resty.kubelua.gateway.compile.conditions"
+local groups = require "resty.kubelua.gateway.ingress.groups"
 local ingress = require "resty.kubelua.gateway.ingress"
 
 local ingresses = {}
 
+local function go_on() end
+
 ---@class resty.kubelua.gateway.Ingresses
 ---@field objects table<string, table<string, table>> by kind and key
----@field is_dirty boolean
+---@field changed table<string, true> keys of Ingresses since the last run
+---@field namespaces table<string, true> those with a Service that has changed
+---@field of_namespace table<string, table<string, true>> keys of Ingresses by namespace
+---@field unsettled table<string, true> keys of Ingresses whose status may be another one
+---@field is_dirty boolean a class has changed
+---@field groups kubelua.gateway.IngressGroups
 ---@field contributions table<string, table[]>
----@field result kubelua.gateway.IngressResult?
+---@field taken table<string, true> keys of Ingresses that are this gateway's
+---@field users table<string, table> by Ingress: see `users` of kubelua.gateway.IngressResult
 ---@field fresh table[] problems that are new
----@field standing table<string, true>
+---@field standing table<string, table<string, true>> by Ingress
 local Ingresses = {}
 Ingresses.__index = Ingresses
 
 ---@param options resty.kubelua.GatewayOptions
 ---@param regex (fun(pattern: string): true|nil, string?)? a regular expression can be used
+---@param pace fun()? called between two pieces of work of a run; it may wait
 ---@return resty.kubelua.gateway.Ingresses
-function ingresses.new(options, regex)
+function ingresses.new(options, regex, pace)
+    pace = pace or go_on
     return setmetatable({ objects = { Ingress = {}, IngressClass = {}, Service = {} },
-        is_dirty = true, contributions = {}, fresh = {}, standing = {}, written = {},
-        addresses = options.addresses,
+        is_dirty = true, changed = {}, namespaces = {}, of_namespace = {}, unsettled = {},
+        groups = groups.new(), contributions = {}, taken = {}, users = {}, fresh = {},
+        standing = {}, written = {},
+        addresses = options.addresses, pace = pace,
         options = { controller = options.controller, nginx = options.nginx,
-            without_class = options.without_class, regex = regex } }, Ingresses)
+            without_class = options.without_class, regex = regex, pace = pace } }, Ingresses)
 end
 
--- True if only the status, or metadata that is not read, changed: to compile anew costs what all
--- Ingresses cost, and our own status of each comes back as a change.
+-- True if only the status, or metadata that is not read, changed: our own status of each Ingress
+-- comes back as a change.
 local function is_same(before, object)
     return conditions.same(before.spec, object.spec)
         and conditions.same(before.metadata.annotations, object.metadata.annotations)
@@ -39,8 +53,20 @@ end
 function Ingresses:set(kind, key, object)
     local before = self.objects[kind][key]
     self.objects[kind][key] = object
-    if not before or not object or before.metadata.uid ~= object.metadata.uid
-        or not is_same(before, object) then
+    if kind == "Ingress" then
+        local namespace = key:match("^[^/]*")
+        self.of_namespace[namespace] = self.of_namespace[namespace] or {}
+        self.of_namespace[namespace][key] = object and true
+        self.unsettled[key] = object and true
+    end
+    if before and object and before.metadata.uid == object.metadata.uid
+        and is_same(before, object) then
+        return
+    elseif kind == "Ingress" then
+        self.changed[key] = true
+    elseif kind == "Service" then
+        self.namespaces[key:match("^[^/]*")] = true
+    else
         self.is_dirty = true
     end
 end
@@ -53,40 +79,89 @@ local function list_of(map)
     return list
 end
 
-local function collect_problems(self, problems)
-    local standing = {}
-    for _, problem in ipairs(problems) do
-        local namespace, name = problem.object:match("^Ingress ([^/]+)/(.+)$")
+-- The problems of one Ingress; the new ones are told.
+local function collect_problems(self, key, problems)
+    local before, standing = self.standing[key] or {}, {}
+    local namespace, name = key:match("^([^/]+)/(.+)$")
+    for _, problem in ipairs(problems or {}) do
         local message = (problem.annotation and problem.annotation .. ": " or "")
             .. problem.message
-        local key = problem.object .. "\n" .. message
-        if namespace and not standing[key] then
-            standing[key] = true
-            if not self.standing[key] and problem.kind ~= "foreign" then
+        if not standing[message] then
+            standing[message] = true
+            if not before[message] and problem.kind ~= "foreign" then
                 table.insert(self.fresh, { kind = "Ingress", namespace = namespace, name = name,
                     reason = "Annotation", message = message })
             end
         end
     end
-    self.standing = standing
+    self.standing[key] = next(standing) and standing or nil
+end
+
+-- The versions of Ingresses that are to be compiled, because they or a Service of theirs changed.
+local function take_changed(self)
+    local changed, all, namespaces = self.changed, self.is_dirty, self.namespaces
+    self.changed, self.is_dirty, self.namespaces = {}, false, {}
+    for namespace in pairs(all and self.of_namespace or namespaces) do
+        for key in pairs(self.of_namespace[namespace] or {}) do
+            changed[key] = true
+        end
+    end
+    local versions = {}
+    for key in pairs(changed) do
+        self.pace()
+        local object = self.objects.Ingress[key]
+        local ok, parsed = pcall(ingress.annotations, object)
+        versions[key] = object and { object = object, parsed = ok and parsed or {} } or false
+    end
+    return versions
+end
+
+-- By the key of an Ingress, out of a list with names such as "Ingress web/shop".
+local function by_ingress(problems)
+    local of = {}
+    for _, problem in ipairs(problems) do
+        local key = problem.object:match("^Ingress (.+)$")
+        if key then
+            of[key] = of[key] or {}
+            table.insert(of[key], problem)
+        end
+    end
+    return of
+end
+
+-- Keeps what a run gives, in place of what its Ingresses gave before.
+local function keep(self, keys, result)
+    local problems = by_ingress(result.problems)
+    for _, key in ipairs(keys) do
+        self.contributions[key], self.taken[key] = result.contributions[key], result.taken[key]
+        self.users[key], self.unsettled[key] = result.users[key], true
+        collect_problems(self, key, problems[key])
+        self.pace()
+    end
 end
 
 ---Hands what has changed to the compiler.
 ---@param compiler table
 function Ingresses:run(compiler)
-    if not self.is_dirty then
+    local versions = take_changed(self)
+    if not next(versions) then
         return
     end
-    self.is_dirty = false
-    local result = ingress.compile({ ingresses = list_of(self.objects.Ingress),
-        classes = list_of(self.objects.IngressClass),
-        services = list_of(self.objects.Service) }, self.options)
-    for _, name in ipairs(ingress.changes(self.contributions, result.contributions)) do
-        local namespace, own = name:match("^([^/]+)/(.+)$")
-        compiler:contribute("Ingress", namespace, own, result.contributions[name])
+    local keys = self.groups:change(versions, self.pace)
+    local objects, before = {}, {}
+    for _, key in ipairs(keys) do
+        objects[#objects + 1] = self.objects.Ingress[key]
+        before[key] = self.contributions[key]
     end
-    self.contributions, self.result = result.contributions, result
-    collect_problems(self, result.problems)
+    local result = ingress.compile({ ingresses = objects,
+        classes = list_of(self.objects.IngressClass),
+        services_by_name = self.objects.Service }, self.options)
+    for _, key in ipairs(ingress.changes(before, result.contributions, self.pace)) do
+        local namespace, own = key:match("^([^/]+)/(.+)$")
+        compiler:contribute("Ingress", namespace, own, result.contributions[key])
+        self.pace()
+    end
+    keep(self, keys, result)
 end
 
 local function same_addresses(status, wanted)
@@ -105,10 +180,14 @@ end
 ---@return resty.kubelua.gateway.StatusToWrite[]
 function Ingresses:statuses()
     local list = {}
-    for key in pairs(self.addresses and self.result and self.result.taken or {}) do
+    local unsettled = self.unsettled
+    self.unsettled = {}
+    for key in pairs(unsettled) do
+        self.pace()
         local object = self.objects.Ingress[key]
-        local status = ingress.status(self.addresses)
-        if object and not same_addresses(object.status, status)
+        local status = ingress.status(self.addresses or {})
+        if object and self.addresses and self.taken[key]
+            and not same_addresses(object.status, status)
             and self.written[key] ~= object.metadata.resourceVersion then
             self.written[key] = object.metadata.resourceVersion
             list[#list + 1] = { kind = "Ingress", namespace = object.metadata.namespace,
@@ -116,6 +195,18 @@ function Ingresses:statuses()
         end
     end
     return list
+end
+
+---The users that annotations name, by the key of their Secret's part.
+---@return table<string, table>
+function Ingresses:named_users()
+    local all = {}
+    for name, one in pairs(self.users) do
+        if not all[one.key] or name < all[one.key].ingress then
+            all[one.key] = one
+        end
+    end
+    return all
 end
 
 ---The problems that are new since the last call.

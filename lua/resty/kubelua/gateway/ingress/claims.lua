@@ -147,26 +147,42 @@ local function check_claim(claim)
     return true
 end
 
+-- The paths of an Ingress that can be served. One that makes no sense at all has none.
+local function claims_of(item)
+    local list = {}
+    local ok, problem = pcall(each_claim, item, function(claim)
+        if check_claim(claim) then
+            list[#list + 1] = claim
+        end
+    end)
+    if not ok then
+        item.hosts = {}
+        add_problem(item, "wrong", "the Ingress is malformed: " .. tostring(problem))
+    end
+    return ok and list or {}
+end
+
 ---Collects the paths of Ingresses, which are sorted: the oldest first.
 ---@param items kubelua.gateway.IngressItem[]
+---@param pace fun() called between two pieces of work
 ---@return { by_name: table<string, kubelua.gateway.ClaimedHost>, names: string[] }
-function claims.collect(items)
+function claims.collect(items, pace)
     local hosts, canaries = { by_name = {}, names = {} }, {}
     for _, item in ipairs(items) do
-        each_claim(item, function(claim)
-            if not check_claim(claim) then
-                return
-            elseif item.parsed.canary then
+        for _, claim in ipairs(claims_of(item)) do
+            if item.parsed.canary then
                 canaries[#canaries + 1] = claim
             else
                 claim_path(hosts, claim)
             end
-        end)
+        end
+        pace()
         for _, host in ipairs(item.parsed.canary and {} or item.hosts) do
             host_entry(hosts, host, item)
         end
     end
     for _, claim in ipairs(canaries) do
+        pace()
         join_canary(hosts, claim)
     end
     return hosts

@@ -32,10 +32,12 @@ end
 
 ---Collects the certificates of Ingresses, which are sorted: the oldest first.
 ---@param items kubelua.gateway.IngressItem[]
+---@param pace fun() called between two pieces of work
 ---@return kubelua.gateway.IngressCertificates
-function tls.collect(items)
+function tls.collect(items, pace)
     local hosts = {}
     for _, item in ipairs(items) do
+        pace()
         for _, entry in ipairs(type(item.spec.tls) == "table" and item.spec.tls or {}) do
             local secret = type(entry) == "table" and entry.secretName
             for _, host in ipairs(type(secret) == "string" and secret ~= ""
