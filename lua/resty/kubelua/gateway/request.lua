@@ -113,9 +113,17 @@ local function check_filters(state, plan, match, place)
     return false
 end
 
+-- An error page may lead a request here again: what it held is ended first.
+local function hold(state)
+    local former = states.hold(state)
+    if former then
+        response.finish(former)
+    end
+end
+
 -- True: a guard has answered. Browsers send no password with a preflight: CORS answers it first.
 local function check_guard(state, guard)
-    ngx.ctx.kubelua = state
+    hold(state)
     local status, why = guards.check(guard, state)
     if why then
         ngx.log(ngx.WARN, "gateway: ", state.rule.source, ": ", why)
@@ -196,7 +204,7 @@ local function send(state, match)
     if not host then
         return refuse(503, state.rule, backend.service .. ": " .. tostring(why))
     end
-    ngx.ctx.kubelua = state
+    hold(state)
     return leave(state)
 end
 

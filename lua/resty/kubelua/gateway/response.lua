@@ -57,14 +57,21 @@ function response.header_filter()
 end
 
 ---Ends what a request holds.
+---@param state resty.kubelua.gateway.State
+function response.finish(state)
+    endpoints.finish_by_status(state)
+    if state.counted then
+        limits.release(state.counted)
+        state.counted = nil
+    end
+    states.drop(state)
+end
+
+---log_by_lua: the request is over.
 function response.log()
-    local state = ngx.ctx.kubelua
+    local state = states.last()
     if state then
-        endpoints.finish_by_status(state)
-        if state.counted then
-            limits.release(state.counted)
-        end
-        states.drop(state)
+        response.finish(state)
     end
 end
 

@@ -1,6 +1,12 @@
 -- What one request needs in its later phases. It is in ngx.ctx, which nginx empties when a request
 -- goes on to a named location, and which a mirrored request does not share: so before either, it is
 -- kept under a number, which travels in the variable $kubelua_state of nginx.
+--
+-- An error page of nginx.conf empties ngx.ctx as well: so what a request holds is also known by its
+-- address in nginx, which stays, until the log phase ends it.
+local ffi = require "ffi"
+local get_request = require("resty.core.base").get_request
+
 local states = {}
 
 ---@class resty.kubelua.gateway.State
@@ -24,8 +30,32 @@ local states = {}
 ---@field uri string? of a rewrite: what the backend is asked for
 ---@field counted string? the key of limits.lua
 ---@field number integer? under which it is kept
+---@field request integer? the address of its request
 
 local kept, last = {}, 0
+local by_request = {}
+
+local function address_of_request()
+    return tonumber(ffi.cast("intptr_t", get_request()))
+end
+
+---Makes a state that of this request.
+---@param state resty.kubelua.gateway.State
+---@return resty.kubelua.gateway.State? former one that this request had before an error page, and
+---that nothing has ended
+function states.hold(state)
+    local address = address_of_request()
+    local former = by_request[address]
+    by_request[address], state.request = state, address
+    ngx.ctx.kubelua = state
+    return former ~= state and former or nil
+end
+
+---The state of a request that ends.
+---@return resty.kubelua.gateway.State?
+function states.last()
+    return ngx.ctx.kubelua or by_request[address_of_request()]
+end
 
 ---Keeps a state, and goes on in a named location. Does not return.
 ---@param state resty.kubelua.gateway.State
@@ -53,6 +83,10 @@ end
 function states.drop(state)
     if state.number then
         kept[state.number] = nil
+    end
+    local address = state.request
+    if address and by_request[address] == state then
+        by_request[address] = nil
     end
 end
 
