@@ -26,7 +26,11 @@ local function put_all(writing, table_name, changes)
         if #key > 511 then
             ok, message = nil, "the name is too long"
         else
-            ok, message = writing.batch:put(table_name, key, value or nil)
+            -- a value that is no JSON costs its own host only
+            local called
+            called, ok, message = pcall(writing.batch.put, writing.batch, table_name, key,
+                value or nil)
+            ok, message = called and ok, called and message or ok
         end
         if not ok then
             writing.log("error", "gateway: %s \"%s\": %s", table_name, key, message)
