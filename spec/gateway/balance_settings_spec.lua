@@ -29,7 +29,7 @@ describe("settings of a balancer", function()
                 ["balance-cookie-path"] = "/a", ["balance-cookie-domain"] = "example.com",
                 ["balance-cookie-max-age"] = "3600", ["balance-cookie-samesite"] = "none",
                 ["balance-cookie-secure"] = "true" } })
-        assert.same({ { retry = { tries = 2, on = { error = true, timeout = true, [502] = true },
+        assert.same({ { retry = { tries = 2, on = { error = true, timeout = true, ["502"] = true },
             non_idempotent = true } }, {} }, { read { retries = "2",
             ["retry-on"] = "error timeout http_502 non_idempotent" } })
         assert.same({ { retry = { tries = 0, on = {} } }, {} },
@@ -62,9 +62,17 @@ describe("settings of a balancer", function()
         assert.match("variables of nginx", problems[1])
     end)
 
+    it("of each annotation are JSON: the shared map takes nothing else", function()
+        local values = require "kubelua.values"
+        for _, words in ipairs { "http_502", "error http_500 http_504", "off", "non_idempotent" } do
+            local taken = read { ["retry-on"] = words, retries = "2" }
+            assert.same(taken, values.decode(values.json(taken)))
+        end
+    end)
+
     it("take the retries of a route", function()
         assert.is_nil(settings.of_route(nil))
-        local on = { error = true, timeout = true, [502] = true, [504] = true }
+        local on = { error = true, timeout = true, ["502"] = true, ["504"] = true }
         assert.same({ tries = 3, on = on },
             settings.of_route { attempts = 3, codes = { 502, 504 } })
         assert.same({ tries = 1, on = { error = true, timeout = true } }, settings.of_route {})
@@ -113,8 +121,8 @@ describe("retry", function()
         assert.is_true(allows(nil, { outcome = "timeout" }))
         assert.is_false(allows(nil, { outcome = 502 }))
         assert.is_false(allows(nil, { tries = 2 }))
-        assert.is_true(allows({ on = { [502] = true } }, { outcome = 502 }))
-        assert.is_false(allows({ on = { [502] = true } }, { outcome = "error" }))
+        assert.is_true(allows({ on = { ["502"] = true } }, { outcome = 502 }))
+        assert.is_false(allows({ on = { ["502"] = true } }, { outcome = "error" }))
         assert.is_true(allows({ tries = 3 }, { tries = 3 }))
         assert.is_false(allows({ tries = 0 }, { tries = 1 }))
     end)
@@ -137,8 +145,11 @@ describe("retry", function()
     end)
 
     it("is as often as said, whatever nginx counts", function()
-        assert.equal(1, retries.more(nil))
-        assert.equal(3, retries.more { tries = 3 })
+        assert.equal(1, retries.more(nil, "MKCOL", false))
+        assert.equal(3, retries.more({ tries = 3 }, "GET", true))
+        assert.equal(3, retries.more({ tries = 3 }, "POST", true)) -- nginx holds it back
+        assert.equal(0, retries.more({ tries = 3 }, "MKCOL", true)) -- an answer would be lost
+        assert.equal(3, retries.more({ tries = 3, non_idempotent = true }, "MKCOL", true))
         assert.is_false(allows({ tries = 0 }, { tries = 0 })) -- a kept connection failed
         assert.is_true(allows(nil, { tries = 0 }))
     end)

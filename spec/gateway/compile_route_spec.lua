@@ -316,32 +316,6 @@ describe("filters", function()
     end)
 end)
 
-describe("timeouts, retries and sessions", function()
-    it("are seconds, and settings of the balancer", function()
-        local host = compile { { backendRefs = { backend() },
-            timeouts = { request = "1m30s", backendRequest = "500ms" },
-            retry = { attempts = 2, codes = { 500, 503 }, backoff = "100ms" },
-            sessionPersistence = { sessionName = "s", absoluteTimeout = "1h",
-                cookieConfig = { lifetimeType = "Permanent" } } } }
-        local rule = host.rules[1]
-        assert.same({ request = 90, backend = 0.5 }, rule.timeouts)
-        assert.same({ attempts = 2, codes = { 500, 503 }, backoff = 0.1 }, rule.retry)
-        assert.same({ balance = { by = "sticky", cookie = { name = "s", max_age = 3600 } } },
-            rule.settings)
-    end)
-
-    it("follow the durations of Gateway API", function()
-        local durations = require "resty.kubelua.gateway.compile.durations"
-        for text, seconds in pairs { ["0s"] = 0, ["1h"] = 3600, ["1h1m1s1ms"] = 3661.001,
-            ["99999ms"] = 99.999 } do
-            assert.near(seconds, durations.parse(text), 1e-9)
-        end
-        for _, text in ipairs { "", "1", "s", "100000s", "1h1m1s1ms1s", "1.5s", "-1s", "1 s" } do
-            assert.is_nil(durations.parse(text), text)
-        end
-    end)
-end)
-
 describe("a GRPCRoute", function()
     local function grpc(match)
         local compiler = objects.compiler(nil, GATE, SHOP, objects.grpc_route("web/g", { rules = {

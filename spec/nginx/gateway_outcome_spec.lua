@@ -181,3 +181,133 @@ describe("the gateway takes turns", function()
         assert.same({ ["web/one"] = 3, ["web/two"] = 3 }, count_turns("empty"))
     end)
 end)
+
+local RETRIES = [[
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: kubelua}
+spec: {controllerName: kubelua.dev/gateway}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: main, namespace: web}
+spec:
+  gatewayClassName: kubelua
+  listeners: [{name: http, port: 80, protocol: HTTP}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: again, namespace: web}
+spec:
+  parentRefs: [{name: main}]
+  hostnames: [again.example.com]
+  rules:
+  - matches: [{path: {type: PathPrefix, value: /drop}}, {path: {type: PathPrefix, value: /503}}]
+    retry: {attempts: 2, codes: [503]}
+    backendRefs: [{name: one, port: 80}]
+  - matches: [{path: {type: PathPrefix, value: /new/503}}]
+    retry: {codes: [503]}
+    filters: [{type: URLRewrite, urlRewrite: {
+      path: {type: ReplacePrefixMatch, replacePrefixMatch: /503}}}]
+    backendRefs: [{name: one, port: 80}]
+  - matches: [{path: {type: PathPrefix, value: /alone}}]
+    retry: {attempts: 3, codes: [503]}
+    filters: [{type: URLRewrite, urlRewrite: {
+      path: {type: ReplacePrefixMatch, replacePrefixMatch: /503}}}]
+    backendRefs: [{name: bad, port: 80}]
+  - matches: [{path: {type: PathPrefix, value: /never}}]
+    retry: {attempts: 0, codes: [503]}
+    filters: [{type: URLRewrite, urlRewrite: {
+      path: {type: ReplacePrefixMatch, replacePrefixMatch: /503}}}]
+    backendRefs: [{name: bad, port: 80}]
+  - retry: {codes: [503]}
+    backendRefs: [{name: one, port: 80}]
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: kubelua}
+spec: {controller: kubelua.dev/gateway}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: old
+  namespace: web
+spec:
+  ingressClassName: kubelua
+  rules:
+  - host: old.example.com
+    http: {paths: [
+      {path: /, pathType: Prefix, backend: {service: {name: said, port: {number: 80}}}}]}
+]]
+
+describe("the gateway, after a status that is to be tried again,", function()
+    local world
+    local HOST, OLD = "again.example.com", "old.example.com"
+
+    setup(function()
+        world = gateway_world.start { load = RETRIES, workers = 1 }
+        local port = world.backends.backend_port
+        local both = { "127.0.0.1", "127.0.0.2" }
+        for name, addresses in pairs { one = both, said = both, bad = { "127.0.0.1" } } do
+            assert(world.sim:load(slices.service("web", name)))
+            assert(world.sim:load(slices.slice("web", name, name .. "-1", addresses, port)))
+            assert(world.sim:patch("services", "web/" .. name, { metadata = { annotations = {
+                ["kubelua.dev/balance-max-fails"] = "0", ["kubelua.dev/retry-on"]
+                    = name == "said" and "error http_500 http_502 non_idempotent" or nil } } }))
+        end
+        world:expect(503, HOST, "/alone")
+        for _ = 1, 20 do
+            world:expect("good", HOST, "/503")
+            world:expect("good", OLD, "/500")
+        end
+    end)
+
+    teardown(function()
+        world:close()
+    end)
+
+    -- What two requests get, of which each endpoint is asked first by one.
+    local function ask_twice(host, path, words)
+        local answers = {}
+        for i = 1, 2 do
+            local status, body = world:ask(host, path, words)
+            answers[i] = status .. " " .. body
+        end
+        table.sort(answers)
+        return answers[1], answers[2]
+    end
+
+    it("asks another endpoint", function()
+        assert.same({ "200 good", "200 good" }, { ask_twice(HOST, "/503") })
+        assert.same({ "200 good", "200 good" }, { ask_twice(HOST, "/new/503") })
+        assert.same({ "200 good", "200 good" }, { ask_twice(OLD, "/502") })
+    end)
+
+    it("gives the client the answer itself, if it is another status", function()
+        for _, path in ipairs { "/500", "/429", "/504" } do
+            assert.same({ "200 good", path:sub(2) .. " bad" }, { ask_twice(HOST, path) })
+        end
+        assert.same({ "200 good", "503 bad" }, { ask_twice(OLD, "/503") })
+    end)
+
+    it("gives the client the last answer, if no try is left", function()
+        for path, tries in pairs { ["/alone"] = 4, ["/never"] = 1 } do
+            local before = world:count("GET /503")
+            local status, body = world:ask(HOST, path)
+            assert.same({ 503, "bad", tries }, { status, body, world:count("GET /503") - before })
+        end
+    end)
+
+    it("gives the client the answer to what is never repeated", function()
+        for _, method in ipairs { "POST", "PATCH", "MOVE" } do
+            assert.same({ "200 good", "503 bad" }, { ask_twice(HOST, "/503", "-X " .. method) })
+        end
+    end)
+
+    it("repeats any method, if the policy says so", function()
+        for _, method in ipairs { "POST", "MOVE" } do
+            assert.same({ "200 good", "200 good" }, { ask_twice(OLD, "/500", "-X " .. method) })
+        end
+    end)
+end)

@@ -38,12 +38,20 @@ local BACKEND = [[
         location /slow { limit_rate 1; return 200 "slow\n"; }
         location /accel { add_header X-Accel-Redirect /; return 200 "accel\n"; }
         location /drop { return 444; } # the connection closes without an answer
+        %s
         location /kept {
             if ($connection_requests != 1) { return 444; }
             return 200 "new\n";
         }
     }
 ]]
+
+-- The first backend answers /500 and so on with that status, the others do not.
+local BAD = ""
+for _, status in ipairs { 500, 502, 503, 504, 429 } do
+    BAD = BAD .. ("location /%d { if ($server_addr = 127.0.0.1) { return %d \"bad\\n\"; } "
+        .. "return 200 \"good\\n\"; } "):format(status, status)
+end
 
 local function unpack_ports(ports)
     return ports[1], ports[2], ports[3]
@@ -58,7 +66,7 @@ local function start_backends(names)
     assert(status == 0, said)
     for i, name in ipairs(names) do
         servers[i] = BACKEND:format(i, port, i, h2_port, i, tls_port, folder, folder, folder, name,
-            name)
+            name, BAD)
     end
     table.insert(servers, 1,
         "log_format asked '$sent_http_x_backend $request_method $request_uri';")

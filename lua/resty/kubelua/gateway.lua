@@ -28,6 +28,7 @@ local gateway = {}
 ---@field features? string[] for the status of the GatewayClass
 ---@field certificate? string "namespace/name" of the Secret for names that have no certificate
 ---@field secrets? boolean false: do not watch Secrets; then there is no TLS
+---@field retries? boolean nginx.conf has the locations for retries after a status
 ---@field status? boolean false: write no status and no Events
 ---@field peer? fun(host: string): string the address to connect to, for an endpoint's
 
@@ -35,7 +36,8 @@ local TYPES = { connect = "table", services = "table|boolean", size = "number", 
     path = "string", zone = "string", node = "string", keep = "number", empty = "string",
     external_names = "boolean", ports = "table", controller = "string", nginx = "boolean",
     without_class = "boolean", addresses = "table", pool = "table", features = "table",
-    certificate = "string", secrets = "boolean", status = "boolean", peer = "function" }
+    certificate = "string", secrets = "boolean", status = "boolean", retries = "boolean",
+    peer = "function" }
 
 local OF_MAP = { "connect", "services", "size", "name", "path", "zone", "node", "keep", "empty",
     "external_names" }

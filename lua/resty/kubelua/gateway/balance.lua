@@ -214,13 +214,6 @@ function balance.retry(settings, attempt)
     return retries.allows(settings and settings.retry, attempt)
 end
 
----How many more tries a request has, for set_more_tries of ngx.balancer.
----@param settings resty.kubelua.gateway.BalanceSettings?
----@return integer
-function balance.more_tries(settings)
-    return retries.more(settings and settings.retry)
-end
-
 ---True if a service has got no request for so long.
 ---@param service resty.kubelua.Service
 ---@param seconds number

@@ -1,4 +1,6 @@
 -- The nginx.conf of the gateway: for `kubelua gateway init`, the example and the specs.
+local places = require "resty.kubelua.gateway.balance.places"
+
 local conf = {}
 
 ---@class resty.kubelua.gateway.ConfOptions
@@ -27,7 +29,7 @@ http {
     lua_regex_match_limit 100000; lua_regex_cache_max_entries 8192;
     init_by_lua_block {
         gateway = require "resty.kubelua.gateway"
-        assert(gateway.init { ports = { @named@ }, @options@ })
+        assert(gateway.init { ports = { @named@ }, retries = true, @options@ })
     }
     init_worker_by_lua_block { gateway.init_worker { wait = 5 } }
     upstream kubelua { server 0.0.0.1; balancer_by_lua_block { gateway.balancer() } keepalive 256; }
@@ -58,7 +60,7 @@ http {
         header_filter_by_lua_block { gateway.header_filter() } \
         log_by_lua_block { gateway.log() }
         location / {
-            set $kubelua_host $kubelua_asked;
+            set $kubelua_host $kubelua_asked; \
             access_by_lua_block { gateway.access() }
             proxy_pass http://kubelua;
         }
@@ -68,6 +70,7 @@ http {
             proxy_pass https://kubelua_tls$kubelua_uri; }
         location @kubelua_grpc { rewrite_by_lua_block { gateway.resume() } \
             grpc_pass $kubelua_scheme://kubelua_grpc; }
+        @again@ # retries after a status: a set of them has a location
         location @kubelua_mirror { rewrite_by_lua_block { gateway.resume() } \
             mirror kubelua-mirror-1; mirror kubelua-mirror-2; \
             proxy_pass http://kubelua$kubelua_uri; }
@@ -76,7 +79,7 @@ http {
     }
     server { listen @admin@; # for probes and Prometheus
         set $kubelua_state ""; set $kubelua_uri ""; set $kubelua_scheme ""; \
-        set $kubelua_name ""; # so that they exist
+        set $kubelua_name ""; set $kubelua_to ""; # so that they exist
         location = /readyz { content_by_lua_block { \
             ngx.exit(gateway.kube.synced() and 200 or 503) } } \
         location = /metrics { content_by_lua_block { ngx.print(gateway.kube.metrics()) } }
@@ -120,7 +123,8 @@ function conf.text(options)
     local values = { modules = options.modules or "", main = options.main or "",
         http = options.http or "", lua_path = options.lua_path, lua_cpath = options.lua_cpath,
         listen = listen_of(options), named = named_of(options), options = options.options or "",
-        tls = #options.tls_ports > 0 and TLS or "", admin = options.admin }
+        again = places.directives(), tls = #options.tls_ports > 0 and TLS or "",
+        admin = options.admin }
     local text = TEXT:gsub("@(%w[%w_]*)@", function(name)
         return assert(values[name], name)
     end)

@@ -1,6 +1,8 @@
 -- Which endpoint of a backend's Service takes a request, by the balancer of that Service; and what
 -- became of it, which the balancers of all workers learn.
 local balance = require "resty.kubelua.gateway.balance"
+local retries = require "resty.kubelua.gateway.balance.retries"
+local retry_policy = require "resty.kubelua.gateway.retry_policy"
 local services = require "resty.kubelua.gateway.services"
 
 local endpoints = {}
@@ -97,8 +99,8 @@ function endpoints.finish_by_status(state)
     if not seconds then
         return endpoints.finish(state, outcome_without_answer(state))
     end
-    local is_failure = settings and settings.retry and settings.retry.on
-        and settings.retry.on[status]
+    local policy = retry_policy.of(state)
+    local is_failure = policy and policy.on and policy.on[tostring(status)]
     endpoints.finish(state, is_failure and "failed" or "ok", seconds)
 end
 
@@ -106,11 +108,11 @@ end
 ---@param state resty.kubelua.gateway.State
 ---@return integer
 function endpoints.more_tries(state)
-    local timeouts, settings = state.rule.timeouts, state.balance
-    if timeouts and timeouts.request and not (settings and settings.retry) then
+    local timeouts, policy = state.rule.timeouts, retry_policy.of(state)
+    if timeouts and timeouts.request and not policy then
         return 0 -- after a timeout there is no time for another try
     end
-    return balance.more_tries(settings)
+    return retries.more(policy, ngx.req.get_method(), policy and policy.place ~= nil)
 end
 
 return endpoints

@@ -49,7 +49,8 @@ function last_try.read(state)
     end
     return { method = ngx.req.get_method(), outcome = outcome,
         sent = last_number(var.upstream_bytes_sent) ~= 0, tries = state.tries - state.kept,
-        seconds = ngx.now() - state.began }, is_kept
+        -- after a status nginx has dropped the answer: too late to give up
+        seconds = outcome ~= status and ngx.now() - state.began or nil }, is_kept
 end
 
 ---True if the request may be sent again.

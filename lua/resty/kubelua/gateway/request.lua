@@ -7,6 +7,7 @@ local headers = require "resty.kubelua.gateway.headers"
 local plans = require "resty.kubelua.gateway.plans"
 local redirect = require "resty.kubelua.gateway.redirect"
 local response = require "resty.kubelua.gateway.response"
+local retry_policy = require "resty.kubelua.gateway.retry_policy"
 local rewrite = require "resty.kubelua.gateway.rewrite"
 local routing = require "resty.kubelua.gateway.routing"
 local states = require "resty.kubelua.gateway.states"
@@ -179,11 +180,16 @@ local function leave(state)
         end
         local is_tls = protocol == "grpcs" or protocol == "https"
         return states.go(state, "@kubelua_grpc", is_tls and "grpcs" or "grpc")
-    elseif protocol == "https" then
-        return states.go(state, "@kubelua_tls", nil, backend.tls and backend.tls.hostname
-            or asked.host)
+    end
+    local policy = retry_policy.of(state)
+    local place = policy and policy.place
+    if protocol == "https" then
+        return states.go(state, place or "@kubelua_tls", nil, backend.tls and backend.tls.hostname
+            or asked.host, place and "https://kubelua_tls")
     elseif state.mirrors then
         return states.go(state, "@kubelua_mirror")
+    elseif place then
+        return states.go(state, place, nil, nil, "http://kubelua")
     elseif state.uri then
         return states.go(state, "@kubelua_http")
     end

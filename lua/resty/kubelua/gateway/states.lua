@@ -62,13 +62,17 @@ end
 ---@param location string
 ---@param scheme string? of grpc_pass
 ---@param name string? for the TLS handshake with the backend
-function states.go(state, location, scheme, name)
+---@param to string? scheme and upstream, for locations that serve several
+function states.go(state, location, scheme, name, to)
     last = last + 1
     state.number = last
     kept[last] = state
     local var = ngx.var
     var.kubelua_state, var.kubelua_uri = last, state.uri or ""
     var.kubelua_scheme, var.kubelua_name = scheme or "", name or ""
+    if to then
+        var.kubelua_to = to
+    end
     return ngx.exec(location)
 end
 

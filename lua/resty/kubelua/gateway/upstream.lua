@@ -5,6 +5,7 @@
 local balancer = require "ngx.balancer"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local last_try = require "resty.kubelua.gateway.last_try"
+local retry_policy = require "resty.kubelua.gateway.retry_policy"
 
 local upstream = {}
 
@@ -16,6 +17,7 @@ local BUSY = -3 -- NGX_BUSY: nginx answers 502, while it makes a 500 of ngx.exit
 ---@param options resty.kubelua.GatewayOptions
 function upstream.set_up(options)
     peer = options.peer
+    retry_policy.set_up(options)
 end
 
 -- The seconds for an answer that a route asks for: 0 means that there is no limit.
@@ -50,8 +52,7 @@ end
 local function try_again(state)
     local attempt, is_kept = last_try.read(state)
     endpoints.fail(state, is_kept)
-    local settings = state.balance
-    if not last_try.allows_another(settings and settings.retry, attempt, state) then
+    if not last_try.allows_another(retry_policy.of(state), attempt, state) then
         return false
     end
     endpoints.pick_other(state)

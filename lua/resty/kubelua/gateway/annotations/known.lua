@@ -39,8 +39,8 @@ local OTHERS = {
         .. "unguarded", "put a proxy such as oauth2-proxy between, as the backend" },
     ["proxy-body-size"] = { "differs", "a body whose length is not said before (chunked) is not "
         .. "limited", by_value = true },
-    ["proxy-next-upstream"] = { "differs", "only error and timeout make nginx ask another endpoint,"
-        .. " and never for a request that is not idempotent", by_value = true },
+    ["proxy-next-upstream"] = { "differs", "of statuses only http_500, http_502, http_503 and "
+        .. "http_504 make nginx ask another endpoint, and none of gRPC", by_value = true },
     ["service-upstream"] = { "differs", "requests go to the endpoints, not to the Service's IP" },
     ["default-backend"] = { "no", "a Service without endpoints answers 503" },
     ["proxy-buffering"] = { "no", "buffering is as in nginx.conf", CONF

@@ -1,5 +1,6 @@
 -- Annotations about the connection to the backend: protocol, timeouts, sizes, and which endpoint.
 local known = require "resty.kubelua.gateway.annotations.known"
+local places = require "resty.kubelua.gateway.balance.places"
 
 -- The words of backend-protocol, and of the contract. AUTO_HTTP takes the client's scheme.
 local PROTOCOLS = { HTTPS = "https", GRPC = "grpc", GRPCS = "grpcs" }
@@ -55,16 +56,16 @@ local function read_retries(reader)
             reader:wrong("proxy-next-upstream", "a list of words of proxy_next_upstream")
             return nil
         end
-        on[tonumber(word:match("^http_(%d+)$")) or word] = true
+        local status = tonumber(word:match("^http_(%d+)$"))
+        if status and not places.has(status) then
+            reader:add("differs", "proxy-next-upstream", word .. " is left out: "
+                .. known.ALL["proxy-next-upstream"].text)
+        else
+            on[status and tostring(status) or word] = true -- as JSON has it
+        end
     end
     local is_off, is_any = on.off, on.non_idempotent
     on.off, on.non_idempotent = nil, nil
-    for word in pairs(is_off and {} or on) do
-        if is_any or word ~= "error" and word ~= "timeout" then
-            reader:add("differs", "proxy-next-upstream", known.ALL["proxy-next-upstream"].text)
-            break
-        end
-    end
     if is_off then
         return { tries = 0, on = {} }
     end

@@ -16,6 +16,7 @@ local DEFAULT = { tries = 1, on = { error = true, timeout = true } }
 -- it does not know.
 local IDEMPOTENT = { GET = true, HEAD = true, OPTIONS = true, TRACE = true, PUT = true,
     DELETE = true }
+local GUARDED = { POST = true, LOCK = true, PATCH = true } -- by nginx
 
 ---@param policy resty.kubelua.gateway.Retry?
 ---@param attempt resty.kubelua.gateway.Attempt
@@ -24,7 +25,7 @@ function retries.allows(policy, attempt)
     policy = policy or DEFAULT
     local tries = policy.tries or 1
     if attempt.answered or tries == 0 or attempt.tries > tries
-        or not (policy.on or DEFAULT.on)[attempt.outcome] then
+        or not (policy.on or DEFAULT.on)[tostring(attempt.outcome)] then
         return false
     end
     if policy.timeout and (attempt.seconds or 0) >= policy.timeout then
@@ -36,9 +37,16 @@ end
 ---How often nginx may try a request again, for set_more_tries of ngx.balancer. It then asks for
 ---another endpoint, which `allows` decides about.
 ---@param policy resty.kubelua.gateway.Retry?
+---@param method string
+---@param by_status boolean also after statuses: before nginx asks, it has dropped the answer, so it
+---must not ask for what is not repeated. It holds back POST, LOCK and PATCH itself
 ---@return integer
-function retries.more(policy)
-    return (policy or DEFAULT).tries or 1
+function retries.more(policy, method, by_status)
+    policy = policy or DEFAULT
+    if by_status and not (policy.non_idempotent or IDEMPOTENT[method] or GUARDED[method]) then
+        return 0
+    end
+    return policy.tries or 1
 end
 
 return retries

@@ -25,7 +25,7 @@ local settings = {}
 
 ---@class resty.kubelua.gateway.Retry every key is optional
 ---@field tries integer? after the first one
----@field on table<string|integer, true>? "error", "timeout", "invalid_header" and statuses
+---@field on table<string, true>? "error", "timeout", "invalid_header", and statuses as texts: "502"
 ---@field non_idempotent boolean?
 ---@field timeout number? seconds
 
@@ -110,12 +110,13 @@ local NAMES = {
 
 -- Reasons to try again, as proxy_next_upstream names them.
 local REASONS = {}
-for word in ([[error timeout invalid_header non_idempotent off http_403 http_404 http_429 http_500
-    http_502 http_503 http_504]]):gmatch("%S+") do
-    REASONS[word] = tonumber(word:match("^http_(%d+)$")) or word
+for word in ("error timeout invalid_header non_idempotent off http_500 http_502 http_503 http_504")
+    :gmatch("%S+") do
+    REASONS[word] = word:match("^http_(%d+)$") or word -- texts, as JSON has no other keys
 end
 
-local WORDS_WANTED = "words of proxy_next_upstream: error, timeout, invalid_header, http_502 ..."
+local WORDS_WANTED = "words of: error timeout invalid_header http_500 http_502 http_503 http_504 "
+    .. "non_idempotent off"
 
 local function read_reasons(text)
     local retry = { on = {} }
@@ -134,7 +135,8 @@ local function read_reasons(text)
     return retry
 end
 
-local read_tries = number_of(0, 10, true)
+local MOST_TRIES = 10
+local read_tries = number_of(0, MOST_TRIES, true)
 
 local function read_retry(found, problem)
     local retry
@@ -228,9 +230,9 @@ function settings.of_route(retry)
     end
     local on = { error = true, timeout = true }
     for _, code in ipairs(retry.codes or {}) do
-        on[code] = true
+        on[tostring(code)] = true
     end
-    return { tries = retry.attempts or 1, on = on }
+    return { tries = math.min(retry.attempts or 1, MOST_TRIES), on = on }
 end
 
 ---Checks settings that come from elsewhere, such as annotations of another controller.

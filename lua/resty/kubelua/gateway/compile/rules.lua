@@ -5,6 +5,7 @@ local backends = require "resty.kubelua.gateway.compile.backends"
 local durations = require "resty.kubelua.gateway.compile.durations"
 local filters = require "resty.kubelua.gateway.compile.filters"
 local json_size = require "resty.kubelua.gateway.compile.json_size"
+local places = require "resty.kubelua.gateway.balance.places"
 
 local rules = {}
 
@@ -44,8 +45,17 @@ local function retry_of(retry)
     local backoff = durations.parse(retry.backoff)
     if retry.backoff and not backoff then
         return nil, { reason = "UnsupportedValue", message = "retry.backoff is not a duration" }
+    elseif backoff and backoff > 0 then
+        return nil, { reason = "UnsupportedValue", message = "retry.backoff is not supported: "
+            .. "nginx does not wait between two tries; leave it out" }
     end
-    return { attempts = retry.attempts, codes = retry.codes or {}, backoff = backoff }
+    for _, code in ipairs(retry.codes or {}) do
+        if not places.has(code) then
+            return nil, { reason = "UnsupportedValue", message = ("retry.codes: %s is none of 500, "
+                .. "502, 503 and 504"):format(tostring(code)) }
+        end
+    end
+    return { attempts = retry.attempts, codes = retry.codes or {} }
 end
 
 -- Sessions by cookie become the setting of the balancer of that name.
@@ -76,9 +86,9 @@ local function all_prefixes(matches)
     return true
 end
 
-local function has_redirect(list)
+local function has_filter(list, kind)
     for _, filter in ipairs(list) do
-        if filter.type == "redirect" then
+        if filter.type == kind then
             return true
         end
     end
@@ -89,7 +99,7 @@ end
 local function backends_of(context, rule, list, broken)
     if broken then
         return { backends.error() }
-    elseif not has_redirect(list) then
+    elseif not has_filter(list, "redirect") then
         return backends.compile(context, rule.backendRefs)
     elseif rule.backendRefs and #rule.backendRefs > 0 then
         return nil, { reason = "IncompatibleFilters",
@@ -131,6 +141,10 @@ local function compile_rule(kind, reader, rule, unresolved)
         if rejection then
             return nil, rejection
         end
+    end
+    if compiled.retry and compiled.retry.codes[1] and has_filter(compiled.filters, "mirror") then
+        return nil, { reason = "IncompatibleFilters", message = "a rule that mirrors requests "
+            .. "cannot have retry.codes" }
     end
     compiled.settings, rejection = settings_of(rule.sessionPersistence)
     return not rejection and compiled or nil, rejection or matches
