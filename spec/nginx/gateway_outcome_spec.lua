@@ -220,6 +220,10 @@ spec:
     filters: [{type: URLRewrite, urlRewrite: {
       path: {type: ReplacePrefixMatch, replacePrefixMatch: /503}}}]
     backendRefs: [{name: bad, port: 80}]
+  - matches: [{path: {type: PathPrefix, value: /late}}]
+    timeouts: {request: 600ms, backendRequest: 250ms}
+    retry: {attempts: 5}
+    backendRefs: [{name: one, port: 80}]
   - retry: {codes: [503]}
     backendRefs: [{name: one, port: 80}]
 ---
@@ -297,6 +301,16 @@ describe("the gateway, after a status that is to be tried again,", function()
             local status, body = world:ask(HOST, path)
             assert.same({ 503, "bad", tries }, { status, body, world:count("GET /503") - before })
         end
+    end)
+
+    it("tries no more once the time for the request is over", function()
+        local worker = world.backends:workers()[1]
+        world.backends:signal("STOP", worker) -- connections succeed, and nothing answers
+        local status = world:ask(HOST, "/late")
+        world.backends:signal("CONT", worker)
+        assert.equal(504, status)
+        local count = world.one:count("upstream timed out")
+        assert.is_true(count >= 1 and count < 6, count)
     end)
 
     it("gives the client the answer to what is never repeated", function()

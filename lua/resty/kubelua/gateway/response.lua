@@ -41,6 +41,9 @@ function response.header_filter()
     if not state then
         return
     end
+    if state.is_late then
+        ngx.status = 504 -- upstream.lua can end a request only with 502
+    end
     if state.cookie then
         headers.change({ add = { { "Set-Cookie", balance.set_cookie(state.balance, state.cookie,
             ngx.var.https == "on") } } }, read_header, write_header)

@@ -19,6 +19,7 @@ local states = {}
 ---@field more integer? how many more tries nginx was given
 ---@field kept integer? tries that failed on a kept connection
 ---@field began number? when the first try began
+---@field is_late boolean? the rule's timeout for the whole request is over
 ---@field balance resty.kubelua.gateway.BalanceSettings?
 ---@field token integer? of the balancer
 ---@field cookie string? of the balancer, for the answer

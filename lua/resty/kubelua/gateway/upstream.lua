@@ -11,7 +11,7 @@ local upstream = {}
 
 local peer ---@type (fun(host: string): string)?
 
-local NO_LIMIT = 24 * 3600 -- seconds; nginx has no "none"
+local NO_LIMIT, LEAST = 24 * 3600, 0.001 -- seconds; nginx has no "none", and 0 is the usual one
 local BUSY = -3 -- NGX_BUSY: nginx answers 502, while it makes a 500 of ngx.exit(502)
 
 ---@param options resty.kubelua.GatewayOptions
@@ -20,20 +20,31 @@ function upstream.set_up(options)
     retry_policy.set_up(options)
 end
 
+-- The seconds that are left of the rule's timeout for the whole request; nil: it has none.
+local function seconds_left(state)
+    local whole = state.rule.timeouts and state.rule.timeouts.request
+    if not whole or whole == 0 then
+        return nil
+    elseif state.tries == 0 then
+        return whole
+    end
+    return math.max(LEAST, whole - (ngx.now() - state.began))
+end
+
 -- The seconds for an answer that a route asks for: 0 means that there is no limit.
-local function limit_of(timeouts)
-    local backend, whole = timeouts.backend, timeouts.request
-    backend = backend == 0 and NO_LIMIT or backend
-    whole = whole == 0 and NO_LIMIT or whole
+local function limit_of(state)
+    local timeouts = state.rule.timeouts
+    local backend = timeouts.backend == 0 and NO_LIMIT or timeouts.backend
+    local whole = seconds_left(state) or timeouts.request and NO_LIMIT
     return backend and whole and math.min(backend, whole) or backend or whole
 end
 
 -- The seconds for an answer: those of the rule or of the settings; nil: those of nginx.conf.
-local function set_timeouts(rule)
-    local settings, timeouts = rule.settings, rule.timeouts
+local function set_timeouts(state)
+    local settings = state.rule.settings
     local read = settings and settings.read_timeout
-    if timeouts then
-        read = limit_of(timeouts)
+    if state.rule.timeouts then
+        read = limit_of(state)
     end
     local connect, send = settings and settings.connect_timeout, settings and settings.send_timeout
     if read or connect or send then
@@ -52,7 +63,8 @@ end
 local function try_again(state)
     local attempt, is_kept = last_try.read(state)
     endpoints.fail(state, is_kept)
-    if not last_try.allows_another(retry_policy.of(state), attempt, state) then
+    state.is_late = attempt.outcome == "timeout" and seconds_left(state) == LEAST
+    if state.is_late or not last_try.allows_another(retry_policy.of(state), attempt, state) then
         return false
     end
     endpoints.pick_other(state)
@@ -72,10 +84,10 @@ function upstream.balance()
         ngx.log(ngx.INFO, "gateway: ", state.rule.source, ": the request is not sent again")
         return ngx.exit(BUSY)
     end
-    state.tries = state.tries + 1
     if state.rule.timeouts or state.rule.settings then
-        set_timeouts(state.rule)
+        set_timeouts(state)
     end
+    state.tries = state.tries + 1
     local host = peer and peer(state.host) or state.host
     local ok, message = balancer.set_current_peer(host, state.port)
     if not ok then
