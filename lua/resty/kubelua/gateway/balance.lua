@@ -189,6 +189,23 @@ function balance.pick(service, settings, facts, tried)
     return group.hosts[index], group.ports[index], row, cookie, group.list[index].dns or nil
 end
 
+---True if the cookie of a request names a pod of this service.
+---@param service resty.kubelua.Service
+---@param settings resty.kubelua.gateway.BalanceSettings?
+---@param facts { vars: table<string, string> }
+---@return boolean
+function balance.has_session(service, settings, facts)
+    if not settings or settings.by ~= "sticky" then
+        return false
+    end
+    local group = group_of(service, load.now())
+    if not group.ids then
+        groups.add_ids(group, load.hash)
+    end
+    local value = facts.vars["cookie_" .. (settings.cookie and settings.cookie.name or "kubelua")]
+    return value ~= nil and group.by_id[value] ~= nil
+end
+
 ---Ends a request that a pick began.
 ---@param token integer what the pick gave
 ---@param outcome "ok"|"failed"|"cancelled" cancelled: the client went away, so it counts as neither

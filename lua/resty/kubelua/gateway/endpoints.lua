@@ -12,9 +12,9 @@ local FACTS = { vars = var }
 local REFUSALS = 400 -- statuses from here on may be nginx's own
 local NO_ANSWER = { [502] = true, [504] = true }
 
-local function settings_of(state)
-    local settings = state.rule.settings
-    return state.backend.balance or settings and settings.balance
+local function settings_of(rule, backend)
+    local settings = rule.settings
+    return backend.balance or settings and settings.balance
 end
 
 local function pick(state, service)
@@ -30,17 +30,30 @@ local function pick(state, service)
     return host
 end
 
+---The backend of a rule with a canary whose pod has the session of a request: the choice by header,
+---cookie or weight is for new sessions.
+---@param rule table
+---@return table? backend nil: there is none
+function endpoints.backend_of_session(rule)
+    for _, backend in ipairs(rule.backends) do
+        if backend.service and balance.has_session(services.of(backend),
+            settings_of(rule, backend), FACTS) then
+            return backend
+        end
+    end
+end
+
 ---Picks the first endpoint for a request.
 ---@param state resty.kubelua.gateway.State
 ---@return string? host nil: there is none
 ---@return string? why
 function endpoints.pick(state)
-    state.balance = settings_of(state)
+    state.balance = settings_of(state.rule, state.backend)
     local host, why = pick(state, services.of(state.backend))
     local other = not host and services.default_backend(state.rule.settings)
     if other then
         state.backend = other
-        state.balance = settings_of(state)
+        state.balance = settings_of(state.rule, other)
         return pick(state, services.of(other))
     end
     return host, why

@@ -241,7 +241,9 @@ function request.access()
         apply_filters(state, plan, match)
         state.mirrors = plan.mirrors
     end
-    local backend = routing.weights:pick(rule.backends, asked)
+    local other = rule.backends[2] and rule.backends[2].canary
+    local backend = other and other.sticky and endpoints.backend_of_session(rule)
+        or routing.weights:pick(rule.backends, asked)
     if not backend then -- none has a weight
         return exit(500)
     end
