@@ -60,6 +60,10 @@ foreach(interpreter lua5.4 luajit)
 endforeach()
 kubelua_example(nginx luajit nginx)
 kubelua_example(gateway luajit gateway)
+kubelua_example(gateway-cluster luajit gateway_cluster)
+kubelua_test(luajit.example.gateway-real LABELS gateway
+    ENV KUBELUA_INTERPRETER=luajit
+    COMMAND sh spec/examples/example.sh gateway --real)
 kubelua_test(example.c-controller LABELS examples
     COMMAND sh spec/examples/example.sh c-controller)
 

@@ -1,5 +1,6 @@
--- Serves an HTTPRoute and an Ingress of a simulated cluster, asks nginx for their paths, and prints
--- the answers and what the gateway wrote to the objects. Start it with examples/gateway/run.
+-- Serves an HTTPRoute and an Ingress of a simulated cluster, or of the real API server that
+-- `run --real` has started; asks nginx for their paths, and prints the answers and what the gateway
+-- wrote to the objects. Start it with examples/gateway/run.
 local source = os.getenv("EXAMPLE_SOURCE")
 package.path = source .. "/../nginx/?.lua;" .. package.path
 local conf = require "resty.kubelua.gateway.conf"
@@ -8,22 +9,23 @@ local machine = require "machine"
 local pods = require "pods"
 
 local PORT, POD_PORT = tonumber(os.getenv("EXAMPLE_PORT")), tonumber(os.getenv("EXAMPLE_POD_PORT"))
-local cluster = assert(require("kubelua.sim").new())
-local url = assert(cluster:listen { address = "127.0.0.1", port = 0 })
-local client = assert(cluster:connect())
+local real = os.getenv("EXAMPLE_KUBECONFIG") -- of an API server that has the objects
+local cluster = not real and assert(require("kubelua.sim").new()) or nil
+local client = cluster and assert(cluster:connect())
+    or assert(kubelua.connect { kubeconfig = real })
 
 -- A Deployment of two pods, and its Service.
 local function deploy(name)
     local labels = { app = name }
-    assert(cluster:apply { apiVersion = "v1", kind = "Service",
+    assert(client:apply { apiVersion = "v1", kind = "Service",
         metadata = { name = name, namespace = "default" },
         spec = { selector = labels, ports = { { port = 80, targetPort = POD_PORT } } } })
-    assert(cluster:apply { apiVersion = "apps/v1", kind = "Deployment",
+    assert(client:apply { apiVersion = "apps/v1", kind = "Deployment",
         metadata = { name = name, namespace = "default" },
         spec = { replicas = 2, selector = { matchLabels = labels }, template = {
             metadata = { labels = labels },
             spec = { containers = { { name = "web", image = name } } } } } })
-    assert(cluster:wait("deployments", "default/" .. name, function(found)
+    assert(client:wait("deployments", "default/" .. name, function(found)
         return found.status and found.status.availableReplicas == 2
     end, 30))
 end
@@ -31,8 +33,10 @@ end
 pods.run(client, POD_PORT)
 assert(require("kubelua.sim.controllers").start(client,
     { nodes = 3, start_seconds = 0.2, stop_seconds = 1 }))
-assert(cluster:load(machine.read("crds.yaml")))
-assert(cluster:load(machine.read("objects.yaml")))
+if cluster then
+    assert(cluster:load(machine.read("crds.yaml")))
+    assert(cluster:load(machine.read("objects.yaml")))
+end
 deploy("shop")
 deploy("shop-new")
 
@@ -47,8 +51,10 @@ local path = machine.write("nginx.conf", conf.text {
     http = ([[access_log off; client_body_temp_path @/body; proxy_temp_path @/proxy;
         fastcgi_temp_path @/fastcgi; uwsgi_temp_path @/uwsgi; scgi_temp_path @/scgi;]])
         :gsub("@", folder),
-    options = ([[connect = { server = "%s" }, nginx = true, addresses = { "192.0.2.1" },
-        peer = function(host) return (host:gsub("^10%%.244%%.", "127.20.")) end]]):format(url),
+    options = ([[connect = { %s }, nginx = true, addresses = { "192.0.2.1" },
+        peer = function(host) return (host:gsub("^10%%.244%%.", "127.20.")) end]]):format(
+        cluster and ("server = %q"):format(assert(cluster:listen()))
+            or ("kubeconfig = %q"):format(real)),
 }, {})
 assert(kubelua.exec(machine.nginx { "-c", path, "-p", folder }))
 
@@ -82,13 +88,13 @@ print("shop.example.com/old/a     ", ask("shop.example.com", "/old/a", nil, "POS
 print("api.example.com/v1/a       ", ask("api.example.com", "/v1/a"))
 print("other.example.com/         ", ask("other.example.com", "/"))
 
-local route = cluster:wait("httproutes", "default/shop", function(found)
+local route = client:wait("httproutes", "default/shop", function(found)
     return found.status and found.status.parents
 end, 10)
 for _, condition in kubelua.ipairs(route.status.parents[1].conditions) do
     print(("HTTPRoute default/shop: %s is %s"):format(condition.type, condition.status))
 end
-local ingress = cluster:wait("ingresses", "default/api", function(found)
+local ingress = client:wait("ingresses", "default/api", function(found)
     return kubelua.get(found, "status.loadBalancer.ingress")
 end, 10)
 print("Ingress default/api: at " .. ingress.status.loadBalancer.ingress[1].ip)
@@ -98,6 +104,6 @@ for _, event in ipairs(assert(client:list("events", { namespace = "default" })))
     end
 end
 assert(kubelua.exec(machine.nginx { "-c", path, "-p", folder, "-s", "quit" }))
-cluster:close()
+if cluster then cluster:close() end
 kubelua.stop()
 os.exit(shares:find("^%d+ x 200 shop, %d+ x 200 shop%-new$") and 0 or 1)

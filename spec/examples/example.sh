@@ -6,7 +6,8 @@
 #   example.sh sends REQUEST NAME MANIFEST a controller sends this request
 #   example.sh alone TEXT FILE             an example that brings a cluster prints TEXT
 #   example.sh nginx                       examples/nginx/run, which leaves nothing behind
-#   example.sh gateway                     examples/gateway/run, the same
+#   example.sh gateway [--real]            examples/gateway/run, the same
+#   example.sh gateway_cluster             examples/gateway/run --cluster, of a server on a port
 #   example.sh c-controller                the controller in C, which ends at SIGTERM
 # KUBELUA_INTERPRETER names the interpreter; the last two have none.
 set -u
@@ -44,14 +45,29 @@ alone() { # TEXT FILE
     expect "$1" $?
 }
 
-gateway() {
-    nginx examples/gateway/run 18476
+gateway() { # [OPTION]
+    port=18476
+    [ $# = 0 ] || port=18484
+    nginx examples/gateway/run $port "$@"
 }
 
-nginx() { # [PROGRAM PORT]: three ports, from PORT on
+gateway_cluster() {
+    KUBECONFIG=$(mktemp)
+    export KUBECONFIG
+    bin/kubelua sim --load examples/gateway/crds.yaml \
+        --load examples/gateway/objects.yaml --write-kubeconfig "$KUBECONFIG" &
+    trap 'kill $!; rm -rf "$work" "$KUBECONFIG"' EXIT
+    until [ -s "$KUBECONFIG" ]; do sleep 0.1; done
+    nginx examples/gateway/run 18480 --cluster >"$KUBECONFIG.said"
+    status=$?
+    mkdir "$work" && mv "$KUBECONFIG.said" "$work/output"
+    expect '^shop.example.com/ .*500 .*HTTPRoute default/shop' $status
+}
+
+nginx() { # [PROGRAM PORT OPTION]: three ports, from PORT on
     port=${2:-18473}
     TMPDIR=$work EXAMPLE_PORT=$port EXAMPLE_POD_PORT=$((port + 2)) \
-        timeout 100 "${1:-examples/nginx/run}" || return
+        timeout 100 "${1:-examples/nginx/run}" ${3:+"$3"} || return
     # The arguments of every process of the example name the folder.
     if grep -sl "[/]${work#/}" /proc/[0-9]*/cmdline; then
         echo "these processes are left behind"
@@ -81,7 +97,7 @@ END
 what=$1
 shift
 case $what in
-shows | renders | sends | alone | nginx | gateway) "$what" "$@" ;;
+shows | renders | sends | alone | nginx | gateway | gateway_cluster) "$what" "$@" ;;
 c-controller) c_controller ;;
 *)
     echo "example.sh: no way $what" >&2

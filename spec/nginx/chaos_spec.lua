@@ -87,7 +87,6 @@ describe("the gateway in chaos", function()
     teardown(function()
         world:close()
         copies.shell("rm -r " .. folder)
-        changes.clean()
     end)
 
     local function start_load()

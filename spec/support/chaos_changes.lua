@@ -92,34 +92,16 @@ function chaos_changes.random(seed)
     end
 end
 
-local folder
-
-local function read(path)
-    local file = assert(io.open(path))
-    local text = file:read("*a")
-    file:close()
-    return text
-end
-
 ---A certificate for the name "NAME-NUMBER" that ends in some seconds, and its key.
 ---@param name string
 ---@param number integer
 ---@param seconds integer
 ---@return string, string
 function chaos_changes.pair(name, number, seconds)
-    folder = folder or copies.shell("mktemp -d")
-    local said, status = copies.shell(("%s/spec/nginx_chaos pair %s %s-%d %d"):format(copies.build,
-        folder, name, number, seconds))
+    local said, status = copies.shell(("%s/spec/nginx_chaos pair %s-%d %d"):format(copies.build,
+        name, number, seconds))
     assert(status == 0, said)
-    return read(folder .. "/crt.pem"), read(folder .. "/key.pem")
-end
-
----Removes the files that `pair` has made.
-function chaos_changes.clean()
-    if folder then
-        copies.shell("rm -r " .. folder)
-        folder = nil
-    end
+    return said:match("^(.-%-%-%-%-%-END CERTIFICATE%-%-%-%-%-\n)(.*)$")
 end
 
 ---A Secret with a pair.

@@ -5,7 +5,7 @@
  * the program prints what it has counted. spec/nginx/README.md says more.
  *
  *   nginx_chaos [-c CONNECTIONS] [-r RATE] GROUP...
- *   nginx_chaos pair FOLDER NAME SECONDS
+ *   nginx_chaos pair NAME SECONDS
  *
  * GROUP is PORT[/SNI],NAME=HOST/PATH,...: targets that take turns on the same
  * connections. With SNI, the subject "SNI" judges the certificates. Lines:
@@ -331,8 +331,8 @@ static bool read_group(chaos_group *group, char *text)
 
 int main(int argc, char **argv)
 {
-    if (argc == 5 && strcmp(argv[1], "pair") == 0) {
-        return pair_write(argv[2], argv[3], strtol(argv[4], NULL, 10));
+    if (argc == 4 && strcmp(argv[1], "pair") == 0) {
+        return pair_print(argv[2], strtol(argv[3], NULL, 10));
     }
     signal(SIGPIPE, SIG_IGN);
     if (!wire_init()) {

@@ -4,34 +4,12 @@
  */
 #include "pair.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
-
-static int write_file(const char *folder, const char *name,
-                      gnutls_datum_t *text)
-{
-    char path[PATH_MAX];
-    FILE *file;
-    size_t written;
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    file = fopen(path, "w");
-    if (file == NULL) {
-        perror(path);
-        return 1;
-    }
-    written = fwrite(text->data, 1, text->size, file);
-    if (fclose(file) != 0 || written != text->size) {
-        perror(path);
-        return 1;
-    }
-    return 0;
-}
 
 static int make(gnutls_x509_crt_t cert, gnutls_x509_privkey_t key,
                 const char *name, long seconds)
@@ -58,7 +36,7 @@ static int make(gnutls_x509_crt_t cert, gnutls_x509_privkey_t key,
     return status;
 }
 
-int pair_write(const char *folder, const char *name, long seconds)
+int pair_print(const char *name, long seconds)
 {
     gnutls_x509_crt_t cert;
     gnutls_x509_privkey_t key;
@@ -69,18 +47,21 @@ int pair_write(const char *folder, const char *name, long seconds)
         return 1;
     }
     status = make(cert, key, name, seconds);
-    if (status < 0) {
-        fprintf(stderr, "%s\n", gnutls_strerror(status));
-    } else if (gnutls_x509_crt_export2(cert, GNUTLS_X509_FMT_PEM, &text) == 0) {
-        status = write_file(folder, "crt.pem", &text);
+    if (status >= 0) {
+        status = gnutls_x509_crt_export2(cert, GNUTLS_X509_FMT_PEM, &text);
+    }
+    if (status >= 0) {
+        printf("%s", text.data);
         gnutls_free(text.data);
-        if (status == 0 &&
-            gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &text) == 0) {
-            status = write_file(folder, "key.pem", &text);
-            gnutls_free(text.data);
-        }
+        status = gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &text);
+    }
+    if (status >= 0) {
+        printf("%s", text.data);
+        gnutls_free(text.data);
+    } else {
+        fprintf(stderr, "%s\n", gnutls_strerror(status));
     }
     gnutls_x509_crt_deinit(cert);
     gnutls_x509_privkey_deinit(key);
-    return status == 0 ? 0 : 1;
+    return status >= 0 ? 0 : 1;
 }

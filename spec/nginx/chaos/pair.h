@@ -4,8 +4,8 @@
 #ifndef CHAOS_PAIR_H
 #define CHAOS_PAIR_H
 
-/* Writes FOLDER/crt.pem and FOLDER/key.pem: a certificate of this name that
- * ends in `seconds` (below 0: has ended). Returns an exit status. */
-int pair_write(const char *folder, const char *name, long seconds);
+/* Prints a certificate of this name, which ends in `seconds` (below 0: has
+ * ended), and its key, as PEM. Returns an exit status. */
+int pair_print(const char *name, long seconds);
 
 #endif
