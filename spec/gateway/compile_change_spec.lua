@@ -1,5 +1,4 @@
--- Runs after a change: only what depends on it is made anew. Statuses keep what is not ours; hosts
--- have limits.
+-- Runs after a change: only what depends on it is made anew. Statuses keep what is not ours.
 package.path = "spec/gateway/?.lua;" .. package.path
 local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local objects = require "gateway_objects"
@@ -189,50 +188,6 @@ describe("a status", function()
         assert.equal(2, #parents)
         assert.equal(theirs, parents[1])
         assert.equal("2020-01-01T00:00:00Z", parents[2].conditions[1].lastTransitionTime)
-    end)
-end)
-
-describe("limits of a host", function()
-    local function many(name, count, more)
-        local rules = {}
-        for i = 1, count do
-            rules[i] = { matches = { { path = { value = "/" .. i } } } }
-        end
-        return objects.route(name, { hostnames = { "a.com" }, rules = rules }, more)
-    end
-
-    it("leave out a route of 10,000 rules, whatever its age; the others stay", function()
-        local flood = many("bad/flood", 10000, { creationTimestamp = "2020-01-01T00:00:00Z" })
-        flood.spec.parentRefs = { { name = "gate", namespace = "web" } }
-        local compiler = objects.compiler(nil, objects.gateway("web/gate", { listener("a", 80,
-            { allowedRoutes = { namespaces = { from = "All" } } }) }), many("web/good", 10))
-        assert.equal(10, #compiler:run().hosts["*:80 * a.com"].matches)
-        compiler:set("HTTPRoute", flood)
-        local result = compiler:run()
-        assert.same({}, result.hosts)
-        assert.equal("Accepted False LimitExceeded",
-            objects.of_parent(result, "HTTPRoute bad/flood", "Accepted"))
-        assert.is_nil(objects.status(result, "HTTPRoute web/good"))
-        assert.equal("LimitExceeded", result.problems[1].reason)
-        assert.equal("flood", result.problems[1].name)
-    end)
-
-    it("of bytes and of matches go to the oldest, and are free again", function()
-        for _, limit in ipairs { { matches = 10 }, { bytes = 1500 } } do
-            local older = many("web/older", 6)
-            local compiler = objects.compiler(limit,
-                objects.gateway("web/gate", { listener("a", 80) }), older,
-                many("web/newer", 6, { creationTimestamp = "2026-02-01T00:00:00Z" }))
-            local result = compiler:run()
-            assert.equal(6, #result.hosts["*:80 * a.com"].matches)
-            assert.equal("Accepted False LimitExceeded",
-                objects.of_parent(result, "HTTPRoute web/newer", "Accepted"))
-            compiler:delete("HTTPRoute", older)
-            result = compiler:run()
-            assert.equal("HTTPRoute web/newer 1", result.hosts["*:80 * a.com"].rules[1].source)
-            assert.equal("Accepted True Accepted",
-                objects.of_parent(result, "HTTPRoute web/newer", "Accepted"))
-        end
     end)
 end)
 

@@ -70,6 +70,19 @@ describe("a rule's matches", function()
         assert.matches("^Dropped Rule 1 .*missing %)", partial.message)
     end)
 
+    it("of a dropped rule go to no wider rule: they answer 500", function()
+        local host, result = compile({
+            { matches = { { path = { value = "/admin" } } }, backendRefs = { backend {} },
+                filters = { { type = "Unknown" } } },
+            { backendRefs = { backend {} } },
+        })
+        assert.equal("/admin", host.matches[1].path)
+        assert.same({ { status = 500, weight = 1 } }, host.rules[host.matches[1].rule].backends)
+        assert.equal("web/shop:80", host.rules[host.matches[2].rule].backends[1].service)
+        local text = objects.of_parent(result, "HTTPRoute web/r", "PartiallyInvalid")
+        assert.equal("PartiallyInvalid True UnsupportedValue", text)
+    end)
+
     it("of an unknown type refuse a route that has no other rule", function()
         local host, result = compile { { matches = { { path = { type = "Suffix" } } } } }
         assert.is_nil(host)
@@ -292,9 +305,10 @@ describe("filters", function()
     INVALID["a length that is removed"] = { { { type = "RequestHeaderModifier",
         requestHeaderModifier = { remove = { "Content-Length" } } } } }
     for name, case in pairs(INVALID) do
-        it("drop their rule for " .. name, function()
+        it("drop their rule for " .. name .. ": it answers 500", function()
             local rule, result = filter(case[1], case[2])
-            assert.is_nil(rule)
+            assert.same({ { status = 500, weight = 1 } }, rule.backends)
+            assert.same({}, rule.filters)
             assert.matches("^PartiallyInvalid True",
                 objects.of_parent(result, "HTTPRoute web/r", "PartiallyInvalid"))
         end)
@@ -313,56 +327,5 @@ describe("filters", function()
         end })
         assert.same({ { type = "script", configmap = "web/lua" } }, host.rules[1].filters)
         assert.equal("web/shop:80", host.rules[1].backends[1].service)
-    end)
-end)
-
-describe("a GRPCRoute", function()
-    local function grpc(match)
-        local compiler = objects.compiler(nil, GATE, SHOP, objects.grpc_route("web/g", { rules = {
-            { matches = match and { match }, backendRefs = { backend() } } } }))
-        local result = compiler:run()
-        return result.hosts["*:80 * *"], result
-    end
-
-    it("matches service and method as elements of the path", function()
-        local cases = {
-            { "exact", "/a.B/C", { method = { service = "a.B", method = "C" } } },
-            { "prefix", "/a.B", { method = { service = "a.B" } } },
-            { "regex", "^(?:/[^/]+/C)$", { method = { method = "C" } } },
-            { "regex", "^(?:/(?:a.*)/(?:[^/]+))$",
-                { method = { type = "RegularExpression", service = "a.*" } } },
-            { "prefix", "/", nil },
-        }
-        for _, case in ipairs(cases) do
-            local match = grpc(case[3]).matches[1]
-            assert.same({ case[1], case[2] }, { match.kind, match.path })
-        end
-    end)
-
-    it("speaks gRPC to its backends", function()
-        local rule = grpc().rules[1]
-        assert.is_true(rule.grpc)
-        assert.same({ { service = "web/shop:80", weight = 1, protocol = "grpc" } }, rule.backends)
-        assert.equal("GRPCRoute web/g 1", rule.source)
-    end)
-
-    it("is refused a host that an older HTTPRoute has, and takes it when that goes", function()
-        local older = objects.route("web/h", { hostnames = { "*.a.com" }, rules = { {} } },
-            { creationTimestamp = "2025-01-01T00:00:00Z" })
-        local compiler = objects.compiler(nil, GATE, SHOP, older,
-            objects.grpc_route("web/g", { hostnames = { "x.a.com" }, rules = { {} } }),
-            objects.grpc_route("web/free", { hostnames = { "b.com" }, rules = { {} } }))
-        local result = compiler:run()
-        assert.equal("Accepted False HostnameConflict",
-            objects.of_parent(result, "GRPCRoute web/g", "Accepted"))
-        assert.equal("Accepted True Accepted",
-            objects.of_parent(result, "GRPCRoute web/free", "Accepted"))
-        assert.same({ "*:80 * *.a.com", "*:80 * b.com" }, objects.keys(result.hosts))
-        compiler:delete("HTTPRoute", older)
-        result = compiler:run()
-        assert.equal("Accepted True Accepted",
-            objects.of_parent(result, "GRPCRoute web/g", "Accepted"))
-        assert.is_false(result.hosts["*:80 * *.a.com"])
-        assert.is_table(result.hosts["*:80 * x.a.com"])
     end)
 end)

@@ -36,13 +36,14 @@ local function rules_of(random)
     local rules = {}
     for i = 1, random(3) do
         rules[i] = { matches = { { path = { value = "/" .. random(4) } } },
-            backendRefs = { { name = "s" .. random(3), port = 80 } } }
+            backendRefs = { { name = "s" .. random(3), namespace = "web", port = 80 } } }
     end
     return rules
 end
 
 function MAKE.HTTPRoute(random)
-    return objects.route("web/r" .. random(8), { parentRefs = refs(random),
+    local namespace = random(2) == 1 and "web" or "db"
+    return objects.route(namespace .. "/r" .. random(8), { parentRefs = refs(random),
         rules = rules_of(random),
         hostnames = random(3) > 1 and { "h" .. random(3) .. ".com" } or nil },
         { creationTimestamp = ("2026-01-0%dT00:00:00Z"):format(random(9)) })
@@ -66,7 +67,7 @@ local function new_world(random)
     function world.change(compiler)
         local kind = KINDS[random(#KINDS)]
         local object = MAKE[kind](random)
-        local key = kind .. " " .. object.metadata.name
+        local key = ("%s %s/%s"):format(kind, object.metadata.namespace, object.metadata.name)
         world.generation = world.generation + 1
         object.metadata.generation = world.generation
         if world.objects[key] and random(3) == 1 then
@@ -81,7 +82,7 @@ local function new_world(random)
         end
     end
     function world.fresh()
-        local compiler = objects.compiler { matches = 4 }
+        local compiler = objects.compiler { matches = 4, room = 4000 }
         for _, object in pairs(world.objects) do
             compiler:set(object.kind, object)
         end
@@ -99,7 +100,8 @@ local function apply(published, result)
         end
     end
     for _, item in ipairs(result.statuses) do
-        published.statuses[item.kind .. " " .. item.name] = item.status
+        published.statuses[("%s %s/%s"):format(item.kind, item.namespace or "", item.name)]
+            = item.status
     end
 end
 
@@ -114,7 +116,7 @@ describe("a run in slices", function()
         for seed = 1, 30 do
             local random = numbers(seed)
             local world, compiler, is_running = new_world(random), nil, false
-            compiler = objects.compiler { matches = 4, pace = function()
+            compiler = objects.compiler { matches = 4, room = 4000, pace = function()
                 if is_running and random(4) == 1 then
                     world.change(compiler)
                 end

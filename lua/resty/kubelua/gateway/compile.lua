@@ -44,6 +44,7 @@ local key_of = references.key
 ---@field pace? fun() called between two pieces of work of a run; it may wait
 ---@field matches? integer limit of a host; default 1000
 ---@field bytes? integer limit of a HOST as JSON; default 131072
+---@field room? integer bytes of all hosts, which the namespaces share; default: no limit
 
 local function identity(list)
     return list
@@ -58,7 +59,7 @@ end
 ---@param options resty.kubelua.gateway.CompileOptions?
 function compile.new(options)
     local settings = { controller = "kubelua.dev/gateway", array = identity, now = utc_now,
-        pace = go_on, matches = 1000, bytes = 128 * 1024 }
+        pace = go_on, matches = 1000, bytes = 128 * 1024, room = math.huge }
     for name, value in pairs(options or {}) do
         settings[name] = value
     end

@@ -36,6 +36,9 @@ local SETTLE = 0.01 -- seconds in which changes come together before a run
 local Source = {}
 Source.__index = Source
 
+-- The part of the map's room that the hosts may have; the rest is for Services and certificates.
+local OF_ROOM = 0.5
+
 local PLAIN = { nulls = false }
 -- Bytes of an object: to decode more takes too long. A route with all that its CRD allows has less,
 -- and so has an Ingress of 1,000 paths.
@@ -69,6 +72,7 @@ local function compiler_options(self, options)
         array = self.kubelua.array,
         regex = check_regex,
         pace = pace.go,
+        room = math.floor(self.kube.status().room * OF_ROOM),
         h2c = has_h2c,
         certificate = function(namespace, name)
             return self.secrets:check(namespace .. "/" .. name)

@@ -2,6 +2,7 @@
 -- oldest first, and keeps the limits. Only hosts of which a source changed are made anew; the cost
 -- of one is its matches (at most 1,000) times their logarithm. Pure.
 local precedence = require "resty.kubelua.gateway.compile.precedence"
+local shares = require "resty.kubelua.gateway.compile.shares"
 local sorting = require "resty.kubelua.gateway.compile.sorting"
 
 local Hosts = {}
@@ -15,9 +16,13 @@ local hosts = {}
 ---@field size integer bytes as JSON
 ---@field origin { kind: string, namespace: string, name: string, created: string? }
 
----@param limits { matches: integer, bytes: integer, pace: fun() }
+-- Bytes of an entry in the map beside its value and twice its name.
+local OVERHEAD = 64
+
+---@param limits { matches: integer, bytes: integer, room: integer, pace: fun() }
 function hosts.new(limits)
-    return setmetatable({ limits = limits, items = {}, keys_of = {}, dirty = {},
+    return setmetatable({ limits = limits, shares = shares.new(limits), items = {},
+        keys_of = {}, namespace_of = {}, dirty = {},
         refused = {}, refused_changed = {} }, Hosts)
 end
 
@@ -29,6 +34,21 @@ function hosts.key(entry, listener, host)
     return entry .. " " .. listener .. " " .. host
 end
 
+-- Counts the bytes of a source. A source never changes its namespace.
+function Hosts:count(source, items)
+    local bytes, origin = 0, nil
+    for key, item in pairs(items) do
+        bytes, origin = bytes + item.size + 2 * #key + OVERHEAD, item.origin
+    end
+    if origin then
+        self.namespace_of[source] = origin.namespace
+        self.shares:set(source, origin.namespace, { bytes = bytes, origin = origin })
+    elseif self.namespace_of[source] then
+        self.shares:set(source, self.namespace_of[source], nil)
+        self.namespace_of[source] = nil
+    end
+end
+
 ---Says what a source gives now, in place of what it gave before.
 ---@param source string "HTTPRoute web/shop"
 ---@param items table<string, resty.kubelua.gateway.HostItem>? by key of the host; nil: nothing
@@ -38,6 +58,7 @@ function Hosts:set(source, items)
         self.dirty[key] = true
     end
     self.keys_of[source] = items and next(items) and items or nil
+    self:count(source, items or {})
     for key, item in pairs(items or {}) do
         local those = self.items[key]
         if not those then
@@ -87,7 +108,9 @@ function Hosts:fitting(key)
     local limits, fitting, count, bytes = self.limits, {}, 0, 0
     for _, entry in ipairs(by_age(self.items[key], limits.pace)) do
         local item, message = entry.item, nil
-        if count + #item.matches > limits.matches then
+        if not self.shares:has_place(entry.source, item.origin.namespace) then
+            message = "the namespace has no more room in the shared map"
+        elseif count + #item.matches > limits.matches then
             message = ("%d matches more would be over the limit of %d on this host"):format(
                 #item.matches, limits.matches)
         elseif bytes + item.size > limits.bytes then
@@ -131,6 +154,11 @@ end
 ---@return table<string, table|false> changed HOST by key; false: nothing is left
 function Hosts:run()
     local changed = {}
+    for _, source in ipairs(self.shares:settle()) do
+        for key in pairs(self.keys_of[source] or {}) do
+            self.dirty[key] = true
+        end
+    end
     for key in pairs(self.dirty) do
         if next(self.items[key]) then
             local fitting = self:fitting(key)

@@ -61,7 +61,7 @@ function Routes:set(kind, key, object)
     local metadata = object.metadata
     self.records[key] = { kind = kind, object = object, compiled = record and record.compiled,
         counted = record and record.counted or {}, parents = {}, found = {},
-        origin = { kind = kind, namespace = metadata.namespace, name = metadata.name,
+        places = 0, origin = { kind = kind, namespace = metadata.namespace, name = metadata.name,
             created = metadata.creationTimestamp } }
     self.compiling.dirty[key] = true
 end
@@ -114,6 +114,9 @@ end
 function Routes:attach(key, record)
     local reads = { ["Namespace " .. record.object.metadata.namespace] = true }
     local valid, found, claims = pcall(self.find_parents, self, record, reads)
+    if not valid and type(found) ~= "string" then
+        error(found, 0) -- the task ends
+    end
     record.found = valid and found or {}
     self.attaching:set(key, reads)
     self.rivals:set(key, valid and claims or nil)
@@ -133,25 +136,38 @@ function Routes:surviving(key, parent)
         message = lost and "an older route of another kind has the hostname" or parent.message }
 end
 
+-- A route may name 32 parents with 64 listeners each, and 16 hosts: each is a place in the map.
+local MOST_PLACES = 2048
+
+-- The places of a route's rules, by key of the host.
+local function items_of(record, item, attachments, items)
+    for _, attachment in ipairs(attachments) do
+        local listener = attachment.listener
+        for _, entry in ipairs(listener.entries) do
+            for _, host in ipairs(attachment.hosts) do
+                local key = hosts.key(entry, listener.hostname, host)
+                record.places = record.places + (items[key] and 0 or 1)
+                items[key] = item
+            end
+        end
+    end
+end
+
 -- Hands the rules of a route to the hosts of its listeners.
 function Routes:place(key, record)
     local compiled, items = record.compiled, {}
     local item = { rules = compiled.rules, matches = compiled.matches, size = compiled.size,
         origin = record.origin }
-    record.parents = {}
+    record.parents, record.places = {}, 0
     for i, parent in ipairs(record.found) do
         local survivor = self:surviving(key, parent)
         record.parents[i] = survivor
-        for _, attachment in ipairs(#compiled.matches > 0 and survivor.attachments or {}) do
-            local listener = attachment.listener
-            for _, entry in ipairs(listener.entries) do
-                for _, host in ipairs(attachment.hosts) do
-                    items[hosts.key(entry, listener.hostname, host)] = item
-                end
-            end
+        if #compiled.matches > 0 and record.places <= MOST_PLACES then
+            items_of(record, item, survivor.attachments, items)
         end
+        self.context.cluster.options.pace()
     end
-    self.context.hosts:set(key, items)
+    self.context.hosts:set(key, record.places <= MOST_PLACES and items or {})
     self.unsettled[key] = true
 end
 
@@ -210,6 +226,9 @@ end
 function Routes:settle(key)
     local record = self.records[key]
     local places, refused = self.context.hosts:places(key)
+    if record.places > MOST_PLACES then
+        refused = { ("its hosts and listeners are more than %d places"):format(MOST_PLACES) }
+    end
     local parents, counted, refusals = {}, {}, {}
     for i, parent in ipairs(record.parents) do
         local list, accepted = route_status.conditions(parent, record.compiled, places, refused)

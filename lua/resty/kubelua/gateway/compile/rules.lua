@@ -15,7 +15,8 @@ local rules = {}
 ---@field size integer bytes of both as JSON
 ---@field reads table<string, true> keys of objects
 ---@field unresolved { reason: string, message: string }[] for ResolvedRefs
----@field dropped { rule: integer, reason: string, message: string }[] rules that are not served
+---@field dropped { rule: integer, reason: string, message: string }[] rules that are not served:
+---they answer 500, or have no place if their matches cannot be read
 ---@field count integer rules that the route has
 
 ---@class resty.kubelua.gateway.RouteKind what differs between HTTPRoute and GRPCRoute
@@ -125,11 +126,8 @@ local function compile_actions(context, rule, compiled)
     return rejection
 end
 
-local function compile_rule(kind, reader, rule, unresolved)
-    local matches, rejection = kind.matches(reader, rule)
-    if rejection then
-        return nil, rejection
-    end
+local function compile_matched(kind, reader, rule, matches, unresolved)
+    local rejection
     local compiled = { grpc = kind.grpc }
     local context = { reader = reader, prefixes = all_prefixes(matches), unresolved = unresolved }
     rejection = compile_actions(context, rule, compiled)
@@ -147,7 +145,25 @@ local function compile_rule(kind, reader, rule, unresolved)
             .. "cannot have retry.codes" }
     end
     compiled.settings, rejection = settings_of(rule.sessionPersistence)
-    return not rejection and compiled or nil, rejection or matches
+    return not rejection and compiled or nil, rejection
+end
+
+-- A rule, its matches, and why it is dropped. A dropped rule whose matches can be read answers 500
+-- to what they fit: else a wider rule, with less of a guard, would have those requests.
+local function compile_rule(kind, reader, rule, unresolved)
+    local matches, rejection = kind.matches(reader, rule)
+    if rejection then
+        return nil, {}, rejection
+    end
+    local ok, compiled, why = pcall(compile_matched, kind, reader, rule, matches, unresolved)
+    if not ok then
+        why = { reason = "UnsupportedValue", message = "the rule is malformed: "
+            .. tostring(compiled) }
+    end
+    if why then
+        return { grpc = kind.grpc, filters = {}, backends = { backends.error() } }, matches, why
+    end
+    return compiled, matches
 end
 
 -- The result for a route of which nothing is served.
@@ -182,7 +198,7 @@ local function compile(kind, object, cluster)
     local source = ("%s %s/%s "):format(kind.name, metadata.namespace, metadata.name)
     for i, rule in ipairs(list) do
         cluster.options.pace()
-        local compiled, matches = compile_rule(kind, reader, rule, function(reason, message)
+        local compiled, matches, why = compile_rule(kind, reader, rule, function(reason, message)
             result.unresolved[#result.unresolved + 1] = { reason = reason, message = message }
         end)
         if compiled then
@@ -192,9 +208,10 @@ local function compile(kind, object, cluster)
                 match.rule = #result.rules
                 result.matches[#result.matches + 1] = match
             end
-        else
-            result.dropped[#result.dropped + 1] = { rule = i, reason = matches.reason,
-                message = matches.message }
+        end
+        if why then
+            result.dropped[#result.dropped + 1] = { rule = i, reason = why.reason,
+                message = why.message }
         end
     end
     result.size = json_size(result.rules) + json_size(result.matches)
@@ -209,6 +226,9 @@ end
 ---@return resty.kubelua.gateway.CompiledRoute
 function rules.compile(kind, object, cluster)
     local valid, result = pcall(compile, kind, object, cluster)
+    if not valid and type(result) ~= "string" then
+        error(result, 0) -- the task ends
+    end
     return valid and result or refused(1, "UnsupportedValue", "the route is malformed: "
         .. tostring(result))
 end
