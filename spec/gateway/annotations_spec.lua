@@ -171,6 +171,22 @@ describe("annotations that guard a path", function()
             .auth_request
         assert.equal("https://s/?rd=https://a.example.com%x%y",
             template.render(auth.signin, get, escape))
+        auth = settings({ ["auth-url"] = "http://a/$http_x", ["auth-always-set-cookie"] = "true",
+            ["auth-request-redirect"] = "https://$host/x" }).auth_request
+        assert.is_true(auth.always_set_cookie)
+        assert.same({ "https://", { var = "host" }, "/x" }, auth.request_redirect)
+    end)
+
+    it("let no client choose the auth service, or where a request ends", function()
+        for _, url in ipairs { "http://$http_x/", "http://a.$arg_x/", "http://$host$http_x/",
+            "https://$http_host", "http://a:$arg_port/" } do
+            assert.match("^auth%-url: the host may have no", settings({ ["auth-url"] = url })
+                .denied, url)
+        end
+        for _, name in ipairs { "Content-Length", "transfer-encoding", "X-A, Host", "Upgrade" } do
+            assert.match("^auth%-url: an annotation", settings({ ["auth-url"] = "http://a/",
+                ["auth-response-headers"] = name }).denied, name)
+        end
     end)
 
     it("limit rates", function()

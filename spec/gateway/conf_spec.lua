@@ -36,6 +36,15 @@ describe("the nginx.conf of the gateway", function()
         assert.truthy(text_of { http2 = "directive" }:find("listen 443 ssl; http2 on;", 1, true))
     end)
 
+    it("says how hosts outside of the cluster are found, if it is known", function()
+        local text = text_of { resolvers = { "10.0.0.1", "[fd00::1]" }, authorities = "/ca.pem" }
+        assert.truthy(text:find("resolver 10.0.0.1 [fd00::1]; resolver_timeout 5s; "
+            .. "lua_ssl_trusted_certificate /ca.pem;", 1, true), text)
+        assert.falsy(text_of():find("resolver ", 1, true))
+        local _, count = text:gsub("\n", "")
+        assert.truthy(count < 39, count .. " lines")
+    end)
+
     it("has no TLS without a port for it", function()
         local text = text_of { tls_ports = {} }
         assert.falsy(text:find("ssl_certificate", 1, true))

@@ -36,6 +36,18 @@ local BACKEND = [[
             return 200 "%s $asked $how,$http_connection $client\n";
         }
         location /slow { limit_rate 1; return 200 "slow\n"; }
+        location /auth {
+            set $seen "$request_method $request_uri $http_x_original_url $http_x_original_method";
+            set $seen "$seen length=$http_content_length$http_transfer_encoding";
+            add_header X-Test "$seen ip=$http_x_forwarded_for host=$http_host" always;
+            add_header Set-Cookie "auth=$cookie_user" always;
+            add_header WWW-Authenticate "Bearer realm=auth" always;
+            if ($cookie_user = ann) { return 200; }
+            if ($cookie_user = eve) { return 403; }
+            if ($cookie_user = lost) { return 302 /; }
+            if ($cookie_user = broken) { return 500; }
+            return 401;
+        }
         location /accel { add_header X-Accel-Redirect /; return 200 "accel\n"; }
         location /drop { return 444; } # the connection closes without an answer
         %s

@@ -1,6 +1,7 @@
 -- The gateway: nginx routes requests by the Ingresses and the Gateway API objects of a cluster.
 -- docs/GATEWAY.md describes its use; `kubelua gateway init` prints an nginx.conf for it. The worker
 -- that owns the map compiles the objects (source.lua); every worker serves requests (request.lua).
+local auth_service = require "resty.kubelua.gateway.auth_service"
 local balance = require "resty.kubelua.gateway.balance"
 local kube = require "resty.kubelua"
 local options_of = require "kubelua.options"
@@ -29,6 +30,8 @@ local gateway = {}
 ---@field certificate? string "namespace/name" of the Secret for names that have no certificate
 ---@field secrets? boolean false: do not watch Secrets; then there is no TLS
 ---@field retries? boolean nginx.conf has the locations for retries after a status
+---@field auth_hosts? string[] hosts beside Services that an auth-url may name; default: { "*" }
+---@field auth_verify? boolean false: do not check certificates of such hosts
 ---@field status? boolean false: write no status and no Events
 ---@field peer? fun(host: string): string the address to connect to, for an endpoint's
 
@@ -37,7 +40,7 @@ local TYPES = { connect = "table", services = "table|boolean", size = "number", 
     external_names = "boolean", ports = "table", controller = "string", nginx = "boolean",
     without_class = "boolean", addresses = "table", pool = "table", features = "table",
     certificate = "string", secrets = "boolean", status = "boolean", retries = "boolean",
-    peer = "function" }
+    peer = "function", auth_hosts = "table", auth_verify = "boolean" }
 
 local OF_MAP = { "connect", "services", "size", "name", "path", "zone", "node", "keep", "empty",
     "external_names" }
@@ -75,6 +78,7 @@ function gateway.init(options)
     routing.set_up(instance, options)
     tls.set_up(options)
     upstream.set_up(options)
+    auth_service.set_up(options)
     instance.owner(function(kubelua)
         source.run(instance, kubelua, options)
     end)

@@ -90,6 +90,10 @@ function basic_auth.check(settings)
     elseif not result then
         return 401
     end
+end
+
+---Keeps the password from the backend. Called last: an auth service gets it.
+function basic_auth.hide()
     local _ = ngx.var.remote_user -- read, so that logs have it when the header is gone
     ngx.req.clear_header("Authorization")
 end

@@ -7,6 +7,8 @@ local conf = {}
 ---@field modules string? directives load_module
 ---@field main string? more directives of the main part
 ---@field http string? more directives of the part http
+---@field resolvers string[]? DNS servers, for hosts of auth-url that are no Services
+---@field authorities string? a file of CAs: of the certificates of these hosts
 ---@field lua_path string
 ---@field lua_cpath string
 ---@field ports integer[] without TLS
@@ -25,7 +27,7 @@ worker_processes auto; events { worker_connections 16384; }
 http {
     lua_package_path "@lua_path@";
     lua_package_cpath "@lua_cpath@";
-    lua_shared_dict kubelua_limits 10m; \
+    lua_shared_dict kubelua_limits 10m;@hosts@ \
     lua_regex_match_limit 100000; lua_regex_cache_max_entries 8192;
     init_by_lua_block {
         gateway = require "resty.kubelua.gateway"
@@ -116,6 +118,20 @@ local function named_of(options)
     return table.concat(words, ", ")
 end
 
+-- How hosts outside of the cluster are found and checked.
+local function hosts_of(options)
+    local words = {}
+    if options.resolvers and options.resolvers[1] then
+        words[1] = (" resolver %s; resolver_timeout 5s;"):format(
+            table.concat(options.resolvers, " "))
+    end
+    if options.authorities then
+        words[#words + 1] = (" lua_ssl_trusted_certificate %s; lua_ssl_verify_depth 5;"):format(
+            options.authorities)
+    end
+    return table.concat(words)
+end
+
 ---The text of an nginx.conf.
 ---@param options resty.kubelua.gateway.ConfOptions
 ---@return string
@@ -123,8 +139,8 @@ function conf.text(options)
     local values = { modules = options.modules or "", main = options.main or "",
         http = options.http or "", lua_path = options.lua_path, lua_cpath = options.lua_cpath,
         listen = listen_of(options), named = named_of(options), options = options.options or "",
-        again = places.directives(), tls = #options.tls_ports > 0 and TLS or "",
-        admin = options.admin }
+        again = places.directives(), hosts = hosts_of(options),
+        tls = #options.tls_ports > 0 and TLS or "", admin = options.admin }
     local text = TEXT:gsub("@(%w[%w_]*)@", function(name)
         return assert(values[name], name)
     end)

@@ -24,9 +24,6 @@ local LISTS = { request_headers = "request_headers", response_headers = "respons
     mirror = "mirrors" }
 local SINGLE = { cors = true, redirect = true, rewrite = true }
 
--- Settings that guard a path, and that this version does not apply: no request may pass.
-local GUARDS = { auth_request = "an auth service" }
-
 local function add_filter(plan, filter)
     local list = LISTS[filter.type]
     if list then
@@ -41,11 +38,6 @@ end
 
 local function add_settings(plan, settings, source)
     plan.denied = settings.denied or plan.denied
-    for name, text in pairs(GUARDS) do
-        if settings[name] then
-            plan.denied = ("%s (settings.%s) is not supported"):format(text, name)
-        end
-    end
     plan.guard = guards.new(settings, source)
 end
 

@@ -1,4 +1,5 @@
 -- header_filter_by_lua and log_by_lua: the headers of an answer, and the end of a request.
+local auth_service = require "resty.kubelua.gateway.auth_service"
 local balance = require "resty.kubelua.gateway.balance"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local headers = require "resty.kubelua.gateway.headers"
@@ -35,6 +36,12 @@ local function change(filters)
     end
 end
 
+local function add_cookies(list)
+    for _, cookie in ipairs(list or {}) do
+        headers.change({ add = { { "Set-Cookie", cookie } } }, read_header, write_header)
+    end
+end
+
 ---Changes the headers of an answer as the route says.
 function response.header_filter()
     local state = ngx.ctx.kubelua
@@ -47,6 +54,9 @@ function response.header_filter()
     if state.cookie then
         headers.change({ add = { { "Set-Cookie", balance.set_cookie(state.balance, state.cookie,
             ngx.var.https == "on") } } }, read_header, write_header)
+    end
+    if state.auth_cookies then
+        add_cookies(auth_service.cookies(state))
     end
     if state.cors then
         response.add_cors(state.cors)

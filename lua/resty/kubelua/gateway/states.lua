@@ -29,6 +29,8 @@ local states = {}
 ---@field cors table[]? headers for the answer
 ---@field mirrors table[]? filters
 ---@field uri string? of a rewrite: what the backend is asked for
+---@field auth_cookies string[]? of the auth service
+---@field auth_cookies_always boolean? whatever the answer's status is
 ---@field counted string? the key of limits.lua
 ---@field number integer? under which it is kept
 ---@field request integer? the address of its request

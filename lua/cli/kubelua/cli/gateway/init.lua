@@ -68,6 +68,32 @@ local function modules_of(said)
         MODULES, MODULES)
 end
 
+-- Where distributions have the CAs of the system.
+local AUTHORITIES = { "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem" }
+
+local function find_authorities()
+    for _, path in ipairs(AUTHORITIES) do
+        if exists(path) then
+            return path
+        end
+    end
+end
+
+-- The DNS servers of this machine.
+local function read_resolvers()
+    local file, list = io.open("/etc/resolv.conf"), {}
+    for line in (file and file:read("*a") or ""):gmatch("[^\n]+") do
+        local address = line:match("^%s*nameserver%s+([%x:%.]+)%s*$")
+        list[#list + 1] = address and (address:find(":", 1, true) and "[" .. address .. "]"
+            or address)
+    end
+    if file then
+        file:close()
+    end
+    return list
+end
+
 local function quote_list(list)
     local words = {}
     for i, text in ipairs(list) do
@@ -112,6 +138,7 @@ return function(options)
     local said, named = ask_nginx(options.nginx), {}
     io.stdout:write("# Made by `kubelua gateway init`; docs/GATEWAY.md says what it is for.\n",
         conf.text {
+            resolvers = read_resolvers(), authorities = find_authorities(),
             modules = modules_of(said), http2 = http2_of(said),
             lua_path = ("%s/?.lua;%s/?/init.lua;;"):format(folder, folder),
             lua_cpath = library .. "/?.so;;",

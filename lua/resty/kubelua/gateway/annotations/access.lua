@@ -1,5 +1,6 @@
 -- Annotations that guard a path: allow and deny lists, basic and external authentication, limits.
 -- If one is wrong the path is denied (503), never served unguarded, as by ingress-nginx.
+local framing = require "resty.kubelua.gateway.framing"
 
 -- Denies the paths of the object because of an annotation.
 local function deny(reader, parsed, name, message)
@@ -69,6 +70,33 @@ local function read_sign_in(reader)
     return parts
 end
 
+-- True if the request says which host is asked: a variable but $host before the path.
+local function is_led_by_client(parts)
+    local before = ""
+    for _, part in ipairs(parts) do
+        if type(part) == "string" then
+            before = before .. part
+        elseif not before:find("^https?://[^/?#]*[/?#]") and part.var ~= "host" then
+            return true
+        else
+            before = before .. "x"
+        end
+    end
+    return false
+end
+
+-- True if one of the headers would change where the request ends, or what host it is for.
+local function names_framing(reader, headers)
+    for _, name in ipairs(headers) do
+        if framing[name:lower()] or name:lower() == "host" then
+            reader:add("wrong", "auth-response-headers", ("the header %s cannot be changed; the "
+                .. "paths are denied (503)"):format(name))
+            return true
+        end
+    end
+    return false
+end
+
 local function read_external(reader, parsed)
     local url = reader:text("auth-url")
     if not url then
@@ -77,10 +105,14 @@ local function read_external(reader, parsed)
         return deny(reader, parsed, "auth-url", "must be a URL with http:// or https://")
     end
     local parts = reader:template("auth-url", "the paths are denied (503)")
+    if parts and is_led_by_client(parts) then
+        return deny(reader, parsed, "auth-url", "the host may have no variable but $host: the "
+            .. "client would choose the service")
+    end
     local headers, failed = nil, not parts
     if reader:text("auth-response-headers") then
         headers = reader:list("auth-response-headers", "^[%w%-_]+$", "a list of headers")
-        failed = failed or not headers
+        failed = failed or not headers or names_framing(reader, headers)
     end
     local method = reader:choice("auth-method", METHODS)
     if reader:text("auth-method") and not method or failed then
@@ -89,7 +121,9 @@ local function read_external(reader, parsed)
     end
     parsed.settings.auth_request = { url = parts, method = method or "GET",
         response_headers = headers, signin = read_sign_in(reader),
-        request_redirect = reader:like("auth-request-redirect", "^[^%s%c]+$", "a URL") }
+        always_set_cookie = reader:flag("auth-always-set-cookie") or nil,
+        request_redirect = reader:like("auth-request-redirect", "^[^%s%c]+$", "a URL")
+            and reader:template("auth-request-redirect") }
 end
 
 local function read_rates(reader, parsed)
@@ -123,6 +157,7 @@ return function(reader, parsed)
     read_basic(reader, parsed)
     read_external(reader, parsed)
     read_rates(reader, parsed)
+    parsed.settings.satisfy_any = reader:choice("satisfy", "all any") == "any" or nil
     if reader:text("auth-tls-secret") and reader:text("auth-tls-verify-client") ~= "off" then
         parsed.settings.denied = "auth-tls-secret: client certificates are not supported"
     end

@@ -23,7 +23,9 @@ local YES = [[rewrite-target use-regex ssl-redirect force-ssl-redirect preserve-
     allowlist-source-range denylist-source-range enable-cors cors-allow-origin cors-allow-methods
     cors-allow-headers cors-allow-credentials cors-expose-headers cors-max-age auth-type
     auth-secret auth-secret-type auth-realm limit-rps limit-rpm limit-connections
-    limit-burst-multiplier limit-whitelist limit-allowlist limit-rate limit-rate-after]]
+    limit-burst-multiplier limit-whitelist limit-allowlist limit-rate limit-rate-after auth-url
+    auth-method auth-signin auth-signin-redirect-param auth-response-headers auth-request-redirect
+    auth-always-set-cookie satisfy]]
 
 local SNIPPET = "write the same in Lua, in the ConfigMap of a script that the route names"
 local CONF = "set it in nginx.conf, where it holds for all routes"
@@ -35,8 +37,6 @@ local OTHERS = {
     ["session-cookie-expires"] = { "differs", "is sent as Max-Age, without Expires" },
     ["session-cookie-conditional-samesite-none"] = { "no",
         "SameSite=None is also sent to browsers that misread it (those before 2020)" },
-    ["auth-url"] = { "no", "no auth service is asked yet: the paths are denied (503), not left "
-        .. "unguarded", "put a proxy such as oauth2-proxy between, as the backend" },
     ["proxy-body-size"] = { "differs", "a body whose length is not said before (chunked) is not "
         .. "limited", by_value = true },
     ["proxy-next-upstream"] = { "differs", "of statuses only http_500, http_502, http_503 and "
@@ -76,7 +76,6 @@ local OTHERS = {
         "change Set-Cookie in Lua on the route" },
     ["proxy-redirect-from"] = { "no", "Location headers of the backend stay as they are",
         "change Location in Lua on the route" },
-    ["satisfy"] = { "no", "a request must pass each check, as with \"all\"" },
     ["auth-cache-key"] = { "no", "each request asks the auth service" },
     ["auth-proxy-set-headers"] = { "no", "the headers of the ConfigMap are not sent to the auth "
         .. "service" },
@@ -106,9 +105,6 @@ local SAME = {
     ["enable-owasp-core-rules"] = "modsecurity-snippet",
     ["enable-owasp-modsecurity-crs"] = "modsecurity-snippet",
     ["modsecurity-transaction-id"] = "modsecurity-snippet",
-    ["auth-method"] = "auth-url", ["auth-signin"] = "auth-url",
-    ["auth-signin-redirect-param"] = "auth-url", ["auth-response-headers"] = "auth-url",
-    ["auth-request-redirect"] = "auth-url", ["auth-always-set-cookie"] = "auth-url",
     ["auth-tls-verify-depth"] = "auth-tls-secret", ["auth-tls-verify-client"] = "auth-tls-secret",
     ["auth-tls-error-page"] = "auth-tls-secret", ["auth-tls-match-cn"] = "auth-tls-secret",
     ["auth-tls-pass-certificate-to-upstream"] = "auth-tls-secret",

@@ -1,6 +1,7 @@
 -- Filters of an HTTPRoute's or GRPCRoute's rule, or of one of its backends, as the request path
 -- applies them (docs of the FILTER table: gateway/filters.lua). A filter that is not supported
 -- makes its rule invalid; a reference that leads nowhere is said in ResolvedRefs. Pure.
+local framing = require "resty.kubelua.gateway.framing"
 local references = require "resty.kubelua.gateway.compile.references"
 
 local filters = {}
@@ -25,19 +26,11 @@ local function pairs_of(list)
     return headers
 end
 
--- Headers that say where a message ends: with another value, what follows would be taken for the
--- next request, or the next answer, of that connection.
-local FRAMING = {}
-for name in ([[connection content-length keep-alive te trailer transfer-encoding
-    upgrade]]):gmatch("%S+") do
-    FRAMING[name] = true
-end
-
 local function wrong_header(settings)
     for _, list in ipairs { settings.set or {}, settings.add or {}, settings.remove or {} } do
         for _, header in ipairs(list) do
             local name = type(header) == "table" and header.name or header
-            if FRAMING[name:lower()] then
+            if framing[name:lower()] then
                 return ("the header %s cannot be changed"):format(name)
             elseif name:find("[%c%s:]") or type(header) == "table" and header.value:find("%c") then
                 return ("the header %q has a control character"):format(name)

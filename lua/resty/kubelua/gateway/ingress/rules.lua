@@ -126,6 +126,16 @@ local function balance_of(claim, is_regex)
     return balance
 end
 
+-- True if the service of auth-url is named by the request's host, and that may be any.
+local function is_led_by_client(settings, host)
+    for _, part in ipairs(host.name == "*" and (settings.auth_request or {}).url or {}) do
+        if part.var == "host" then
+            return true
+        end
+    end
+    return false
+end
+
 ---What the annotations of an Ingress say of a path: guards, timeouts, the balancer.
 ---@param claim kubelua.gateway.Claim
 ---@param host kubelua.gateway.ClaimedHost
@@ -143,6 +153,12 @@ function rules.settings(claim, host, context)
         settings.default_backend = default_backend(item, context.services)
         settings.default_balance = settings.default_backend
             and rules.balance(context.services, settings.default_backend)
+    end
+    if is_led_by_client(settings, host) then
+        settings.denied = "auth-url: $host needs a rule with a host: else the client would choose "
+            .. "the service"
+        add_problem(item, "wrong", settings.denied:sub(11) .. "; the paths are denied (503)",
+            "auth-url")
     end
     return next(settings) and settings or nil
 end
