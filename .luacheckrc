@@ -15,6 +15,7 @@ files["spec"].globals = { "arg" }
 files["sim/spec"] = files["spec"]
 files["examples"].read_globals = { "arg", "kubelua" }
 files["examples/*_spec.lua"].std = "min+busted"
+files["spec/soak/shards"].read_globals = { "jit", "kubelua" }
 files["spec/types/meta"].ignore = { "12", "212" }
 files["spec/lint"].std = "lua54+busted"
 files["bench/nginx/inside.lua"].std = "ngx_lua"

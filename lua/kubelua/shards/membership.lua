@@ -247,7 +247,8 @@ local function watch(self, client)
             self:look()
         end,
         error = function(problem)
-            self.teller:say("problem", "warn", "its Leases cannot be watched: %s", problem)
+            self.teller:say("problem", "warn", "the watch of its Leases has failed, and is "
+                .. "tried again: %s", problem)
         end }
 end
 

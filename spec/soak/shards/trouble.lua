@@ -1,0 +1,205 @@
+-- The soak of shards: starts members on a real API server, changes objects, and does to the members
+-- what machines and people do. Then all is left in peace, and every object must be as it should be.
+--   kubelua run trouble.lua FOLDER SECONDS OBJECTS MEMBERS BY
+local folder, seconds, objects, most, by = arg[1], tonumber(arg[2]), tonumber(arg[3]),
+    tonumber(arg[4]), arg[5]
+local here = arg[0]:match("^(.*)/")
+local program = here .. "/../../../bin/kubelua"
+
+local QUIET = 30 -- seconds in which all must be done after the last trouble
+
+local client = assert(kubelua.connect())
+local members, made, changes = {}, 0, 0
+local wanted = {} -- by name of an object: what its data should be; nil: it was deleted
+
+local function shell(command)
+    local result = assert(kubelua.exec({ "sh", "-c", command }, { timeout = 120 }))
+    return result.stdout or ""
+end
+
+local function start_member(identity)
+    made = made + 1
+    identity = identity or "m" .. made
+    local command = "%s run --log-level warn %s/member.lua %s %s >%s/member-%d.log 2>&1 & echo $!"
+    local pid = shell(command:format(program, here, identity, by, folder, made)):match("%d+")
+    members[#members + 1] = { identity = identity, pid = pid }
+end
+
+local function signal(member, name)
+    shell("kill -" .. name .. " " .. member.pid .. " 2>/dev/null; true")
+end
+
+local function remove(member)
+    for i, each in ipairs(members) do
+        if each == member then
+            table.remove(members, i)
+        end
+    end
+end
+
+local function namespace_of(name)
+    return "soak-" .. tonumber(name:match("%d+")) % 40
+end
+
+-- Writes until the server has taken it: it may be away.
+local function insist(write)
+    while true do
+        local ok, _, code = write()
+        if ok or code == "not_found" then
+            return
+        end
+        kubelua.sleep(0.5)
+    end
+end
+
+local function change(name)
+    changes = changes + 1
+    local n = tostring(changes)
+    insist(function()
+        return client:apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name,
+            namespace = namespace_of(name), labels = { soak = "shards" } }, data = { n = n } }
+    end)
+    wanted[name] = n
+end
+
+local function delete(name)
+    insist(function()
+        return client:delete("configmaps", namespace_of(name) .. "/" .. name)
+    end)
+    wanted[name] = nil
+end
+
+local function cluster(command)
+    shell(("%s/../../cluster/cluster.sh %s >>%s/cluster.log 2>&1"):format(here, command, folder))
+end
+
+local TROUBLE = {
+    function(member) -- a process dies, and another one comes
+        signal(member, "KILL")
+        remove(member)
+        start_member()
+    end,
+    function(member) -- the same, with its identity, as in a StatefulSet
+        signal(member, "KILL")
+        remove(member)
+        start_member(member.identity)
+    end,
+    function(member) -- a process is suspended: for a moment, or longer than its Lease
+        signal(member, "STOP")
+        kubelua.sleep(math.random() * 12)
+        signal(member, "CONT")
+    end,
+    function(member) -- a process leaves in order
+        signal(member, "TERM")
+        remove(member)
+        kubelua.sleep(math.random() * 3)
+        start_member()
+    end,
+    function() -- one more
+        if #members < most + 2 then
+            start_member()
+        end
+    end,
+    function(member) -- one less
+        if #members > 2 then
+            signal(member, "KILL")
+            remove(member)
+        end
+    end,
+    function() -- all connections end
+        cluster("restart-apiserver " .. folder .. "/c " .. (os.getenv("FLAGS") or ""))
+    end,
+    function() -- the server is gone without a word, and its watch cache begins anew
+        cluster("kill-apiserver " .. folder .. "/c")
+        cluster("start-apiserver " .. folder .. "/c " .. (os.getenv("FLAGS") or ""))
+    end,
+    function()
+        cluster("compact " .. folder .. "/c")
+    end,
+    function() -- a user deletes Leases
+        local leases = client:list("leases", { namespace = "default" }) or {}
+        if #leases > 0 then
+            client:delete(leases[math.random(#leases)])
+        end
+    end,
+}
+
+local function count_wrong()
+    local wrong, found, example = 0, {}, nil
+    for _, object in ipairs(assert(client:list("configmaps", { namespace = "*",
+        labels = "soak=shards" }))) do
+        found[object.name] = true
+        local seen = object.metadata.annotations and object.metadata.annotations.seen
+        if seen ~= wanted[object.name] then
+            wrong, example = wrong + 1, object.key
+        end
+    end
+    for name in pairs(wanted) do
+        if not found[name] then
+            wrong, example = wrong + 1, name
+        end
+    end
+    for _, secret in ipairs(assert(client:list("secrets", { namespace = "*",
+        labels = "soak=shards" }))) do
+        if not wanted[secret.name] then
+            wrong, example = wrong + 1, "child " .. secret.key
+        end
+    end
+    return wrong, example
+end
+
+local function await_peace(limit)
+    local began = kubelua.now()
+    repeat
+        kubelua.sleep(0.5)
+        local wrong, example = count_wrong()
+        if wrong == 0 then
+            return kubelua.now() - began
+        end
+        if kubelua.now() - began > limit then
+            print(("BREACH  %d objects are not as they should be after %d s, such as %s"):format(
+                wrong, limit, example))
+            return nil
+        end
+    until false
+end
+
+kubelua.spawn(function()
+    for i = 0, 39 do
+        client:create { apiVersion = "v1", kind = "Namespace", metadata = { name = "soak-" .. i } }
+    end
+    for _ = 1, most do
+        start_member()
+    end
+    for i = 1, objects do
+        change("o" .. i)
+    end
+    local first = await_peace(300)
+    print(("%d objects, all reconciled %.1f s after the last was made"):format(objects,
+        first or -1))
+    local ends_at, troubles = kubelua.now() + seconds, 0
+    kubelua.spawn(function() -- objects change all the time
+        while kubelua.now() < ends_at do
+            local name = "o" .. math.random(objects)
+            if math.random() < 0.05 then
+                delete(name)
+            else
+                change(name)
+            end
+            kubelua.sleep(0.02)
+        end
+    end)
+    while kubelua.now() < ends_at do
+        kubelua.sleep(math.random() * 8)
+        TROUBLE[math.random(#TROUBLE)](members[math.random(#members)])
+        troubles = troubles + 1
+    end
+    kubelua.sleep(1)
+    local peace = await_peace(QUIET)
+    print(("%d changes, %d troubles, %d processes; %.1f s to peace"):format(changes, troubles, made,
+        peace or -1))
+    for _, member in ipairs(members) do
+        signal(member, "KILL")
+    end
+    os.exit(peace and first and 0 or 1)
+end)
