@@ -244,6 +244,13 @@ static kl_loads *make_area(const kl_loads_options *options, const char *name,
     return self;
 }
 
+static bool is_large_enough(const kl_loads *self,
+                            const kl_loads_options *options)
+{
+    return self->endpoints >= options->endpoints &&
+           self->processes >= options->processes;
+}
+
 kl_loads *kl_loads_open(const kl_loads_options *options, kl_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -256,7 +263,8 @@ kl_loads *kl_loads_open(const kl_loads_options *options, kl_error *err)
     name = options->name != NULL ? options->name : "default";
     pthread_mutex_lock(&lock);
     loads = areas;
-    while (loads != NULL && strcmp(loads->name, name) != 0) {
+    while (loads != NULL && (strcmp(loads->name, name) != 0 ||
+                             !is_large_enough(loads, options))) {
         loads = loads->next;
     }
     if (loads == NULL) {

@@ -19,6 +19,27 @@ local LOCATIONS = [[
                 ngx.say(ngx.worker.pid(), " ", host, ":", port)
             }
         }
+        location = /hold { # takes all columns that are free
+            content_by_lua_block {
+                local library = require "resty.kubelua.library"
+                local options = require("ffi").new("kl_loads_options")
+                held = library.kl_loads_open(options, nil)
+                while library.kl_loads_join(held) ~= 4294967295 do end
+                ngx.say(ngx.worker.pid())
+            }
+        }
+        location = /counted { # what a request counts for
+            content_by_lua_block {
+                ngx.header["Connection"] = "close"
+                local _, _, token = gateway_balance.pick(shop)
+                local sum = 0
+                for _, one in ipairs(gateway_balance.status(shop)) do
+                    sum = sum + one.in_flight
+                end
+                gateway_balance.done(token, "ok")
+                ngx.say(ngx.worker.pid(), " ", sum)
+            }
+        }
         location = /loads {
             content_by_lua_block {
                 ngx.header["Connection"] = "close" -- each worker answers now and then
@@ -95,5 +116,24 @@ describe("Balancers of the gateway in nginx", function()
         local _, body = world.one:get("/fail")
         local pid, name = body:match("^(%d+) (.+)$")
         others_see(pid, "others know the one that failed", function(_, out) return out == name end)
+    end)
+
+    it("counts workers that found no free column, once there are some", function()
+        local _, body = world.one:get("/hold")
+        local holder = body:match("%d+")
+        world.one:signal("STOP", holder) -- it cannot end at the reload
+        world.one:reload()
+        eventually(function()
+            return world.one:count("more workers than balance.init was told of") > 0
+        end, "a worker finds no free column")
+        world.one:signal("KILL", holder)
+        local counting, number = {}, 0
+        eventually(function()
+            local status, said = world.one:get("/counted")
+            local pid = status == 200 and said:match("^(%d+) 1$")
+            number = number + (pid and not counting[pid] and 1 or 0)
+            counting[pid or ""] = true
+            return number == 3
+        end, function() return "requests of all workers count\n" .. world.one:said() end, 30)
     end)
 end)

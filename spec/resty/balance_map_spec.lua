@@ -47,6 +47,18 @@ describe("balance", function()
         return { by = name }
     end
 
+    it("has columns for more workers after a reload, and for more endpoints", function()
+        local load = require "resty.kubelua.gateway.balance.load"
+        assert.equal(32, load.status().processes)
+        assert(balance.init { endpoints = 4096, workers = 10 })
+        assert.equal(32, load.status().processes) -- the same area, with all that it knows
+        assert(balance.init { endpoints = 4096, workers = 20 })
+        assert.equal(62, load.status().processes)
+        assert(balance.init { endpoints = 8192, workers = 2 })
+        assert.equal(8192, load.status().endpoints)
+        assert(balance.init { endpoints = 4096, workers = -1 }) -- as nginx.conf says none
+    end)
+
     it("says why there is no endpoint", function()
         assert.same({ nil, "not_synced" }, { balance.pick(kube.service("web/none:http")) })
         world.write({ "heard" }, { "synced" })

@@ -89,6 +89,34 @@ static void an_area_is_found_again_by_its_name(void **state)
     kl_loads_close(again);
 }
 
+static void an_area_that_became_too_small_is_made_anew(void **state)
+{
+    kl_loads *small = open_loads("grows");
+    kl_loads_options options = {.name = "grows", .processes = COLUMNS + 1};
+    kl_loads *wide = kl_loads_open(&options, NULL);
+    kl_loads *same = open_loads("grows");
+    kl_loads_status status;
+    kl_loads *tall;
+
+    (void)state;
+    assert_ptr_not_equal(small, wide);
+    assert_ptr_equal(same, wide); /* the newest that is large enough */
+    kl_loads_get_status(wide, &status);
+    assert_int_equal(status.processes, COLUMNS + 1);
+    row_of(small, 7);
+    kl_loads_get_status(wide, &status);
+    assert_int_equal(status.used, 0);
+    options.endpoints = 2 * KL_LOADS_ENDPOINTS;
+    tall = kl_loads_open(&options, NULL);
+    assert_ptr_not_equal(tall, wide);
+    kl_loads_get_status(tall, &status);
+    assert_int_equal(status.endpoints, 2 * KL_LOADS_ENDPOINTS);
+    kl_loads_close(small);
+    kl_loads_close(wide);
+    kl_loads_close(same);
+    kl_loads_close(tall);
+}
+
 static void an_area_that_is_too_large_is_refused(void **state)
 {
     const kl_loads_options rows = {.endpoints = KL_LOADS_ENDPOINTS_MAX + 1};
@@ -508,6 +536,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_area_is_found_again_by_its_name),
+        cmocka_unit_test(an_area_that_became_too_small_is_made_anew),
         cmocka_unit_test(an_area_that_is_too_large_is_refused),
         cmocka_unit_test(an_endpoint_keeps_its_row_and_a_new_pod_has_its_own),
         cmocka_unit_test(requests_in_flight_are_the_sum_of_all_columns),

@@ -42,18 +42,29 @@ function balance.init(options)
     return load.open(options or NO_SETTINGS)
 end
 
+local lacks_column = false -- said once, and until there is one
+
+-- Takes a column in the shared memory. After reloads, workers that linger may have them all: then
+-- this one gets the first that is free.
+local function take_column()
+    local has_column = load.join()
+    if not has_column and not lacks_column then
+        log("warn", "resty.kubelua.gateway: more workers than balance.init was told of: requests "
+            .. "of this worker do not count for least_conn, ewma and hash until another one ends")
+    end
+    lacks_column = not has_column
+end
+
 local function sweep_workers(premature)
     if not premature then
         load.sweep()
+        take_column()
     end
 end
 
--- Takes a column in the shared memory, and a stream of random numbers.
+-- Takes a column, and a stream of random numbers.
 local function join()
-    if not load.join() then
-        log("warn", "resty.kubelua.gateway: more workers than balance.init was told of: requests "
-            .. "of this worker do not count for least_conn, ewma and hash")
-    end
+    take_column()
     ask.random = randoms.new(ffi.C.getpid() * 7919 + load.now())
 end
 
@@ -184,9 +195,8 @@ function balance.pick(service, settings, facts, tried)
     if not index then
         return nil, "empty"
     end
-    local row = group.rows[index]
-    load.begin(row, ask.out_ms, now)
-    return group.hosts[index], group.ports[index], row, cookie, group.list[index].dns or nil
+    local token = load.begin(group.rows[index], ask.out_ms, now)
+    return group.hosts[index], group.ports[index], token, cookie, group.list[index].dns or nil
 end
 
 ---True if the cookie of a request names a pod of this service.

@@ -7,6 +7,8 @@ local load = {}
 
 local NONE = 4294967295 -- KL_LOADS_NONE
 local PARTS = 65536 -- KL_HASH_PARTS
+local COLUMNS = 32 -- at least, so that a reload with some more workers goes on with its counts
+local UNCOUNTED = 4294967296 -- added to the row of a request that was begun without a column
 local TOTAL_MS = 0.01 -- how long the sum over all endpoints holds, for each of them
 
 local area -- kl_loads *
@@ -26,7 +28,7 @@ function load.open(options)
     local wanted = ffi.new("kl_loads_options")
     wanted.endpoints = options.endpoints or 0
     -- workers before and after a reload, and the next ones if those linger
-    wanted.processes = options.workers and 3 * options.workers + 2 or 0
+    wanted.processes = math.max(COLUMNS, 3 * (options.workers or 0) + 2)
     local opened = library.kl_loads_open(wanted, problem)
     if opened == nil then
         return nil, ffi.string(problem.message)
@@ -35,7 +37,8 @@ function load.open(options)
     return true
 end
 
----Takes a column for this worker. False: none was free, and its requests are not counted.
+---Takes a column for this worker, unless it has one. False: none was free, and its requests are not
+---counted.
 ---@return boolean
 function load.join()
     if not area then
@@ -107,6 +110,7 @@ end
 ---@param row integer
 ---@param out_ms number
 ---@param now number
+---@return integer token for finish
 function load.begin(row, out_ms, now)
     library.kl_loads_begin(area, row, column)
     library.kl_loads_try(area, row, out_ms, now)
@@ -114,21 +118,29 @@ function load.begin(row, out_ms, now)
     if group then
         group.total = group.total + 1
     end
+    return column == NONE and row + UNCOUNTED or row
 end
 
-local function finish(row)
-    library.kl_loads_end(area, row, column)
+-- Returns the row of the token.
+local function finish(token)
+    local row = token
+    if token >= UNCOUNTED then
+        row = token - UNCOUNTED
+    else
+        library.kl_loads_end(area, row, column)
+    end
     local group = hashed[row]
     if group and group.total > 0 then
         group.total = group.total - 1
     end
+    return row
 end
 
----@param row integer
+---@param token integer
 ---@param outcome "ok"|"failed"|"cancelled"
 ---@param seconds number? until the answer began
-function load.finish(row, outcome, seconds)
-    finish(row)
+function load.finish(token, outcome, seconds)
+    local row = finish(token)
     if outcome == "ok" then
         library.kl_loads_succeed(area, row)
         if seconds then
