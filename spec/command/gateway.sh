@@ -191,6 +191,37 @@ expect "of another namespace there are none" 0 '^0 Ingresses: ' \
     bin/kubelua gateway check --cluster --kubeconfig "$work/kubeconfig" -n default
 kill $server
 wait $server 2>/dev/null
+cat >"$work/reader.yaml" <<'EOF'
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+rules:
+- {apiGroups: ["", networking.k8s.io], verbs: [get, list, watch],
+  resources: [ingresses, ingressclasses, services, secrets, namespaces]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: reader}
+subjects: [{kind: User, name: jane, apiGroup: rbac.authorization.k8s.io}]
+roleRef: {kind: ClusterRole, name: reader, apiGroup: rbac.authorization.k8s.io}
+---
+EOF
+cat "$work/reader.yaml" examples/gateway/crds.yaml >"$work/rbac.yaml"
+rm "$work/kubeconfig"
+bin/kubelua sim --rbac --load "$work/rbac.yaml" --write-kubeconfig "$work/kubeconfig" --for 60 \
+    >"$work/sim" 2>&1 &
+server=$!
+tries=0
+until [ -s "$work/kubeconfig" ] || [ $tries = 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+sed 's/^\( *\)user:$/&\n\1  as: jane/' "$work/kubeconfig" >"$work/jane"
+expect "routes that may not be read are told, and the status is 1" 1 \
+    'kubelua: httproutes\.gateway\.networking\.k8s\.io are not checked: ' \
+    bin/kubelua gateway check --cluster --kubeconfig "$work/jane"
+kill $server
+wait $server 2>/dev/null
 server=
 expect "a cluster that is away" 1 'kubelua: ' \
     bin/kubelua gateway check --cluster --kubeconfig "$work/kubeconfig"

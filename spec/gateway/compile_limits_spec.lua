@@ -102,6 +102,32 @@ describe("the room of the map", function()
     end)
 end)
 
+describe("the regular expressions of all hosts", function()
+    local function route(name, count)
+        local rules = {}
+        for i = 1, count do
+            rules[i] = { matches = { { path = { type = "RegularExpression",
+                value = "/a" .. i } } } }
+        end
+        return objects.route(name, { rules = rules, hostnames = { name:gsub("/", "-") .. ".com" },
+            parentRefs = { { name = "gate", namespace = "web" } } })
+    end
+
+    it("are shared among namespaces, too", function()
+        local compiler = objects.compiler({ patterns = 10 }, objects.gateway("web/gate",
+            { listener("a", 80, { allowedRoutes = { namespaces = { from = "All" } } }) }),
+            route("many/r1", 5), route("many/r2", 5), route("many/r3", 5), route("few/r", 4))
+        local result = compiler:run()
+        assert.is_table(result.hosts["*:80 * few-r.com"])
+        assert.is_table(result.hosts["*:80 * many-r1.com"])
+        assert.is_false(result.hosts["*:80 * many-r2.com"])
+        assert.equal("Accepted False LimitExceeded",
+            objects.of_parent(result, "HTTPRoute many/r2", "Accepted"))
+        compiler:delete("HTTPRoute", route("few/r", 4))
+        assert.is_table(compiler:run().hosts["*:80 * many-r2.com"])
+    end)
+end)
+
 describe("a route with more places than 2,048", function()
     it("is refused; another one is served", function()
         local listeners, names = {}, {}

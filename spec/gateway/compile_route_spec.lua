@@ -304,6 +304,8 @@ describe("filters", function()
     end
     INVALID["a length that is removed"] = { { { type = "RequestHeaderModifier",
         requestHeaderModifier = { remove = { "Content-Length" } } } } }
+    local MIRROR = { type = "RequestMirror", requestMirror = { backendRef = backend {} } }
+    INVALID["a third mirror, for which nginx.conf has no place"] = { { MIRROR, MIRROR, MIRROR } }
     for name, case in pairs(INVALID) do
         it("drop their rule for " .. name .. ": it answers 500", function()
             local rule, result = filter(case[1], case[2])

@@ -25,6 +25,8 @@ if not has_name then
     bits_of = C.EVP_PKEY_bits
 end
 
+local MOST_BYTES = 64 * 1024 -- a chain of 30 certificates; 1 MB takes 30 ms to parse
+
 ---Checks a pair. nil and why: it cannot be used.
 ---@param chain string? PEM, the certificate first
 ---@param key string? PEM
@@ -33,6 +35,9 @@ end
 function certificate.check(chain, key)
     if not chain or not key or chain == "" or key == "" then
         return nil, "tls.crt or tls.key is missing"
+    end
+    if #chain > MOST_BYTES or #key > MOST_BYTES then
+        return nil, ("tls.crt or tls.key has more than %d bytes"):format(MOST_BYTES)
     end
     if key:find("ENCRYPTED", 1, true) then -- OpenSSL would ask a terminal, and wait
         return nil, "tls.key is encrypted"

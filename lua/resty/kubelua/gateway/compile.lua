@@ -44,6 +44,8 @@ local key_of = references.key
 ---@field pace? fun() called between two pieces of work of a run; it may wait
 ---@field matches? integer limit of a host; default 1000
 ---@field bytes? integer limit of a HOST as JSON; default 131072
+---@field patterns? integer regular expressions of all hosts, which the namespaces share; default
+---6144: nginx.conf lets each worker keep 8192
 ---@field room? integer bytes of all hosts, which the namespaces share; default: no limit
 
 local function identity(list)
@@ -59,7 +61,8 @@ end
 ---@param options resty.kubelua.gateway.CompileOptions?
 function compile.new(options)
     local settings = { controller = "kubelua.dev/gateway", array = identity, now = utc_now,
-        pace = go_on, matches = 1000, bytes = 128 * 1024, room = math.huge }
+        pace = go_on, matches = 1000, bytes = 128 * 1024, room = math.huge,
+        patterns = 6144 }
     for name, value in pairs(options or {}) do
         settings[name] = value
     end

@@ -171,7 +171,7 @@ local function read(inventory, options)
     if options.cluster then
         local read_cluster = require "kubelua.cli.gateway.cluster"
         local ok, message = read_cluster(options, visit, complain)
-        if not ok then
+        if ok == nil then
             complain(message)
         end
         return ok or false

@@ -9,7 +9,7 @@ local RESOURCES = { { "ingresses.networking.k8s.io" }, { "services" },
     { "secrets", optional = true }, { "namespaces", optional = true, is_global = true } }
 for _, name in ipairs { "gatewayclasses", "gateways", "httproutes", "grpcroutes",
     "referencegrants", "backendtlspolicies" } do
-    RESOURCES[#RESOURCES + 1] = { name .. GATEWAY_API, optional = true, is_quiet = true,
+    RESOURCES[#RESOURCES + 1] = { name .. GATEWAY_API, optional = true, may_lack = true,
         is_global = name == "gatewayclasses" }
 end
 
@@ -17,26 +17,28 @@ end
 ---@param options table of the command line
 ---@param visit fun(object: table, where: string)
 ---@param note fun(message: string) of what could not be read, but is not needed
----@return true?, string? message
+---@return boolean?, string? message false: some routes could not be read, which was noted
 return function(options, visit, note)
     local client, message = clients.connect { kubeconfig = options.kubeconfig,
         context = options.context }
     if not client then
         return nil, message
     end
+    local is_whole = true
     for _, resource in ipairs(RESOURCES) do
-        local list, problem = client:list(resource[1], {
+        local list, problem, code = client:list(resource[1], {
             namespace = not resource.is_global and options.namespace or nil })
         if not list and not resource.optional then
             client:close()
             return nil, problem
-        elseif not list and not resource.is_quiet then
+        elseif not list and not (resource.may_lack and code == "unknown_kind") then
             note(("%s are not checked: %s"):format(resource[1], problem))
+            is_whole = is_whole and not resource.may_lack
         end
         for _, object in ipairs(list or {}) do
             visit(core.decode(core.encode(object)), "cluster")
         end
     end
     client:close()
-    return true
+    return is_whole
 end

@@ -178,12 +178,28 @@ local function check_kind(context, filter, seen)
     return kind
 end
 
+-- nginx.conf has so many lines with `mirror`. One that is left out would be skipped, and a filter
+-- must not be.
+local MOST_MIRRORS = 2
+
+local function count_mirrors(list)
+    local count = 0
+    for _, filter in ipairs(list) do
+        count = count + (filter.type == "RequestMirror" and 1 or 0)
+    end
+    return count
+end
+
 ---@param context resty.kubelua.gateway.FilterContext
 ---@param list table[]?
 ---@return table[]? filters nil: the rule is invalid
 ---@return resty.kubelua.gateway.Rejection? why
 function filters.compile(context, list)
     local compiled, seen = {}, {}
+    if count_mirrors(list or {}) > MOST_MIRRORS then
+        return reject("UnsupportedValue", "a rule has at most %d filters of the type RequestMirror",
+            MOST_MIRRORS)
+    end
     for _, filter in ipairs(list or {}) do
         local kind, rejection = check_kind(context, filter, seen)
         if not kind then

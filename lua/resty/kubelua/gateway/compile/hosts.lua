@@ -19,9 +19,10 @@ local hosts = {}
 -- Bytes of an entry in the map beside its value and twice its name.
 local OVERHEAD = 64
 
----@param limits { matches: integer, bytes: integer, room: integer, pace: fun() }
+---@param limits { matches: integer, bytes: integer, room: integer, patterns: integer, pace: fun() }
 function hosts.new(limits)
-    return setmetatable({ limits = limits, shares = shares.new(limits), items = {},
+    return setmetatable({ limits = limits, shares = shares.new(limits),
+        patterns = shares.new { room = limits.patterns, pace = limits.pace }, items = {},
         keys_of = {}, namespace_of = {}, dirty = {},
         refused = {}, refused_changed = {} }, Hosts)
 end
@@ -34,18 +35,52 @@ function hosts.key(entry, listener, host)
     return entry .. " " .. listener .. " " .. host
 end
 
--- Counts the bytes of a source. A source never changes its namespace.
+local function has_pattern(conditions)
+    for _, condition in ipairs(conditions or {}) do
+        if condition[3] == "regex" then
+            return true
+        end
+    end
+    return false
+end
+
+-- The matches with a regular expression, about as many as there are expressions.
+local function count_patterns(matches)
+    local count = 0
+    for _, match in ipairs(matches) do
+        if match.kind == "regex" or has_pattern(match.headers) or has_pattern(match.queries) then
+            count = count + 1
+        end
+    end
+    return count
+end
+
+-- Counts the bytes and patterns of a source. A source never changes its namespace.
 function Hosts:count(source, items)
-    local bytes, origin = 0, nil
+    local bytes, patterns, seen, origin = 0, 0, {}, nil
     for key, item in pairs(items) do
         bytes, origin = bytes + item.size + 2 * #key + OVERHEAD, item.origin
+        if not seen[item.matches] then
+            seen[item.matches] = true
+            patterns = patterns + count_patterns(item.matches)
+        end
     end
-    if origin then
-        self.namespace_of[source] = origin.namespace
-        self.shares:set(source, origin.namespace, { bytes = bytes, origin = origin })
-    elseif self.namespace_of[source] then
-        self.shares:set(source, self.namespace_of[source], nil)
-        self.namespace_of[source] = nil
+    local namespace = origin and origin.namespace or self.namespace_of[source]
+    self.namespace_of[source] = origin and namespace
+    if namespace then
+        self.shares:set(source, namespace, origin and { bytes = bytes, origin = origin })
+        self.patterns:set(source, namespace, patterns > 0 and { bytes = patterns,
+            origin = origin } or nil)
+    end
+end
+
+-- Why a source has no place at all; nil: it has.
+function Hosts:without_place(source, namespace)
+    if not self.shares:has_place(source, namespace) then
+        return "the namespace has no more room in the shared map"
+    elseif not self.patterns:has_place(source, namespace) then
+        return ("the namespace has no more room among the %d regular expressions of all")
+            :format(self.limits.patterns)
     end
 end
 
@@ -107,16 +142,16 @@ end
 function Hosts:fitting(key)
     local limits, fitting, count, bytes = self.limits, {}, 0, 0
     for _, entry in ipairs(by_age(self.items[key], limits.pace)) do
-        local item, message = entry.item, nil
-        if not self.shares:has_place(entry.source, item.origin.namespace) then
-            message = "the namespace has no more room in the shared map"
-        elseif count + #item.matches > limits.matches then
+        local item = entry.item
+        local message = self:without_place(entry.source, item.origin.namespace)
+        if not message and count + #item.matches > limits.matches then
             message = ("%d matches more would be over the limit of %d on this host"):format(
                 #item.matches, limits.matches)
-        elseif bytes + item.size > limits.bytes then
+        elseif not message and bytes + item.size > limits.bytes then
             message = ("its rules of %d bytes would be over the limit of %d on this host"):format(
                 item.size, limits.bytes)
-        else
+        end
+        if not message then
             fitting[#fitting + 1] = item
             count, bytes = count + #item.matches, bytes + item.size
         end
@@ -154,9 +189,11 @@ end
 ---@return table<string, table|false> changed HOST by key; false: nothing is left
 function Hosts:run()
     local changed = {}
-    for _, source in ipairs(self.shares:settle()) do
-        for key in pairs(self.keys_of[source] or {}) do
-            self.dirty[key] = true
+    for _, settled in ipairs { self.shares:settle(), self.patterns:settle() } do
+        for _, source in ipairs(settled) do
+            for key in pairs(self.keys_of[source] or {}) do
+                self.dirty[key] = true
+            end
         end
     end
     for key in pairs(self.dirty) do
