@@ -122,6 +122,12 @@ endforeach()
 kubelua_test(gateway.suite_spec LABELS gateway PLACES 4 COST 250
     COMMAND sh spec/gateway-api/gateway.sh)
 
+# --- the gateway in chaos, with a real API server ---
+
+kubelua_test(gateway.chaos_spec LABELS gateway PLACES 4 COST 200
+    ENV KUBELUA_CHAOS_CLUSTER=real
+    COMMAND sh spec/nginx/run.sh luajit -o TAP spec/nginx/chaos_spec.lua)
+
 # --- annotations, as an editor checks them ---
 
 function(kubelua_types_test name folder)

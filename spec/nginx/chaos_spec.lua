@@ -14,6 +14,13 @@ local slices = require "slices"
 local SEED = tonumber(os.getenv("KUBELUA_CHAOS_SEED")) or 1
 local SECONDS = tonumber(os.getenv("KUBELUA_CHAOS_SECONDS")) or length(30, 600)
 
+-- A kube-apiserver in place of the simulator: chaos_real.lua.
+local real = os.getenv("KUBELUA_CHAOS_CLUSTER") == "real" and require "chaos_real" or nil
+
+if real then
+    changes.life = 300 -- the server takes seconds to start again
+end
+
 local TROUBLE = { "reload", "kill_owner", "kill_worker", "stop_owner", "upgrade", "away", "silent",
     "cut", "compact", "cut_lists", "late_list" }
 local CHANGES = { "shop", "secure", "old", "pods", "flux", "certificate_a", "certificate_old",
@@ -60,7 +67,7 @@ describe("the gateway in chaos", function()
         end
         for _, secret in ipairs { "a", "old" } do
             assert(sim:apply(changes.secret(secret,
-                changes.pair(secret .. ".example.com", 1, 20))))
+                changes.pair(secret .. ".example.com", 1, changes.life))))
         end
         assert(sim:load(changes.route("shop", "v1")))
         assert(sim:load(changes.route("a", "v1")))
@@ -80,7 +87,9 @@ describe("the gateway in chaos", function()
             file:close()
         end
         world = gateway_world.start { services = services, load = changes.GATEWAY,
-            http = CONTROL:format(control_port, folder, folder) }
+            http = CONTROL:format(control_port, folder, folder),
+            cluster = real and real.start(),
+            connect = real and function(self) return self.sim:connect_text() end }
         tasks, is_over = {}, false
     end)
 
@@ -115,6 +124,7 @@ describe("the gateway in chaos", function()
         end
         local random = changes.random(SEED)
         local trouble = chaos_trouble.new { world = world, judge = judge, random = random }
+        trouble = real and real.trouble(trouble) or trouble
         local names = named(TROUBLE, "KUBELUA_CHAOS_TROUBLE")
         keep_doing("trouble", 0.3, function()
             local name = names[random(#names)]

@@ -199,14 +199,15 @@ function Actors:flux()
     self.judge:rule("strict flux")
 end
 
-local LIFE = 20 -- seconds of a certificate
+---Seconds of a certificate: many times what a rotation takes, as an expired one is a fault.
+chaos_changes.life = 30
 
 -- A Secret gets a new pair; sometimes first one that is broken, or has expired: then the pair
 -- before is served, of which a new binary would not know.
 local function rotate(self, secret)
     local name = secret .. ".example.com"
     local number = self.judge.now[name] + 1
-    local certificate, key = chaos_changes.pair(name, number, LIFE)
+    local certificate, key = chaos_changes.pair(name, number, chaos_changes.life)
     local how = self.random(4)
     local release = how < 3 and self.judge:hold_upgrades()
     if how == 1 then
@@ -235,7 +236,7 @@ local function remake(self, secret)
     fails()
     self.judge:change({ name }, number, function()
         assert(self.cluster:apply(chaos_changes.secret(secret,
-            chaos_changes.pair(name, number, LIFE))))
+            chaos_changes.pair(name, number, chaos_changes.life))))
     end)
     self.judge:rule("strict " .. name, "strict secure")
 end
@@ -263,7 +264,8 @@ function Actors:listener()
             hostname = "more-" .. self.random(9) .. i .. ".example.com" }
     end
     assert(self.cluster:apply { apiVersion = "gateway.networking.k8s.io/v1", kind = "Gateway",
-        metadata = { name = "main", namespace = "web" }, spec = { listeners = listeners } })
+        metadata = { name = "main", namespace = "web" },
+        spec = { gatewayClassName = "kubelua", listeners = listeners } })
 end
 
 local TENANTS = {

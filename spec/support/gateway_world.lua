@@ -142,6 +142,7 @@ end
 ---@field http string? more directives of the part http
 ---@field http2 boolean? clients may speak HTTP/2
 ---@field sim kubelua.Sim.Options?
+---@field cluster spec.ChaosCluster? in place of a simulated one; then with `connect`
 ---@field connect (fun(world: spec.GatewayWorld): string)? fields of gateway.init's connect, for a
 ---cluster with TLS
 ---@field server string? more locations
@@ -154,7 +155,7 @@ function gateway_world.start(options)
     options = options or {}
     local self = setmetatable({}, World)
     local names = options.services or { "web/one", "web/two", "db/three" }
-    self.sim = assert(Sim.new(options.sim or { no_controllers = true }))
+    self.sim = options.cluster or assert(Sim.new(options.sim or { no_controllers = true }))
     assert(self.sim:load(read_file("examples/gateway/crds.yaml")))
     self.backends = start_backends(names)
     for i, name in ipairs(names) do
@@ -166,8 +167,10 @@ function gateway_world.start(options)
     if options.load then
         assert(self.sim:load(options.load))
     end
-    self.url = assert(self.sim:listen { address = "127.0.0.1", port = 0,
-        tls = options.connect ~= nil })
+    if not options.cluster then
+        self.url = assert(self.sim:listen { address = "127.0.0.1", port = 0,
+            tls = options.connect ~= nil })
+    end
     local ports = copies.free_ports(2)
     self.tls_port, self.admin_port = ports[1], ports[2]
     self.one = nginx.start { workers = options.workers, conf = conf_of(self, options) }
