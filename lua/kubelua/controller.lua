@@ -43,7 +43,7 @@ end
 function Controller:has_synced()
     local state = state_of(self)
     return state.is_listed and state.unhandled_count == 0
-        and (not state.sharding or state.sharding:is_at_work())
+        and (not state.sharding or state.sharding.has_share and state.sharding:is_at_work())
 end
 
 ---Adds a key to the queue, as an event does: at once, or in so many seconds. This replaces the time

@@ -78,12 +78,10 @@ local function find_or_make(client, options)
     if found then
         return found
     end
-    local made, message, code = Membership.new(client, options)
-    if made then
-        made.forget = function() all[key] = nil end
-        all[key] = made
-    end
-    return made, message, code
+    local made = Membership.new(options)
+    made.forget = function() all[key] = nil end
+    all[key] = made
+    return made
 end
 
 ---Joins a ring, in the background. The result is this process's membership, which all its
@@ -100,11 +98,12 @@ function shards.join(client, options, user)
         leader.without_lease(own.namespace .. "/" .. own.name, "works on all keys")
         return alone(own, user)
     end
-    local found, message, code = find_or_make(client, own)
-    if found then
-        found:join(user)
+    local found = find_or_make(client, own)
+    local ok, message, code = found:join(user)
+    if not ok and #found.users == 0 then
+        found.forget()
     end
-    return found, message, code
+    return ok and found or nil, message, code
 end
 
 ---Leaves a ring. This process leaves it with its last controller.

@@ -184,6 +184,38 @@ describe("a controller with shards", function()
         until_shared(one, two)
     end)
 
+    it("has synced once it has reconciled every key of its first share", function()
+        for i = 1, 30 do
+            w:apply("key-" .. i)
+        end
+        local one = start("one")
+        until_shared(one)
+        w:noted(30)
+        local two = start("two", { workers = 1, reconcile = function() kubelua.sleep(0.2) end })
+        assert.is_false(two:has_synced())
+        until_true(function() return two:has_synced() end, "two has synced")
+        local share = #w.runs
+        assert.is_true(share > 5 and share < 25)
+        assert.equal(share, count(owners_of(w.runs), "two"))
+        until_shared(one, two)
+        w.cluster:advance(5)
+        assert(w.cluster:settle(5))
+        assert.equal(share, #w.runs)
+    end)
+
+    it("forgets the failures of keys that are another member's by now", function()
+        for i = 1, 20 do
+            w:apply("key-" .. i)
+        end
+        local one = start("one", { reconcile = function() error("it does not work", 0) end })
+        until_true(function() return #one:status().failures == 20 end, "all fail")
+        local two = start("two")
+        until_shared(one, two)
+        until_true(function()
+            return #one:status().failures < 16 and #one:status().failures > 4
+        end, function() return #one:status().failures .. " failures are left" end)
+    end)
+
     it("leaves at its end, and the others need not wait for its Lease to run out", function()
         w:apply("a")
         local one, two = start("one"), start("two")
@@ -323,6 +355,23 @@ describe("a controller with shards", function()
             end
             return seen["zone-a"] and seen["zone-b"]
         end, "both keys are run")
+    end)
+
+    it("goes on in a process when the controller ends whose client watched the ring", function()
+        w:apply("a")
+        local one, two = start("one"), start("two")
+        local also = start("one", { "secrets" })
+        until_shared(one, two)
+        local parts = also:status().shards.parts
+        assert.equal(one:status().shards.parts, parts)
+        one:stop()
+        local three = start("three")
+        until_true(function()
+            local members = also:status().shards.members
+            return #members == 3 and also:status().shards.parts < parts
+                and three:status().shards.parts > 0
+        end, "also has seen three")
+        assert.equal("running", also:status().state)
     end)
 
     it("raises for wrong options at once", function()

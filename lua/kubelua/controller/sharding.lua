@@ -14,6 +14,7 @@ local worker = require "kubelua.controller.worker"
 ---@field parts table<integer, true> those that this process may work on
 ---@field running table<integer, integer> by part: runs that have not ended
 ---@field gone table<string, integer> by key: the part of an object that was deleted
+---@field has_share boolean this process has had parts, and has queued their keys
 ---@field seen table<string, true> the keys of a controller without a resource
 local Sharding = {}
 Sharding.__index = Sharding
@@ -22,7 +23,7 @@ Sharding.__index = Sharding
 ---@return kubelua.controller.Sharding
 function Sharding.new(state)
     return setmetatable({ state = state, options = state.options.shards, parts = {}, running = {},
-        gone = {}, seen = {} }, Sharding)
+        gone = {}, seen = {}, has_share = false }, Sharding)
 end
 
 -- The part of an object, by its UID or by what the function of the script returns. If that fails,
@@ -122,11 +123,20 @@ local function cancel_runs(self, part)
     end
 end
 
--- Forgets what this process remembers of a key that was, or comes from, another member's.
+-- Forgets what this process remembers of a key that was another member's meanwhile.
 local function forget_memo(state, key)
     local kept = state.memos[key]
     if kept then
         kept.memo = nil
+    end
+end
+
+-- The failures of keys that are another member's now are no news any more.
+local function forget_failures(self)
+    for key in pairs(self.state.failing) do
+        if not self.parts[self:part_of(key)] then
+            self.state.failing[key] = nil
+        end
     end
 end
 
@@ -154,15 +164,18 @@ local function change(self, parts)
     for part in pairs(parts) do
         came[part] = not before[part] or nil
     end
-    if next(came) == nil or (self.state.main and not self.state.main.informer) then
+    forget_failures(self)
+    if next(came) == nil then
         return
     end
-    for _, key in ipairs(keys_of(self)) do
+    local is_open = not self.state.main or self.state.main.informer ~= nil
+    for _, key in ipairs(is_open and keys_of(self) or {}) do
         if came[self:part_of(key)] then
             forget_memo(self.state, key)
             self.state:add(key, true)
         end
     end
+    self.has_share = true
     self.state.wake()
 end
 
@@ -171,6 +184,7 @@ end
 function Sharding:join()
     local message, code
     self.user = {
+        client = self.state.client,
         changed = function(parts) change(self, parts) end,
         lost = function()
             self.state:begin_term()

@@ -100,9 +100,10 @@ function State.new(client, options, list, where)
     return self
 end
 
--- A key of a first list must be run once before has_synced is true.
+-- A key of a first list, or of the first share, must be run once before has_synced is true.
 local function expect_key(self, key)
-    if not self.is_listed and not self.unhandled[key] then
+    local is_first = not self.is_listed or (self.sharding and not self.sharding.has_share)
+    if is_first and not self.unhandled[key] then
         self.unhandled[key] = true
         self.unhandled_count = self.unhandled_count + 1
     end

@@ -2,19 +2,21 @@
 -- what it sees, and announces what that says. Controllers of one process that name the same ring
 -- are one member.
 local clearing = require "kubelua.shards.clearing"
-local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local leader = require "kubelua.leader"
 local leases = require "kubelua.shards.lease"
 local log = require "kubelua.log"
 local Registry = require "kubelua.shards.registry"
 local Ring = require "kubelua.shards.ring"
+local Sight = require "kubelua.shards.sight"
 local tasks = require "kubelua.tasks"
 local make_teller = require "kubelua.shards.teller"
 local Writes = require "kubelua.shards.writes"
 
 ---What a controller tells the membership.
 ---@class kubelua.shards.User
+---@field client kubelua.Client
+---@field held kubelua.Leader? the Lease of this member, for this user
 ---@field changed fun(parts: table<integer, true>) the parts that this member may work on are new
 ---@field lost fun() this process is no member any more: its runs must end
 ---@field is_busy fun(part: integer): boolean a run of a key in that part has not ended
@@ -23,59 +25,18 @@ local Writes = require "kubelua.shards.writes"
 ---@class kubelua.shards.Membership
 ---@field options table name, namespace, identity, lease, renew, retry, by
 ---@field ring kubelua.shards.Ring
----@field held kubelua.Leader
----@field informer kubelua.Informer
+---@field held kubelua.Leader of one of the users
 ---@field clock kubelua.Clock
 ---@field users kubelua.shards.User[]
 ---@field teller kubelua.leader.Teller
----@field known table<string, { version: string, facts: kubelua.shards.Facts,
----object: kubelua.Object }> by token
+---@field sight kubelua.shards.Sight
+---@field watches_for kubelua.shards.User whose client the watch uses
 ---@field writes kubelua.shards.Writes
 ---@field waits_since number? when what is pending was first held up
 local Membership = {}
 Membership.__index = Membership
 
 local PARTS = 256
-
-local function tell_deleted(self, token)
-    if token == self.ring.token and self.ring.first then
-        self.teller:say("deleted", "warn", "the Lease %s of %s was deleted; it is made again",
-            leases.name(self.options.name, token), self.options.identity)
-    end
-end
-
--- Takes in the Leases as the cache has them, all as of one moment: see rule 1 of ring.lua.
-local function read_leases(self, now)
-    local name, seen = self.options.name, {}
-    self.registry.object = nil
-    for _, object in ipairs(self.informer:list() or {}) do
-        local token = leases.token_of(name, object.name)
-        if object.name == name then
-            self.registry.object = object
-        elseif token then
-            local version, known = object.resource_version, self.known[token]
-            if not known or known.version ~= version then
-                known = { version = version, facts = leases.facts(object, token),
-                    object = object }
-                self.known[token] = known
-                self.ring:see(known.facts, now)
-            end
-            seen[token] = true
-        end
-    end
-    for token in pairs(self.known) do
-        if not seen[token] then
-            self.known[token] = nil
-            self.ring:lose(token)
-            tell_deleted(self, token)
-        end
-    end
-    if self.registry.object then
-        self.ring:register(leases.registered(self.registry.object), now)
-    else
-        self.ring:unregister()
-    end
-end
 
 local function is_busy(self, part, now)
     if self.writes:has(part, now) then
@@ -123,7 +84,7 @@ end
 
 -- Says what this member has, once nothing is about to change.
 local function log_share(self)
-    local count, members = 0, #self:members()
+    local count, members = 0, #self.sight:members()
     for _ in pairs(self.ring.allowed) do
         count = count + 1
     end
@@ -151,7 +112,7 @@ local function tell_older(self)
     local older = self.ring.stands_by
     if older ~= self.told_older then
         self.told_older = older
-        local known = older and self.known[older]
+        local known = older and self.sight.known[older]
         if known then
             self.teller:say("older", "warn", "%s shares out by %s, and this process by %s: it "
                 .. "works on nothing until all members of before have left",
@@ -179,7 +140,7 @@ end
 -- One look; see Membership:look.
 local function look_once(self)
     local now = self.held.now()
-    read_leases(self, now)
+    self.registry.object = self.sight:read(now)
     local holds = self.held.is_leader()
     if holds and not self.ring.first then
         self.ring:begin()
@@ -197,7 +158,7 @@ local function look_once(self)
     if holds then
         local remains = {}
         for _, token in ipairs(clearing.remains(self.ring)) do
-            remains[#remains + 1] = self.known[token] and self.known[token].object
+            remains[#remains + 1] = self.sight.known[token] and self.sight.known[token].object
         end
         self.registry:update(clearing.registration(self.ring), remains)
     end
@@ -207,7 +168,7 @@ end
 ---Looks at the Leases and at the clock, and does what follows.
 function Membership:look()
     self.is_due = true
-    if self.is_looking or self.has_left or not self.is_synced then
+    if self.is_looking or self.has_left or not self.sight.is_synced then
         return
     end
     self.is_looking = true
@@ -222,6 +183,9 @@ function Membership:look()
 end
 
 local function lose(self)
+    if not self.ring.first then
+        return -- another user has told it
+    end
     self.ring:stop()
     self.waits_since = nil
     for _, user in ipairs(self.users) do
@@ -230,57 +194,41 @@ local function lose(self)
     self:look()
 end
 
-local function watch(self, client)
-    local options = self.options
-    local message, code
-    self.informer, message, code = clients.informer(client, { "leases",
-        namespace = options.namespace, labels = leases.LABEL .. "=" .. options.name })
-    if not self.informer then
-        return nil, message, code
-    end
-    local function look()
-        self:look()
-    end
-    return self.informer:on { name = self.teller.what, add = look, update = look, delete = look,
-        synced = function()
-            self.is_synced = true
-            self:look()
-        end,
-        error = function(problem)
-            self.teller:say("problem", "warn", "the watch of its Leases has failed, and is "
-                .. "tried again: %s", problem)
-        end }
+---@param options table
+---@return kubelua.shards.Membership
+function Membership.new(options)
+    local teller = make_teller(options, options.namespace .. "/" .. options.name)
+    local self = setmetatable({ options = options, teller = teller, users = {}, told = {},
+        clock = tasks.clock_here(), ring = Ring.new { token = leases.token(options.identity),
+            by = options.by, lease = options.lease, prefix = core.random(4) } }, Membership)
+    self.registry = Registry.new(options, teller)
+    self.sight = Sight.new(options, teller, self.ring, function() self:look() end)
+    return self
 end
 
----@param client kubelua.Client
----@param options table
----@return kubelua.shards.Membership?, string?, string?
-function Membership.new(client, options)
-    local self
-    local teller = make_teller(options, options.namespace .. "/" .. options.name)
-    local token = leases.token(options.identity)
-    local ring = Ring.new { token = token, by = options.by, lease = options.lease,
-        prefix = core.random(4) }
-    self = setmetatable({ options = options, ring = ring, teller = teller, users = {}, known = {},
-        told = {}, clock = tasks.clock_here(),
-        registry = Registry.new(client, options, teller) }, Membership)
-    local registered, message, code = watch(self, client)
-    if not registered then
-        return nil, message, code
-    end
-    self.held = leader.hold(client, { name = leases.name(options.name, token),
+-- Holds the Lease of this member also for a user: it needs one client that is open.
+local function hold(self, client)
+    local options, ring = self.options, self.ring
+    local held = leader.hold(client, { name = leases.name(options.name, ring.token),
         namespace = options.namespace, identity = options.identity, lease = options.lease,
         renew = options.renew, retry = options.retry }, {
-        teller = function() return teller end,
+        teller = function() return self.teller end,
         describe = function(metadata)
             leases.describe(metadata, options.name, ring:announcement())
         end,
     })
-    self.writes = Writes.new(options.lease, self.held.now, function() self:look() end)
-    self.held.on_loss(function() lose(self) end)
-    self.held.on_gain(function() self:look() end)
-    self.held.while_busy(function() return self:is_working() end)
-    return self
+    self.held = self.held or held
+    self.writes = self.writes or Writes.new(options.lease, held.now, function() self:look() end)
+    held.on_loss(function() lose(self) end)
+    held.while_busy(function() return self:is_working() end)
+    held.on_gain(function() self:look() end)
+    return held
+end
+
+-- Watches the ring with the client of a user.
+local function watch(self, user)
+    self.watches_for, self.registry.client = user, user.client
+    return self.sight:open(user.client)
 end
 
 ---True while a run of any part has not ended.
@@ -329,28 +277,46 @@ end
 
 ---Adds a controller of this process.
 ---@param user kubelua.shards.User
+---@return true?, string?, string?
 function Membership:join(user)
+    if #self.users == 0 then
+        local ok, message, code = watch(self, user)
+        if not ok then
+            return nil, message, code
+        end
+    end
     table.insert(self.users, user)
+    user.held = hold(self, user.client)
     user.changed(self.told)
+    return true
+end
+
+local function remove(self, user)
+    for i, other in ipairs(self.users) do
+        if other == user then
+            table.remove(self.users, i)
+        end
+    end
 end
 
 ---A controller has ended; the last one leaves the ring.
 ---@param user kubelua.shards.User
 ---@return boolean is_last
 function Membership:leave(user)
-    for i, other in ipairs(self.users) do
-        if other == user then
-            table.remove(self.users, i)
+    remove(self, user)
+    local heir = self.users[1]
+    if not heir then
+        self.has_left = true
+        arm(self, nil, 0)
+        self.sight:close()
+    else
+        self.held = heir.held
+        if self.watches_for == user then
+            watch(self, heir)
         end
     end
-    if #self.users > 0 or self.has_left then
-        return false
-    end
-    self.has_left = true
-    arm(self, nil, 0)
-    self.informer:stop()
-    self.held.release()
-    return true
+    user.held.release()
+    return heir == nil
 end
 
 ---@class kubelua.ShardsStatus
@@ -370,24 +336,10 @@ function Membership:status()
     for _ in pairs(self.ring.allowed) do
         parts = parts + 1
     end
-    local older = self.ring.stands_by and self.known[self.ring.stands_by]
+    local older = self.ring.stands_by and self.sight.known[self.ring.stands_by]
     return { ring = options.namespace .. "/" .. options.name, identity = options.identity,
-        by = options.by, working = self:is_at_work(), members = self:members(), parts = parts,
+        by = options.by, working = self:is_at_work(), members = self.sight:members(), parts = parts,
         stands_by_for = older and older.facts.holder, problem = held.problem, code = held.code }
-end
-
----The identities of the members whose Leases hold, sorted.
----@return string[]
-function Membership:members()
-    local names = {}
-    for token, known in pairs(self.known) do
-        local other = self.ring.others[token]
-        if known.facts.holder ~= "" and not (other and other.dead_after) then
-            names[#names + 1] = known.facts.holder
-        end
-    end
-    table.sort(names)
-    return names
 end
 
 return Membership

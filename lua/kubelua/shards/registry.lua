@@ -9,6 +9,7 @@ local trace = require "kubelua.trace"
 local waiting = require "kubelua.waiting"
 
 ---@class kubelua.shards.Registry
+---@field client kubelua.Client
 ---@field object kubelua.Object? as the cache has it
 ---@field wanted string[]? what it should say
 ---@field remains kubelua.Object[] Leases to delete
@@ -19,13 +20,11 @@ Registry.__index = Registry
 local PATH = "/apis/coordination.k8s.io/v1/namespaces/%s/leases"
 local PAUSE = 1 -- seconds after a failure
 
----@param client kubelua.Client
 ---@param options table
 ---@param teller kubelua.leader.Teller
 ---@return kubelua.shards.Registry
-function Registry.new(client, options, teller)
-    return setmetatable({ client = client, options = options, teller = teller,
-        remains = {} }, Registry)
+function Registry.new(options, teller)
+    return setmetatable({ options = options, teller = teller, remains = {} }, Registry)
 end
 
 local function send(self, method, name, body)
