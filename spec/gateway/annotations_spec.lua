@@ -245,6 +245,24 @@ describe("annotations about backends", function()
         assert.is_nil(settings({ ["upstream-hash-by"] = "constant" }).balance)
     end)
 
+    it("say what changes in answers", function()
+        assert.same({ { kind = "redirect", from = "http://shop/", to = "/" },
+            { kind = "cookie_path", from = "/two/", to = "/" },
+            { kind = "cookie_domain", from = "shop.internal", to = "example.com" } },
+            settings({ ["proxy-redirect-from"] = "http://shop/", ["proxy-redirect-to"] = "/",
+                ["proxy-cookie-path"] = "/two/ /",
+                ["proxy-cookie-domain"] = "shop.internal example.com" }).answers)
+        for name, value in pairs { ["proxy-redirect-from"] = "off", ["proxy-cookie-path"] = "off",
+            ["proxy-cookie-domain"] = "off" } do
+            assert.same({}, problems { [name] = value })
+        end
+        for name, value in pairs { ["proxy-redirect-from"] = "~^http://([^/]+)/",
+            ["proxy-redirect-to"] = "$scheme://$host/", ["proxy-cookie-path"] = "/two/",
+            ["proxy-cookie-domain"] = "a b; c" } do
+            assert.match("^wrong " .. name:gsub("%-", "%%-"), problems({ [name] = value })[1])
+        end
+    end)
+
     it("say when another endpoint is tried", function()
         assert.same({ tries = 2, on = { error = true, timeout = true, ["502"] = true },
             non_idempotent = true }, settings({ ["proxy-next-upstream"]

@@ -97,6 +97,25 @@ spec:
         backend: {service: {name: two, port: {number: 80}}}
 ]]
 
+local ANSWERS = [[
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: answers
+  namespace: web
+  annotations:
+    nginx.ingress.kubernetes.io/proxy-redirect-from: http://shop:8080/
+    nginx.ingress.kubernetes.io/proxy-redirect-to: https://example.com/
+    nginx.ingress.kubernetes.io/proxy-cookie-path: /two/ /
+    nginx.ingress.kubernetes.io/proxy-cookie-domain: shop.internal example.com
+spec:
+  ingressClassName: kubelua
+  rules:
+  - host: answers.example.com
+    http: {paths: [
+      {path: /, pathType: Prefix, backend: {service: {name: two, port: {number: 80}}}}]}
+]]
+
 local PROTOCOLS = [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -253,6 +272,15 @@ spec:
         body = world:expect("web/one GET /plain ", "protocols.example.com", "/plain",
             "-H 'Connection: Upgrade' -H 'Upgrade: websocket'")
         assert.truthy(body:find("upgrade=websocket,upgrade", 1, true), body)
+    end)
+
+    it("changes redirects and cookies of an Ingress's backend", function()
+        assert(world.sim:load(ANSWERS))
+        world:expect("web/two GET /", "answers.example.com", "/")
+        local status, _, head = world:ask("answers.example.com", "/moved")
+        assert.equal(302, status)
+        assert.match("Location: https://example.com/new\r", head, 1, true)
+        assert.match("Set%-Cookie: a=1; Path=/x; Domain=example.com", head)
     end)
 
     it("writes the conditions of objects", function()

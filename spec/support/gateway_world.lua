@@ -49,6 +49,10 @@ local BACKEND = [[
             return 401;
         }
         location /accel { add_header X-Accel-Redirect /; return 200 "accel\n"; }
+        location /moved {
+            add_header Set-Cookie "a=1; Path=/two/x; Domain=shop.internal" always;
+            return 302 http://shop:8080/new;
+        }
         location /drop { return 444; } # the connection closes without an answer
         %s
         location /kept {

@@ -1,5 +1,6 @@
 -- header_filter_by_lua and log_by_lua: the headers of an answer, and the end of a request.
 local auth_service = require "resty.kubelua.gateway.auth_service"
+local answers = require "resty.kubelua.gateway.answers"
 local balance = require "resty.kubelua.gateway.balance"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local headers = require "resty.kubelua.gateway.headers"
@@ -50,6 +51,10 @@ function response.header_filter()
     end
     if state.is_late then
         ngx.status = 504 -- upstream.lua can end a request only with 502
+    end
+    local settings = state.rule.settings
+    if settings and settings.answers then
+        answers.change(settings.answers, read_header, write_header)
     end
     if state.cookie then
         headers.change({ add = { { "Set-Cookie", balance.set_cookie(state.balance, state.cookie,

@@ -25,7 +25,8 @@ local YES = [[rewrite-target use-regex ssl-redirect force-ssl-redirect preserve-
     auth-secret auth-secret-type auth-realm limit-rps limit-rpm limit-connections
     limit-burst-multiplier limit-whitelist limit-allowlist limit-rate limit-rate-after auth-url
     auth-method auth-signin auth-signin-redirect-param auth-response-headers auth-request-redirect
-    auth-always-set-cookie satisfy]]
+    auth-always-set-cookie satisfy proxy-cookie-domain proxy-cookie-path proxy-redirect-from
+    proxy-redirect-to]]
 
 local SNIPPET = "write the same in Lua, in the ConfigMap of a script that the route names"
 local CONF = "set it in nginx.conf, where it holds for all routes"
@@ -70,12 +71,6 @@ local OTHERS = {
     ["proxy-ssl-secret"] = { "no", "no client certificate is sent to the backend" },
     ["proxy-ssl-name"] = { "no", "the name that the backend sees in the TLS handshake is the "
         .. "Host", "use upstream-vhost" },
-    ["proxy-cookie-domain"] = { "no", "cookies of the backend keep their domain",
-        "change Set-Cookie in Lua on the route" },
-    ["proxy-cookie-path"] = { "no", "cookies of the backend keep their path",
-        "change Set-Cookie in Lua on the route" },
-    ["proxy-redirect-from"] = { "no", "Location headers of the backend stay as they are",
-        "change Location in Lua on the route" },
     ["auth-cache-key"] = { "no", "each request asks the auth service" },
     ["auth-proxy-set-headers"] = { "no", "the headers of the ConfigMap are not sent to the auth "
         .. "service" },
@@ -97,7 +92,7 @@ local OTHERS = {
 
 -- Names that share the words of another.
 local SAME = {
-    ["proxy-buffers-number"] = "proxy-buffer-size", ["proxy-redirect-to"] = "proxy-redirect-from",
+    ["proxy-buffers-number"] = "proxy-buffer-size",
     ["proxy-busy-buffers-size"] = "proxy-buffer-size",
     ["proxy-max-temp-file-size"] = "proxy-buffer-size",
     ["client-body-buffer-size"] = "proxy-request-buffering",

@@ -113,10 +113,43 @@ local function read_balance(reader, parsed)
     end
 end
 
+-- A text for one of the directives that change answers. Variables and regular expressions of nginx
+-- are not known there.
+local PLAIN = "^[^%s%c\"';$~][^%s%c\"';$]*$"
+
+local function read_redirects(reader)
+    local from = reader:like("proxy-redirect-from", PLAIN, "a text without variables, or off")
+    local to = reader:like("proxy-redirect-to", PLAIN, "a text without variables")
+    if from and to and from ~= "off" and from ~= "default" then
+        return { kind = "redirect", from = from, to = to }
+    end
+end
+
+local function read_cookie_change(reader, name, kind)
+    local text = reader:text(name)
+    local from, to = (text or ""):match("^(%S+)%s+(%S+)$")
+    if from and from:find(PLAIN) and to:find(PLAIN) then
+        return { kind = kind, from = from, to = to }
+    elseif text and text ~= "off" then
+        reader:wrong(name, "two texts without variables (what is replaced, and by what), or off")
+    end
+end
+
+local function read_answers(reader, settings)
+    local list = {}
+    for _, change in ipairs { read_redirects(reader) or false,
+        read_cookie_change(reader, "proxy-cookie-path", "cookie_path") or false,
+        read_cookie_change(reader, "proxy-cookie-domain", "cookie_domain") or false } do
+        list[#list + 1] = change or nil
+    end
+    settings.answers = list[1] and list or nil
+end
+
 ---@param reader kubelua.gateway.AnnotationReader
 ---@param parsed kubelua.gateway.ParsedAnnotations
 return function(reader, parsed)
     read_protocol(reader, parsed)
     read_limits(reader, parsed.settings)
     read_balance(reader, parsed)
+    read_answers(reader, parsed.settings)
 end
