@@ -81,8 +81,8 @@ local function new_world(random)
             compiler:set(kind, object)
         end
     end
-    function world.fresh()
-        local compiler = objects.compiler { matches = 4, room = 4000 }
+    function world.fresh(owned)
+        local compiler = objects.compiler { matches = 4, room = 4000, owned = owned }
         for _, object in pairs(world.objects) do
             compiler:set(object.kind, object)
         end
@@ -116,7 +116,8 @@ describe("a run in slices", function()
         for seed = 1, 30 do
             local random = numbers(seed)
             local world, compiler, is_running = new_world(random), nil, false
-            compiler = objects.compiler { matches = 4, room = 4000, pace = function()
+            local owned = seed % 2 == 1
+            compiler = objects.compiler { matches = 4, room = 4000, owned = owned, pace = function()
                 if is_running and random(4) == 1 then
                     world.change(compiler)
                 end
@@ -126,7 +127,7 @@ describe("a run in slices", function()
                 for _ = 1, random(6) do
                     world.change(compiler)
                 end
-                local wanted = without_removals(world.fresh())
+                local wanted = without_removals(world.fresh(owned))
                 is_running = true
                 apply(published, compiler:run())
                 is_running = false

@@ -28,6 +28,8 @@ local gateway = {}
 ---@field pool? string[] addresses, or ranges such as "10.43.0.0/24": each Gateway gets one of them
 ---@field features? string[] for the status of the GatewayClass
 ---@field certificate? string "namespace/name" of the Secret for names that have no certificate
+---@field hosts? "shared"|"owned" "owned": a host belongs to the namespace of the oldest route or
+---Ingress that names it; default: "shared"
 ---@field secrets? boolean false: do not watch Secrets; then there is no TLS
 ---@field retries? boolean nginx.conf has the locations for retries after a status
 ---@field auth_hosts? string[] hosts beside Services that an auth-url may name; default: { "*" }
@@ -35,7 +37,8 @@ local gateway = {}
 ---@field status? boolean false: write no status and no Events
 ---@field peer? fun(host: string): string the address to connect to, for an endpoint's
 
-local TYPES = { connect = "table", services = "table|boolean", size = "number", name = "string",
+local TYPES = { hosts = "string",
+    connect = "table", services = "table|boolean", size = "number", name = "string",
     path = "string", zone = "string", node = "string", keep = "number", empty = "string",
     external_names = "boolean", ports = "table", controller = "string", nginx = "boolean",
     without_class = "boolean", addresses = "table", pool = "table", features = "table",
@@ -62,6 +65,7 @@ end
 function gateway.init(options)
     options = options_of.optional("gateway.init", options, TYPES)
     check_ports(options.ports)
+    options_of.choice("gateway.init", "hosts", options.hosts, { shared = true, owned = true })
     local given = { tables = publish.TABLES }
     for _, name in ipairs(OF_MAP) do
         given[name] = options[name]

@@ -44,6 +44,7 @@ local key_of = references.key
 ---@field pace? fun() called between two pieces of work of a run; it may wait
 ---@field matches? integer limit of a host; default 1000
 ---@field bytes? integer limit of a HOST as JSON; default 131072
+---@field owned? boolean a host belongs to the namespace of the oldest object that names it
 ---@field patterns? integer regular expressions of all hosts, which the namespaces share; default
 ---6144: nginx.conf lets each worker keep 8192
 ---@field room? integer bytes of all hosts, which the namespaces share; default: no limit

@@ -297,7 +297,7 @@ function ingress.compile(objects, options)
     local result = { contributions = {}, problems = {}, taken = {}, left = {}, users = {} }
     options = with_pace(options)
     local items = choose_items(objects, options, result)
-    local hosts = claims.collect(items, options.pace)
+    local hosts = claims.collect(items, options.pace, options.owned)
     local certificates = tls.collect(items, options.pace)
     local context = { services = index_services(objects), regex = options.regex,
         pace = options.pace, has_certificate = function(host)

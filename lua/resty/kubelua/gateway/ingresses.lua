@@ -37,7 +37,8 @@ function ingresses.new(options, regex, pace)
         standing = {}, written = {},
         addresses = options.addresses, pace = pace,
         options = { controller = options.controller, nginx = options.nginx,
-            without_class = options.without_class, regex = regex, pace = pace } }, Ingresses)
+            without_class = options.without_class, regex = regex, pace = pace,
+            owned = options.hosts == "owned" } }, Ingresses)
 end
 
 -- True if only the status, or metadata that is not read, changed: our own status of each Ingress

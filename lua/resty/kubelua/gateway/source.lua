@@ -72,6 +72,7 @@ local function compiler_options(self, options)
         array = self.kubelua.array,
         regex = check_regex,
         pace = pace.go,
+        owned = options.hosts == "owned",
         room = math.floor(self.kube.status().room * OF_ROOM),
         h2c = has_h2c,
         certificate = function(namespace, name)

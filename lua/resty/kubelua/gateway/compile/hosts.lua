@@ -1,6 +1,7 @@
 -- The table gateway.hosts: merges what routes and Ingresses give for one host of a listener, the
 -- oldest first, and keeps the limits. Only hosts of which a source changed are made anew; the cost
 -- of one is its matches (at most 1,000) times their logarithm. Pure.
+local owners = require "resty.kubelua.gateway.compile.owners"
 local precedence = require "resty.kubelua.gateway.compile.precedence"
 local shares = require "resty.kubelua.gateway.compile.shares"
 local sorting = require "resty.kubelua.gateway.compile.sorting"
@@ -21,7 +22,8 @@ local OVERHEAD = 64
 
 ---@param limits { matches: integer, bytes: integer, room: integer, patterns: integer, pace: fun() }
 function hosts.new(limits)
-    return setmetatable({ limits = limits, shares = shares.new(limits),
+    return setmetatable({ limits = limits, owners = limits.owned and owners.new() or nil,
+        shares = shares.new(limits),
         patterns = shares.new { room = limits.patterns, pace = limits.pace }, items = {},
         keys_of = {}, namespace_of = {}, dirty = {},
         refused = {}, refused_changed = {} }, Hosts)
@@ -88,9 +90,15 @@ end
 ---@param source string "HTTPRoute web/shop"
 ---@param items table<string, resty.kubelua.gateway.HostItem>? by key of the host; nil: nothing
 function Hosts:set(source, items)
+    local function mark(key)
+        self.dirty[key] = true
+    end
     for key in pairs(self.keys_of[source] or {}) do
         self.items[key][source] = nil
         self.dirty[key] = true
+        if self.owners then
+            self.owners:set(source, key, nil, mark)
+        end
     end
     self.keys_of[source] = items and next(items) and items or nil
     self:count(source, items or {})
@@ -102,6 +110,9 @@ function Hosts:set(source, items)
         end
         those[source] = item
         self.dirty[key] = true
+        if self.owners then
+            self.owners:set(source, key, item.origin, mark)
+        end
     end
     local refused = self.refused[source]
     for key in pairs(refused or {}) do
@@ -127,13 +138,13 @@ local function by_age(items, pace)
 end
 
 -- Notes that a source has no place on a host (message), or has one (nil).
-function Hosts:refuse(source, key, message)
+function Hosts:refuse(source, key, message, reason)
     local refused = self.refused[source]
-    if (refused and refused[key]) == message then
+    if (refused and refused[key] and refused[key].message) == message then
         return
     end
     self.refused[source] = refused or {}
-    self.refused[source][key] = message
+    self.refused[source][key] = message and { message = message, reason = reason } or nil
     self.refused_changed[source] = true
 end
 
@@ -144,7 +155,12 @@ function Hosts:fitting(key)
     for _, entry in ipairs(by_age(self.items[key], limits.pace)) do
         local item = entry.item
         local message = self:without_place(entry.source, item.origin.namespace)
-        if not message and count + #item.matches > limits.matches then
+        local reason = "LimitExceeded"
+        local owner = self.owners and self.owners:of(key)
+        if owner and owner.namespace ~= item.origin.namespace then
+            reason, message = "HostnameConflict", ("the host belongs to the namespace %s, whose "
+                .. "%s %s is older"):format(owner.namespace, owner.kind, owner.name)
+        elseif not message and count + #item.matches > limits.matches then
             message = ("%d matches more would be over the limit of %d on this host"):format(
                 #item.matches, limits.matches)
         elseif not message and bytes + item.size > limits.bytes then
@@ -155,7 +171,7 @@ function Hosts:fitting(key)
             fitting[#fitting + 1] = item
             count, bytes = count + #item.matches, bytes + item.size
         end
-        self:refuse(entry.source, key, message)
+        self:refuse(entry.source, key, message, reason)
         limits.pace()
     end
     return fitting
@@ -221,19 +237,21 @@ end
 ---On how many of its hosts a source has a place, and why not on the others.
 ---@param source string
 ---@return integer places
----@return string[] refused "host: why", sorted
+---@return { reason: string, message: string }[] refused "host: why", sorted
 function Hosts:places(source)
-    local places, messages = 0, {}
+    local places, list = 0, {}
     for key in pairs(self.keys_of[source] or {}) do
-        local message = (self.refused[source] or {})[key]
-        if message then
-            messages[#messages + 1] = key .. ": " .. message
+        local refused = (self.refused[source] or {})[key]
+        if refused then
+            list[#list + 1] = { reason = refused.reason, message = key .. ": " .. refused.message }
         else
             places = places + 1
         end
     end
-    table.sort(messages)
-    return places, messages
+    table.sort(list, function(a, b)
+        return a.message < b.message
+    end)
+    return places, list
 end
 
 return hosts

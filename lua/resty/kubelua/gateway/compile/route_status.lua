@@ -47,7 +47,7 @@ end
 ---@param parent resty.kubelua.gateway.Parent
 ---@param compiled resty.kubelua.gateway.CompiledRoute
 ---@param places integer hosts where the route has a place
----@param refused string[] hosts where it has none, and why
+---@param refused { reason: string, message: string }[] hosts where it has none, and why
 ---@return string? reason
 ---@return string? message
 function route_status.refusal(parent, compiled, places, refused)
@@ -57,7 +57,7 @@ function route_status.refusal(parent, compiled, places, refused)
         return compiled.dropped[1].reason, "no rule can be served: "
             .. join(compiled.dropped, rule_message)
     elseif places == 0 and #refused > 0 then
-        return "LimitExceeded", refused[1]
+        return refused[1].reason, refused[1].message
     end
     return nil
 end
@@ -67,15 +67,15 @@ local function partial_condition(compiled, refused)
         return conditions.new("PartiallyInvalid", true, "UnsupportedValue", "Dropped Rule "
             .. join(compiled.dropped, rule_message))
     elseif #refused > 0 then
-        return conditions.new("PartiallyInvalid", true, "LimitExceeded", "Dropped Rule: all rules"
-            .. " on " .. table.concat(refused, "; ", 1, math.min(#refused, MOST)))
+        return conditions.new("PartiallyInvalid", true, refused[1].reason, "Dropped Rule: all rules"
+            .. " on " .. join(refused, message_of))
     end
 end
 
 ---@param parent resty.kubelua.gateway.Parent
 ---@param compiled resty.kubelua.gateway.CompiledRoute
 ---@param places integer
----@param refused string[]
+---@param refused { reason: string, message: string }[]
 ---@return resty.kubelua.gateway.Condition[]
 ---@return boolean accepted
 function route_status.conditions(parent, compiled, places, refused)
@@ -105,7 +105,7 @@ end
 ---What is to be said to people about a route.
 ---@param compiled resty.kubelua.gateway.CompiledRoute
 ---@param refusals { reason: string, message: string }[] of its parents
----@param refused string[]
+---@param refused { reason: string, message: string }[]
 ---@return { reason: string, message: string }[]
 function route_status.problems(compiled, refusals, refused)
     local list = {}
@@ -118,8 +118,8 @@ function route_status.problems(compiled, refusals, refused)
     for _, item in ipairs(compiled.dropped) do
         list[#list + 1] = { reason = item.reason, message = "rule " .. rule_message(item) }
     end
-    for _, message in ipairs(refused) do
-        list[#list + 1] = { reason = "LimitExceeded", message = message }
+    for _, item in ipairs(refused) do
+        list[#list + 1] = item
     end
     return list
 end

@@ -227,7 +227,8 @@ function Routes:settle(key)
     local record = self.records[key]
     local places, refused = self.context.hosts:places(key)
     if record.places > MOST_PLACES then
-        refused = { ("its hosts and listeners are more than %d places"):format(MOST_PLACES) }
+        refused = { { reason = "LimitExceeded", message =
+            ("its hosts and listeners are more than %d places"):format(MOST_PLACES) } }
     end
     local parents, counted, refusals = {}, {}, {}
     for i, parent in ipairs(record.parents) do

@@ -28,9 +28,6 @@ local function settle_routes(self)
             self.routes.unsettled[source] = true
         elseif self.contributed[source] then
             local _, refused = self.hosts:places(source)
-            for i, message in ipairs(refused) do
-                refused[i] = { reason = "LimitExceeded", message = message }
-            end
             self.reporting:problems(source, self.contributed[source], refused)
         end
         self.options.pace()

@@ -147,6 +147,29 @@ local function check_claim(claim)
     return true
 end
 
+-- Takes the hosts away that belong to another namespace: that of the oldest Ingress which names
+-- them. Paths there would change what the owner's are, also those that get no requests. A canary
+-- owns no host: it joins a path.
+local function without_others(item, list, owners)
+    local kept, hosts, told = {}, {}, {}
+    for _, host in ipairs(item.hosts) do
+        local owner = owners[host] or item
+        owners[host] = host ~= "*" and not owner.parsed.canary and owner or nil
+        if owner.namespace == item.namespace then
+            hosts[#hosts + 1] = host
+        elseif not told[host] then
+            told[host] = true
+            add_problem(item, "conflict", ("the host %s belongs to the namespace %s, whose %s is "
+                .. "older"):format(host, owner.namespace, owner.object))
+        end
+    end
+    for _, claim in ipairs(list) do
+        kept[#kept + 1] = not told[claim.host] and claim or nil
+    end
+    item.hosts = hosts
+    return kept
+end
+
 -- The paths of an Ingress that can be served. One that makes no sense at all has none.
 local function claims_of(item)
     local list = {}
@@ -165,11 +188,16 @@ end
 ---Collects the paths of Ingresses, which are sorted: the oldest first.
 ---@param items kubelua.gateway.IngressItem[]
 ---@param pace fun() called between two pieces of work
+---@param owned boolean? a host belongs to the namespace of the oldest Ingress that names it
 ---@return { by_name: table<string, kubelua.gateway.ClaimedHost>, names: string[] }
-function claims.collect(items, pace)
-    local hosts, canaries = { by_name = {}, names = {} }, {}
+function claims.collect(items, pace, owned)
+    local hosts, canaries, owners = { by_name = {}, names = {} }, {}, {}
     for _, item in ipairs(items) do
-        for _, claim in ipairs(claims_of(item)) do
+        local list = claims_of(item)
+        if owned then
+            list = without_others(item, list, owners)
+        end
+        for _, claim in ipairs(list) do
             if item.parsed.canary then
                 canaries[#canaries + 1] = claim
             else
@@ -183,7 +211,12 @@ function claims.collect(items, pace)
     end
     for _, claim in ipairs(canaries) do
         pace()
-        join_canary(hosts, claim)
+        local owner = owners[claim.host]
+        if owner and owner.namespace ~= claim.item.namespace then -- that came later
+            without_others(claim.item, {}, owners)
+        else
+            join_canary(hosts, claim)
+        end
     end
     return hosts
 end
