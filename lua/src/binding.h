@@ -40,6 +40,7 @@
 #define TYPE_REQUEST "kubelua.request"
 #define TYPE_PROCESS "kubelua.process"
 #define TYPE_ACTIVITY "kubelua.activity"
+#define TYPE_BUDGET "kubelua.budget"
 /* Marks the tables that are JSON arrays, also when they are empty. */
 #define TYPE_ARRAY "kubelua.array"
 
@@ -69,6 +70,9 @@ void bind_file(lua_State *L);
 void bind_stream(lua_State *L);
 void bind_shard(lua_State *L);
 void bind_text(lua_State *L);
+/* budget.c, pattern.c: for code that is not trusted. */
+void bind_budget(lua_State *L);
+void bind_pattern(lua_State *L);
 void bind_answer(lua_State *L);
 
 /* push.c: results */

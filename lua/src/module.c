@@ -33,6 +33,8 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_stream(L);
     bind_shard(L);
     bind_text(L);
+    bind_budget(L);
+    bind_pattern(L);
     bind_answer(L);
     lua_pushstring(L, kl_version());
     lua_setfield(L, -2, "version");

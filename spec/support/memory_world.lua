@@ -289,6 +289,14 @@ local function add_queue(calls)
     calls["queue.is_finished"] = function() queue:is_finished() end
     calls["queue.advance"] = function() queue:advance(1) end
     calls["queue.status"] = function() queue:status() end
+    calls["core.budget_begin"] = function()
+        core.budget_begin(1, 1e6)
+        core.budget_own()
+        core.budget_over()
+        core.budget_end()
+    end
+    calls["core.find_pattern"] = function() must(core.find_pattern("text", "(t)(e)", 1)) end
+    calls["core.find_text"] = function() must(core.find_text("text", "x", 1)) end
     calls["core.matches"] = function() must(core.matches(object, "!b")) end
     calls["core.compare_versions"] = function() core.compare_versions("9", "10") end
 end
@@ -356,6 +364,9 @@ add_requests(world.calls)
 world.calls["simcore.close"] = world.calls["simcore.new"]
 world.calls["simcore.version"] = world.calls["simcore.now"]
 world.calls["simcore.restore"] = world.calls["simcore.snapshot"]
+world.calls["core.budget_end"] = world.calls["core.budget_begin"]
+world.calls["core.budget_own"] = world.calls["core.budget_begin"]
+world.calls["core.budget_over"] = world.calls["core.budget_begin"]
 world.calls["core.client_close"] = world.calls["core.connect"]
 world.calls["core.informer_stop"] = world.calls["core.informer"]
 world.calls["core.registration_remove"] = world.calls["core.subscribe"]
