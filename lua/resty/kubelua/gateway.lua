@@ -11,6 +11,7 @@ local publish = require "resty.kubelua.gateway.publish"
 local request = require "resty.kubelua.gateway.request"
 local response = require "resty.kubelua.gateway.response"
 local routing = require "resty.kubelua.gateway.routing"
+local scripts = require "resty.kubelua.gateway.script.phases"
 local source = require "resty.kubelua.gateway.source"
 local tls = require "resty.kubelua.gateway.tls"
 local upstream = require "resty.kubelua.gateway.upstream"
@@ -35,6 +36,7 @@ local gateway = {}
 ---@field auth_hosts? string[] hosts beside Services that an auth-url may name; default: { "*" }
 ---@field auth_verify? boolean false: do not check certificates of such hosts
 ---@field status? boolean false: write no status and no Events
+---@field scripts? resty.kubelua.ScriptOptions Lua on the route; default: off
 ---@field peer? fun(host: string): string the address to connect to, for an endpoint's
 
 local TYPES = { hosts = "string",
@@ -43,7 +45,7 @@ local TYPES = { hosts = "string",
     external_names = "boolean", ports = "table", controller = "string", nginx = "boolean",
     without_class = "boolean", addresses = "table", pool = "table", features = "table",
     certificate = "string", secrets = "boolean", status = "boolean", retries = "boolean",
-    peer = "function", auth_hosts = "table", auth_verify = "boolean" }
+    peer = "function", auth_hosts = "table", auth_verify = "boolean", scripts = "table" }
 
 local OF_MAP = { "connect", "services", "size", "name", "path", "zone", "node", "keep", "empty",
     "external_names" }
@@ -80,6 +82,7 @@ function gateway.init(options)
         return nil, message, "io"
     end
     routing.set_up(instance, options)
+    scripts.set_up(options)
     tls.set_up(options)
     upstream.set_up(options)
     auth_service.set_up(options)
@@ -110,6 +113,8 @@ gateway.resume = request.resume
 gateway.balancer = upstream.balance
 ---header_filter_by_lua: changes the headers of the answer.
 gateway.header_filter = response.header_filter
+---body_filter_by_lua of the locations for scripts that change the body.
+gateway.body_filter = scripts.body_filter
 ---log_by_lua: ends what the request holds.
 gateway.log = response.log
 ---rewrite_by_lua of the location of mirrored requests.

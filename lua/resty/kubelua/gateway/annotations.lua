@@ -22,6 +22,7 @@ local read_routing = require "resty.kubelua.gateway.annotations.routing"
 ---@field cluster_ip boolean?
 ---@field upstream_vhost string? may have variables
 ---@field default_backend string? the name of a Service
+---@field script table? the filter with Lua
 ---@field has_cookie_path boolean?
 ---@field problems kubelua.gateway.Problem[]
 
@@ -73,6 +74,21 @@ local function plain(metadata)
     return { name = metadata.name, namespace = metadata.namespace }
 end
 
+-- The ConfigMap with Lua for the paths. A name that is wrong must not lead past the script: then
+-- there is none to be found, and the paths answer with an error.
+local function read_script(reader, metadata, parsed)
+    local name = (metadata.annotations or {})[known.SCRIPT]
+    if name == nil then
+        return
+    elseif type(name) ~= "string" or not name:find("^[a-z0-9][a-z0-9.-]*$") then
+        reader.problems[#reader.problems + 1] = { object = reader.object, kind = "wrong",
+            annotation = known.SCRIPT, message = "is no name of a ConfigMap: 500" }
+        name = "?"
+    end
+    parsed.script = { type = "script", configmap = reader.namespace .. "/" .. name }
+    parsed.filters[#parsed.filters + 1] = parsed.script
+end
+
 ---Reads the annotations of an Ingress.
 ---@param object table with metadata
 ---@return kubelua.gateway.ParsedAnnotations
@@ -84,6 +100,7 @@ function annotations.parse(object)
     read_proxy(reader, parsed)
     read_access(reader, parsed)
     read_cors(reader, parsed)
+    read_script(reader, metadata, parsed)
     check_names(reader)
     name_foreign(reader, metadata)
     return parsed

@@ -73,7 +73,11 @@ http {
         location @kubelua_grpc { rewrite_by_lua_block { gateway.resume() } \
             grpc_pass $kubelua_scheme://kubelua_grpc; }
         @again@ # retries after a status: a set of them has a location
+        location @kubelua_script { rewrite_by_lua_block { gateway.resume() } \
+            body_filter_by_lua_block { gateway.body_filter() } \
+            proxy_pass $kubelua_to$kubelua_uri; } \
         location @kubelua_mirror { rewrite_by_lua_block { gateway.resume() } \
+            body_filter_by_lua_block { gateway.body_filter() } \
             mirror kubelua-mirror-1; mirror kubelua-mirror-2; \
             proxy_pass http://kubelua$kubelua_uri; }
         location ^~ kubelua-mirror- { internal; rewrite_by_lua_block { gateway.mirror() } \

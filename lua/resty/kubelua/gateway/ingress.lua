@@ -11,6 +11,7 @@ local classes = require "resty.kubelua.gateway.ingress.classes"
 local htpasswd = require "resty.kubelua.gateway.htpasswd"
 local paths = require "resty.kubelua.gateway.ingress.paths"
 local rules = require "resty.kubelua.gateway.ingress.rules"
+local scripts = require "resty.kubelua.gateway.ingress.scripts"
 local sorting = require "resty.kubelua.gateway.compile.sorting"
 local tls = require "resty.kubelua.gateway.ingress.tls"
 
@@ -158,7 +159,7 @@ local function fallback_of(host, context)
         end
     end
     return { source = ("Ingress %s/%s default"):format(item.namespace, item.name),
-        backends = { backend }, filters = {}, settings = settings }
+        backends = { backend }, filters = { item.parsed.script }, settings = settings }
 end
 
 -- False: the path is no regular expression for PCRE, which would fail all requests of the host.
@@ -304,6 +305,7 @@ function ingress.compile(objects, options)
             return certificates.of(host.name, host.first.namespace) ~= nil
         end }
     add_aliases(hosts, items)
+    scripts.check(items, options.script)
     local known = {}
     for _, name in ipairs(hosts.names) do
         options.pace()

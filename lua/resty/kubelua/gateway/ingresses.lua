@@ -28,8 +28,9 @@ Ingresses.__index = Ingresses
 ---@param options resty.kubelua.GatewayOptions
 ---@param regex (fun(pattern: string): true|nil, string?)? a regular expression can be used
 ---@param pace fun()? called between two pieces of work of a run; it may wait
+---@param script (fun(namespace: string, name: string): true|nil, string?)? a ConfigMap has a script
 ---@return resty.kubelua.gateway.Ingresses
-function ingresses.new(options, regex, pace)
+function ingresses.new(options, regex, pace, script)
     pace = pace or go_on
     return setmetatable({ objects = { Ingress = {}, IngressClass = {}, Service = {} },
         is_dirty = true, changed = {}, namespaces = {}, of_namespace = {}, unsettled = {},
@@ -38,7 +39,7 @@ function ingresses.new(options, regex, pace)
         addresses = options.addresses, pace = pace,
         options = { controller = options.controller, nginx = options.nginx,
             without_class = options.without_class, regex = regex, pace = pace,
-            owned = options.hosts == "owned" } }, Ingresses)
+            owned = options.hosts == "owned", script = script } }, Ingresses)
 end
 
 -- True if only the status, or metadata that is not read, changed: our own status of each Ingress
@@ -70,6 +71,12 @@ function Ingresses:set(kind, key, object)
     else
         self.is_dirty = true
     end
+end
+
+---Says that something outside has changed for the Ingresses of a namespace: a script.
+---@param namespace string
+function Ingresses:touch(namespace)
+    self.namespaces[namespace] = true
 end
 
 local function list_of(map)

@@ -31,6 +31,15 @@ kinds.ALL = {
         options = { fields = "type=Opaque", metadata = true, drop = "metadata.annotations" } },
 }
 
+---The ConfigMaps of a namespace, for Lua on the route.
+---@param namespace string "*": all
+---@return resty.kubelua.gateway.Kind
+function kinds.scripts(namespace)
+    return { kind = "ConfigMap", plural = "configmaps", group = "",
+        name = namespace ~= "*" and "ConfigMap " .. namespace or nil,
+        options = { namespace = namespace } }
+end
+
 ---The name of a kind's resource for a client: "gateways.gateway.networking.k8s.io".
 ---@param kind resty.kubelua.gateway.Kind
 ---@return string

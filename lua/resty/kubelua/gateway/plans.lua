@@ -12,6 +12,7 @@ local plans = {}
 ---@field response_headers table[]?
 ---@field rewrite table? the last one
 ---@field mirrors table[]?
+---@field scripts table[]?
 ---@field denied string? why no request may pass
 ---@field guard resty.kubelua.gateway.Guard?
 ---@field settings table of the rule
@@ -21,7 +22,7 @@ local plans = {}
 local known = setmetatable({}, { __mode = "k" })
 
 local LISTS = { request_headers = "request_headers", response_headers = "response_headers",
-    mirror = "mirrors" }
+    mirror = "mirrors", script = "scripts" }
 local SINGLE = { cors = true, redirect = true, rewrite = true }
 
 local function add_filter(plan, filter)
@@ -50,7 +51,7 @@ local function make(owner)
     end
     add_settings(plan, plan.settings, owner.source or "")
     plan.plain = not (plan.cors or plan.redirect or plan.request_headers or plan.response_headers
-        or plan.rewrite or plan.mirrors or plan.denied or next(plan.settings))
+        or plan.rewrite or plan.mirrors or plan.scripts or plan.denied or next(plan.settings))
     return plan
 end
 

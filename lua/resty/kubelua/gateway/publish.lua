@@ -6,14 +6,16 @@ local publish = {
     CERTIFICATES = "gateway.certificates", -- "ENTRY HOST" to a list of Secrets
     SECRETS = "gateway.secrets", -- "namespace/name" to { certificate =, key = }, as PEM
     USERS = "gateway.users", -- "namespace/name" to the text of a htpasswd file
+    SCRIPTS = "gateway.scripts", -- "namespace/name" of a ConfigMap to { text = }
 }
 
 -- Those that one run of the compiler completes; users.lua completes its own.
 
-local OF_RUN = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS }
+local OF_RUN = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS,
+    publish.SCRIPTS }
 
 publish.TABLES = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS,
-    publish.USERS }
+    publish.SCRIPTS, publish.USERS }
 
 ---@class resty.kubelua.gateway.Writing where results go
 ---@field batch resty.kubelua.Batch

@@ -10,6 +10,7 @@ local response = require "resty.kubelua.gateway.response"
 local retry_policy = require "resty.kubelua.gateway.retry_policy"
 local rewrite = require "resty.kubelua.gateway.rewrite"
 local routing = require "resty.kubelua.gateway.routing"
+local scripts = require "resty.kubelua.gateway.script.phases"
 local states = require "resty.kubelua.gateway.states"
 local template = require "resty.kubelua.gateway.template"
 
@@ -174,7 +175,9 @@ local function leave(state)
     local backend, protocol = state.backend, state.backend.protocol
     local is_grpc = state.rule.grpc or protocol == "grpc" or protocol == "grpcs"
         or protocol == "h2c"
-    if is_grpc then
+    if is_grpc and state.has_body_filter then
+        return refuse(500, state.rule, "a script with body_filter, and a backend of gRPC or h2c")
+    elseif is_grpc then
         if state.uri then
             set_uri(state.uri)
         end
@@ -183,7 +186,10 @@ local function leave(state)
     end
     local policy = retry_policy.of(state)
     local place = policy and policy.place
-    if protocol == "https" then
+    if state.has_body_filter and not state.mirrors then
+        return states.go(state, "@kubelua_script", nil, asked.host, protocol == "https"
+            and "https://kubelua_tls" or "http://kubelua")
+    elseif protocol == "https" then
         return states.go(state, place or "@kubelua_tls", nil, backend.tls and backend.tls.hostname
             or asked.host, place and "https://kubelua_tls")
     elseif state.mirrors then
@@ -248,6 +254,9 @@ function request.access()
         return exit(500)
     end
     state.backend = backend
+    if plan.scripts and scripts.access(state, plan.scripts, write_header) then
+        return
+    end
     return send(state, match)
 end
 

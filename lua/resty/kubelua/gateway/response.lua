@@ -5,6 +5,7 @@ local balance = require "resty.kubelua.gateway.balance"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local headers = require "resty.kubelua.gateway.headers"
 local limits = require "resty.kubelua.gateway.limits"
+local scripts = require "resty.kubelua.gateway.script.phases"
 local states = require "resty.kubelua.gateway.states"
 
 local response = {}
@@ -72,6 +73,9 @@ function response.header_filter()
     if state.of_backend then
         change(state.of_backend)
     end
+    if state.scripts then
+        scripts.header_filter(state)
+    end
 end
 
 ---Ends what a request holds.
@@ -89,6 +93,9 @@ end
 function response.log()
     local state = states.last()
     if state then
+        if state.scripts then
+            scripts.log(state)
+        end
         response.finish(state)
     end
 end

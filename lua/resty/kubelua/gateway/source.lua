@@ -10,6 +10,7 @@ local ingresses = require "resty.kubelua.gateway.ingresses"
 local kinds = require "resty.kubelua.gateway.kinds"
 local pace = require "resty.kubelua.pace"
 local publish = require "resty.kubelua.gateway.publish"
+local scripts = require "resty.kubelua.gateway.script.source"
 local secrets = require "resty.kubelua.gateway.secrets"
 local statuses = require "resty.kubelua.gateway.status"
 local users = require "resty.kubelua.gateway.users"
@@ -29,6 +30,7 @@ local SETTLE = 0.01 -- seconds in which changes come together before a run
 ---@field ingresses table
 ---@field secrets table
 ---@field users resty.kubelua.gateway.Users
+---@field scripts table
 ---@field statuses table
 ---@field is_complete boolean all was known once, so the tables are complete
 ---@field is_due boolean something has changed since the last run began
@@ -78,6 +80,9 @@ local function compiler_options(self, options)
         certificate = function(namespace, name)
             return self.secrets:check(namespace .. "/" .. name)
         end,
+        script = function(namespace, name)
+            return self.scripts:check(namespace, name)
+        end,
         now = function() return self.kubelua.timestamp(self.kubelua.now()) end }
 end
 
@@ -114,6 +119,7 @@ function Source:run()
     local writing = { batch = assert(self.kube.batch()), log = self.kubelua.log, pace = pace.go }
     publish.result(writing, result)
     self.secrets:publish(writing)
+    self.scripts:publish(writing)
     writing.batch:commit()
     self.users:refer(self.ingresses:named_users())
     if not self.is_complete then
@@ -125,7 +131,15 @@ function Source:run()
     self.statuses:write(self.ingresses:statuses())
     self.statuses:tell(result.problems)
     self.statuses:tell(self.secrets:problems())
+    self.statuses:tell(self.scripts:problems())
     self.statuses:tell(self.ingresses:problems())
+end
+
+function Source:change_script(view, is_script)
+    if is_script then
+        self.compiler:touch("ConfigMap", view.namespace, view.name)
+        self.ingresses:touch(view.namespace)
+    end
 end
 
 function Source:set(kind, view)
@@ -134,6 +148,8 @@ function Source:set(kind, view)
     elseif kind == "Secret" then
         self.secrets:set(view)
         self.compiler:touch("Secret", view.namespace, view.name)
+    elseif kind == "ConfigMap" then
+        self:change_script(view, self.scripts:set(view))
     elseif #view:json() > MOST_BYTES then
         self.statuses:tell { { kind = kind, namespace = view.namespace, name = view.name,
             reason = "LimitExceeded", message = ("the object has more than %d bytes: it is as if "
@@ -158,6 +174,8 @@ function Source:delete(kind, view)
     elseif kind == "Secret" then
         self.secrets:delete(view)
         self.compiler:touch("Secret", view.namespace, view.name)
+    elseif kind == "ConfigMap" then
+        self:change_script(view, self.scripts:delete(view))
     else
         if COMPILED[kind] then
             self.compiler:delete(kind, { metadata = { namespace = view.namespace,
@@ -203,13 +221,14 @@ function Source:watch(kind)
         options.namespace = nil
     end
     local name = kind.name or kind.kind
+    local word = kind.kind == "ConfigMap" and kind.kind or name
     local informer, problem = self.client:informer(options)
     self.informers[name] = assert(informer, problem)
     self.missing[name] = true
     informer:on { name = "gateway: " .. kind.plural,
-        add = function(view) self:set(name, view) end,
-        update = function(_, view) self:set(name, view) end,
-        delete = function(view) self:delete(name, view) end,
+        add = function(view) self:set(word, view) end,
+        update = function(_, view) self:set(word, view) end,
+        delete = function(view) self:delete(word, view) end,
         synced = function() self:know(name) end,
         error = function(message, code) self:fail(kind, message, code) end }
 end
@@ -223,7 +242,10 @@ function source.run(kube, kubelua, options)
         told = {}, is_complete = false, is_due = false, is_running = false }, Source)
     self.client = assert(kubelua.connect())
     self.secrets = secrets.new(kube, kubelua, options)
-    self.ingresses = ingresses.new(options, check_regex, pace.go)
+    self.scripts = scripts.new(kube, kubelua, options)
+    self.ingresses = ingresses.new(options, check_regex, pace.go, function(namespace, name)
+        return self.scripts:check(namespace, name)
+    end)
     self.compiler = compile.new(compiler_options(self, options))
     self.statuses = statuses.new(self.client, kubelua, options, self.informers, function(status)
         self.compiler:touch(status.kind, status.namespace, status.name)
@@ -237,6 +259,10 @@ function source.run(kube, kubelua, options)
             self:watch(kind)
         end
     end
+    for _, namespace in ipairs(self.scripts:namespaces()) do
+        self:watch(kinds.scripts(namespace))
+    end
+    self.scripts:watch_failures(function(list) self.statuses:tell(list) end)
 end
 
 return source

@@ -28,6 +28,8 @@ local states = {}
 ---@field response table[]? filters for the headers of the answer
 ---@field cors table[]? headers for the answer
 ---@field mirrors table[]? filters
+---@field scripts table[]? runs of scripts
+---@field has_body_filter boolean? one of them changes the body
 ---@field uri string? of a rewrite: what the backend is asked for
 ---@field auth_cookies string[]? of the auth service
 ---@field auth_cookies_always boolean? whatever the answer's status is

@@ -142,7 +142,8 @@ function Statuses:tell_one(problem, dropped)
             dropped, problem.namespace)
     end
     self.kubelua.log("warn", "gateway: %s: %s", key_of(problem), problem.message)
-    local informer = not self.is_off and self.informers[problem.kind]
+    local informer = not self.is_off and (self.informers[problem.kind]
+        or self.informers[problem.kind .. " " .. (problem.namespace or "")])
     local key = problem.namespace and problem.namespace .. "/" .. problem.name or problem.name
     local object = informer and informer:get(key)
     if object then

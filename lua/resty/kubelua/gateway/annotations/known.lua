@@ -10,6 +10,8 @@ local known = {}
 
 known.PREFIX = "nginx.ingress.kubernetes.io/"
 
+known.SCRIPT = "kubelua.dev/lua" -- names a ConfigMap with Lua for the paths
+
 -- Those that work as ingress-nginx documents them.
 local YES = [[rewrite-target use-regex ssl-redirect force-ssl-redirect preserve-trailing-slash
     app-root permanent-redirect permanent-redirect-code temporal-redirect temporal-redirect-code
@@ -28,7 +30,7 @@ local YES = [[rewrite-target use-regex ssl-redirect force-ssl-redirect preserve-
     auth-always-set-cookie satisfy proxy-cookie-domain proxy-cookie-path proxy-redirect-from
     proxy-redirect-to]]
 
-local SNIPPET = "write the same in Lua, in the ConfigMap of a script that the route names"
+local SNIPPET = "write the same in Lua, in a ConfigMap that kubelua.dev/lua names"
 local CONF = "set it in nginx.conf, where it holds for all routes"
 
 -- name = { support, what differs, what to do instead }
@@ -50,7 +52,7 @@ local OTHERS = {
     ["proxy-buffer-size"] = { "no", "the size of buffers is that of nginx.conf; a larger response "
         .. "header is a 502", CONF },
     ["custom-http-errors"] = { "no", "errors of the backend reach the client as they are",
-        "replace them in Lua on the route" },
+        "replace them in Lua (kubelua.dev/lua)" },
     ["custom-headers"] = { "no", "the headers of the ConfigMap are not added",
         "use an HTTPRoute with the filter ResponseHeaderModifier" },
     ["configuration-snippet"] = { "no", "text for nginx.conf is not taken from objects", SNIPPET },

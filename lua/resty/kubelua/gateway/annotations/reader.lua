@@ -198,7 +198,8 @@ function Reader:template(name, consequence)
     local parts, unknown = template.parse(text, self.constants)
     if not parts then
         self:add("unsupported", name, ("the variable $%s is not at hand, so %s; use another one, "
-            .. "or Lua on the route"):format(unknown, consequence or "the annotation is ignored"))
+            .. "or Lua (kubelua.dev/lua)"):format(unknown, consequence
+            or "the annotation is ignored"))
     end
     return parts
 end

@@ -124,13 +124,14 @@ local function script(context, ref)
             :format(tostring(ref.name), tostring(ref.kind)))
         return nil
     elseif not run then
-        context.broken("RefNotPermitted", "Lua on the route is not switched on for this gateway")
+        context.broken("RefNotPermitted", "Lua on the route is not switched on: gateway.init { "
+            .. "scripts = { namespaces = ... } }")
         return nil
     end
     reader.reads[references.key("ConfigMap", reader.namespace, ref.name)] = true
-    local ready, message = run(reader.namespace, ref.name)
+    local ready, message, reason = run(reader.namespace, ref.name)
     if not ready then
-        context.broken("BackendNotFound", message
+        context.broken(reason or "BackendNotFound", message
             or ("the script %s is not there"):format(ref.name))
         return nil
     end
