@@ -17,8 +17,8 @@ describe("a GRPCRoute", function()
         local cases = {
             { "exact", "/a.B/C", { method = { service = "a.B", method = "C" } } },
             { "prefix", "/a.B", { method = { service = "a.B" } } },
-            { "regex", "^(?:/[^/]+/C)$", { method = { method = "C" } } },
-            { "regex", "^(?:/(?:a.*)/(?:[^/]+))$",
+            { "regex", "^(?s:/[^/]+/C)\\z", { method = { method = "C" } } },
+            { "regex", "^(?s:/(?:a.*)/(?:[^/]+))\\z",
                 { method = { type = "RegularExpression", service = "a.*" } } },
             { "prefix", "/", nil },
         }

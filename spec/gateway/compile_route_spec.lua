@@ -36,7 +36,7 @@ describe("a rule's matches", function()
             headers = { { name = "X-One", value = "1" }, { name = "x-one", value = "2" } },
             queryParams = { { name = "Q", value = "a.*", type = "RegularExpression" } } } } } }
         assert.same({ { path = "/a", kind = "exact", method = "GET", rule = 1,
-            headers = { { "x-one", "1" } }, queries = { { "Q", "^(?:a.*)$", "regex" } } } },
+            headers = { { "x-one", "1" } }, queries = { { "Q", "^(?s:a.*)\\z", "regex" } } } },
             host.matches)
     end)
 
@@ -49,7 +49,7 @@ describe("a rule's matches", function()
         local host = compile { { matches = { { path = { type = "Exact", value = "/a%20b%2Fc" } },
             { path = { value = "/%C3%A9/" } },
             { path = { type = "RegularExpression", value = "/%20" } } } } }
-        assert.same({ "/a b/c", "/\195\169", "^(?:/%20)$" }, { host.matches[1].path,
+        assert.same({ "/a b/c", "/\195\169", "^(?s:/%20)\\z" }, { host.matches[1].path,
             host.matches[3].path, host.matches[2].path })
     end)
 
@@ -58,7 +58,7 @@ describe("a rule's matches", function()
             { matches = { { path = { type = "RegularExpression", value = "(" } } } },
             { matches = { { path = { value = "/good" } } } },
         }, { regex = function(pattern)
-            return pattern ~= "^(?:()$" or nil, "missing )"
+            return pattern ~= "^(?s:()\\z" or nil, "missing )"
         end })
         assert.equal(1, #host.matches)
         assert.equal("HTTPRoute web/r 2", host.rules[1].source)
@@ -68,6 +68,19 @@ describe("a rule's matches", function()
             objects.status(result, "HTTPRoute web/r").parents[1].conditions, "PartiallyInvalid")
         assert.equal("PartiallyInvalid True UnsupportedValue", text)
         assert.matches("^Dropped Rule 1 .*missing %)", partial.message)
+    end)
+
+    it("that PCRE crashes with, or that are none by themselves, are refused", function()
+        for text, why in pairs { ["/a)|(?:/b"] = "unmatched )", ["/(?(?C)(?=a)a|b)"] = "a callout",
+            ["/" .. ("()"):rep(300)] = "more than 200 groups" } do
+            local _, result = compile({ { matches = { { path = { type = "RegularExpression",
+                value = text } } } } }, { regex = function(each)
+                    return each ~= "/a)|(?:/b" or nil, "unmatched )"
+                end })
+            local _, accepted = objects.condition(objects.status(result, "HTTPRoute web/r")
+                .parents[1].conditions, "Accepted")
+            assert.truthy(accepted.message:find(why, 1, true), accepted.message)
+        end
     end)
 
     it("of a dropped rule go to no wider rule: they answer 500", function()
@@ -134,7 +147,7 @@ describe("the order of matches", function()
         end
         local prefix = { matches = { { path = { value = "/abc" } } } }
         local exact = { matches = { { path = { type = "Exact", value = "/x" } } } }
-        assert.same({ "r 4 /x", "r 3 ^(?:/a.*b)$", "r 2 /abc", "r 1 ^(?:/a.*)$" }, order(
+        assert.same({ "r 4 /x", "r 3 ^(?s:/a.*b)\\z", "r 2 /abc", "r 1 ^(?s:/a.*)\\z" }, order(
             objects.route("web/r", { rules = { regex("/a.*"), prefix, regex("/a.*b"), exact } })))
     end)
 end)

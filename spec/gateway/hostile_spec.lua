@@ -61,7 +61,7 @@ describe("an Ingress", function()
             return not pattern:find("{2,1}", 1, true) or nil, "numbers out of order"
         end)
         assert.equal(2, #first(result).matches)
-        assert.equal("(?i)^/b", first(result).matches[1].path)
+        assert.equal("(?is)^/b", first(result).matches[1].path)
         assert.match("the path /a{2,1} is no regular expression: numbers out of order",
             result.problems[1].message, 1, true)
     end)

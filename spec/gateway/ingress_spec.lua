@@ -172,8 +172,8 @@ describe("regular expressions in paths", function()
             paths = { path("/a/.*", "ImplementationSpecific") } }),
             make("b", { paths = { path("/b", "Exact", "b") } }),
             make("c", { host = "other.example.com", paths = { path("/c", "Exact") } }) }
-        assert.same({ "regex (?i)^/a/.* -> web/shop:80", "prefix / -> 404",
-            "regex (?i)^/b -> web/b:80" }, (table_of(result, "shop.example.com")))
+        assert.same({ "regex (?is)^/a/.* -> web/shop:80", "prefix / -> 404",
+            "regex (?is)^/b -> web/b:80" }, (table_of(result, "shop.example.com")))
         assert.same({ "exact /c -> web/shop:80", "prefix / -> 404" },
             (table_of(result, "other.example.com")))
     end)
@@ -182,9 +182,9 @@ describe("regular expressions in paths", function()
         local lines, rules = table_of(compile { make("a", { paths = {
             path("/api(/|$)(.*)", "ImplementationSpecific") },
             annotations = { ["rewrite-target"] = "/$2" } }) }, "shop.example.com")
-        assert.equal("regex (?i)^/api(/|$)(.*) -> web/shop:80", lines[1])
+        assert.equal("regex (?is)^/api(/|$)(.*) -> web/shop:80", lines[1])
         assert.same({ { type = "rewrite", path = { kind = "regex", value = "/$2",
-            pattern = "(?i)^/api(/|$)(.*)" } } }, rules[1].filters)
+            pattern = "(?is)^/api(/|$)(.*)" } } }, rules[1].filters)
     end)
 
     it("and another Host are one filter", function()
@@ -192,7 +192,7 @@ describe("regular expressions in paths", function()
             ["rewrite-target"] = "/b", ["upstream-vhost"] = "$service_name.$namespace.svc" } }) },
             "shop.example.com")
         assert.same({ { type = "rewrite", host = "shop.web.svc", path = { kind = "regex",
-            pattern = "(?i)^/a", value = "/b" } } }, rules[1].filters)
+            pattern = "(?is)^/a", value = "/b" } } }, rules[1].filters)
     end)
 
     it("do not come with a rewrite-target that is the path", function()
@@ -217,7 +217,7 @@ describe("regular expressions in paths", function()
         local result = compile { make("a", { annotations = { ["use-regex"] = "true" },
             paths = list }) }
         assert.equal(4, #result.problems)
-        assert.equal("regex (?i)^/[]x](?<n>a)(?=b)\\( -> web/shop:80",
+        assert.equal("regex (?is)^/[]x](?<n>a)(?=b)\\( -> web/shop:80",
             table_of(result, "shop.example.com")[1])
     end)
 end)

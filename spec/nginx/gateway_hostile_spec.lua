@@ -93,6 +93,42 @@ describe("the gateway and those who mean harm", function()
         world:expect("web/two GET /b ", "broken.example.com", "/b")
     end)
 
+    it("refuses patterns with which PCRE 8 crashes, and serves the others", function()
+        local function path(text)
+            return { path = text, pathType = "Prefix",
+                backend = { service = { name = "two", port = { number = 80 } } } }
+        end
+        assert(world.sim:apply { apiVersion = "networking.k8s.io/v1", kind = "Ingress",
+            metadata = { name = "deep", namespace = "web",
+                annotations = { ["nginx.ingress.kubernetes.io/use-regex"] = "true" } },
+            spec = { ingressClassName = "nginx", rules = { { host = "deep.example.com",
+                http = { paths = { path("/(?:(?:(?:(?:(a)|(?(?C)(?=z)z|y))*|c)*|d)*|e)*z"),
+                    path("/" .. ("()"):rep(300) .. "z"), path("/a") } } } } } })
+        world:expect("web/two GET /a ", "deep.example.com", "/a")
+        world:expect("web/two GET /aaa", "deep.example.com", "/" .. ("a"):rep(8000))
+        assert.equal(0, world.one:count("exited on signal"))
+    end)
+
+    it("takes a line break in a path for a part of it", function()
+        assert(world.sim:load [[
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: whole, namespace: web}
+spec:
+  parentRefs: [{name: main}]
+  hostnames: [whole.example.com]
+  rules:
+  - matches: [{path: {type: RegularExpression, value: "/admin/.*"}}]
+    backendRefs: [{name: two, port: 80}]
+  - matches: [{path: {type: RegularExpression, value: /end}}]
+    backendRefs: [{name: two, port: 80}]
+  - backendRefs: [{name: one, port: 80}]
+]])
+        world:expect("web/two GET /admin/x ", "whole.example.com", "/admin/x")
+        world:expect("web/two GET /admin/x%0Ay", "whole.example.com", "/admin/x%0Ay")
+        world:expect("web/one GET /end%0A", "whole.example.com", "/end%0A")
+    end)
+
     it("gives up a request whose patterns would keep the worker busy", function()
         local paths = {}
         for i = 1, 40 do

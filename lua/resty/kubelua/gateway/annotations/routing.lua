@@ -1,4 +1,5 @@
 -- Annotations that say where a request goes: rewrites, redirects, aliases, canaries.
+local pattern = require "resty.kubelua.gateway.pattern"
 
 ---@class kubelua.gateway.Canary
 ---@field header string?
@@ -107,6 +108,10 @@ local function read_canary(reader, parsed)
         sticky = reader:choice("affinity-canary-behavior", "sticky legacy") ~= "legacy" }
     if not canary.value then
         canary.pattern = reader:like("canary-by-header-pattern", PATTERN, "a regular expression")
+        if canary.pattern and pattern.refusal(canary.pattern) then
+            canary.pattern = reader:wrong("canary-by-header-pattern",
+                "a regular expression without callouts, and with at most 200 groups")
+        end
     end
     if not canary.header and (canary.value or canary.pattern) then
         reader:add("wrong", canary.value and "canary-by-header-value"

@@ -1,5 +1,6 @@
 -- The matches of a GRPCRoute's rule: service and method are the two elements of the request's path
 -- ("/package.Service/Method"). Pure.
+local pattern = require "resty.kubelua.gateway.pattern"
 local http_route = require "resty.kubelua.gateway.compile.http_route"
 
 local grpc_route = { name = "GRPCRoute", grpc = true }
@@ -25,7 +26,7 @@ local function exact(service, method)
     elseif service then
         return { path = "/" .. service, kind = "prefix" }
     end
-    return { path = "^(?:/[^/]+/" .. quote(method) .. ")$", kind = "regex" }
+    return { path = pattern.whole("/[^/]+/" .. quote(method)), kind = "regex" }
 end
 
 local function path_of(reader, match)
@@ -39,9 +40,9 @@ local function path_of(reader, match)
     elseif kind ~= "RegularExpression" then
         return reject("a method match of the type %s is unknown", tostring(kind))
     end
-    local pattern, rejection = http_route.regex(reader, ("/(?:%s)/(?:%s)"):format(
+    local whole, rejection = http_route.regex(reader, ("/(?:%s)/(?:%s)"):format(
         service or "[^/]+", method or "[^/]+"))
-    return pattern and { path = pattern, kind = "regex" } or nil, rejection
+    return whole and { path = whole, kind = "regex" } or nil, rejection
 end
 
 ---@param reader resty.kubelua.gateway.Reader

@@ -1,6 +1,8 @@
 -- The matches of an HTTPRoute's rule. Exact paths and prefixes are decoded, as nginx decodes a
 -- request's path; prefixes lose their last slash (it is ignored); a
 -- RegularExpression must match the whole path, header or parameter. Pure.
+local pattern = require "resty.kubelua.gateway.pattern"
+
 local http_route = { name = "HTTPRoute" }
 
 local METHODS = { GET = true, HEAD = true, POST = true, PUT = true, DELETE = true, CONNECT = true,
@@ -21,16 +23,16 @@ function http_route.regex(reader, text)
     if type(text) ~= "string" or #text > LONGEST then
         return reject("a regular expression is longer than %d bytes", LONGEST)
     end
-    local pattern = "^(?:" .. text .. ")$"
-    local check = reader.cluster.options.regex
-    local valid, message = true, nil
-    if check then
-        valid, message = check(pattern)
+    local whole, check = pattern.whole(text), reader.cluster.options.regex
+    local message = pattern.refusal(text)
+    for _, each in ipairs(check and { text, whole } or {}) do -- "a)|(b" is none by itself
+        local valid, why = check(each)
+        message = message or not valid and (why or "invalid") or nil
     end
-    if not valid then
-        return reject("the regular expression %q cannot be used: %s", text, message or "invalid")
+    if message then
+        return reject("the regular expression %q cannot be used: %s", text, message)
     end
-    return pattern
+    return whole
 end
 
 local function decode(path)
@@ -45,8 +47,8 @@ local function path_of(reader, path)
     if not kind then
         return reject("a path match of the type %s is unknown", tostring(path.type))
     elseif kind == "regex" then
-        local pattern, rejection = http_route.regex(reader, value)
-        return pattern, rejection, kind
+        local whole, rejection = http_route.regex(reader, value)
+        return whole, rejection, kind
     elseif value:sub(1, 1) ~= "/" then
         return reject("the path %q does not begin with a slash", value)
     end
@@ -74,11 +76,11 @@ function http_route.pairs_of(reader, list, fold)
             if kind == "Exact" then
                 compiled[#compiled + 1] = { name, item.value }
             elseif kind == "RegularExpression" then
-                local pattern, rejection = http_route.regex(reader, item.value)
-                if not pattern then
+                local whole, rejection = http_route.regex(reader, item.value)
+                if not whole then
                     return nil, rejection
                 end
-                compiled[#compiled + 1] = { name, pattern, "regex" }
+                compiled[#compiled + 1] = { name, whole, "regex" }
             else
                 return reject("a match of the type %s is unknown", tostring(kind))
             end

@@ -1,6 +1,8 @@
 -- Which match is asked first: exact path, longest prefix, then method, number of headers, number of
 -- parameters, oldest route, namespace/name, order in the route (Gateway API). A regular expression
 -- stands among the prefixes, by the length of its text. Pure.
+local pattern = require "resty.kubelua.gateway.pattern"
+
 local precedence = {}
 
 -- The length of the expression in a pattern that was made to match whole texts.
@@ -8,7 +10,7 @@ local function length_of(match)
     if match.kind ~= "regex" then
         return #match.path
     end
-    return #(match.path:match("^%^%(%?:(.*)%)%$$") or match.path)
+    return #pattern.text(match.path)
 end
 
 ---@class resty.kubelua.gateway.Ranked a match with what it is ranked by

@@ -1,5 +1,7 @@
 -- The paths of Ingresses as matches. If one path of a host is a regular expression, all are, as in
 -- ingress-nginx: without regard to case, and anchored only at their beginning.
+local pattern = require "resty.kubelua.gateway.pattern"
+
 local paths = {}
 
 local LONGEST = 2048
@@ -29,6 +31,10 @@ end
 ---@return integer? groups that are captured
 ---@return string? message
 function paths.check_regex(text)
+    local refusal = pattern.refusal(text)
+    if refusal then
+        return nil, refusal
+    end
     local groups, depth, at, last = 0, 0, 1, "start"
     while at <= #text do
         local char = text:sub(at, at)
@@ -115,7 +121,7 @@ end
 ---@return table
 function paths.match(path, path_type, is_regex, rule)
     if is_regex then
-        return { kind = "regex", path = "(?i)^" .. path, rule = rule }
+        return { kind = "regex", path = pattern.beginning(path), rule = rule }
     elseif path_type == "Exact" then
         return { kind = "exact", path = path, rule = rule }
     end

@@ -1,6 +1,7 @@
 -- The rule of a path: its backends, filters and settings.
 local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local copy = require "kubelua.copy_table"
+local pattern = require "resty.kubelua.gateway.pattern"
 local paths = require "resty.kubelua.gateway.ingress.paths"
 local template = require "resty.kubelua.gateway.template"
 
@@ -187,7 +188,7 @@ local function target_of(claim)
     elseif target:find("^https?://") then
         return { type = "redirect", location = { target }, status = 302 }
     end
-    return nil, { kind = "regex", pattern = "(?i)^" .. claim.path,
+    return nil, { kind = "regex", pattern = pattern.beginning(claim.path),
         value = target:sub(1, 1) == "/" and target or "/" .. target }
 end
 
