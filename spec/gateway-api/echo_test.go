@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,6 +58,7 @@ func startEcho(t *testing.T, pods *pods) {
 		_, _ = io.Copy(connection, connection)
 	}))
 	mux.Handle("/status/", http.HandlerFunc(answerStatus))
+	mux.Handle("/retry/", failFirst(handler))
 	mux.Handle("/", handler)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -82,6 +84,27 @@ func answerStatus(w http.ResponseWriter, r *http.Request) {
 		code = http.StatusBadRequest
 	}
 	w.WriteHeader(code)
+}
+
+// failFirst answers the first requests with a uuid by the status that they
+// name, as many as they say.
+func failFirst(next http.Handler) http.Handler {
+	var lock sync.Mutex
+	seen := map[string]int{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		least, _ := strconv.Atoi(query.Get("succeedAfter"))
+		code, err := strconv.Atoi(query.Get("responseCode"))
+		lock.Lock()
+		seen[query.Get("uuid")]++
+		count := seen[query.Get("uuid")]
+		lock.Unlock()
+		if err == nil && count <= least {
+			w.WriteHeader(code)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {

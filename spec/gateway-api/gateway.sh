@@ -2,7 +2,8 @@
 # Gateway API's conformance suite against the gateway in nginx, with a real API
 # server. Prints TAP: a line for each test of the suite. Usage, in the root of a
 # tree that is built: spec/gateway-api/gateway.sh [OPTION...]; the options are
-# those of the suite, such as -run-test=HTTPRouteWeight. See README.md.
+# those of the suite, such as -run-test=HTTPRouteWeight. KUBELUA_CHANNEL and
+# KUBELUA_FEATURES try features of the experimental channel. See README.md.
 # Exit status 77, with the reason, if this machine cannot run it.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -41,7 +42,9 @@ run_inside() {
     try spec/cluster/cluster.sh start --owner $$ "$work/cluster"
     KUBECONFIG=$work/cluster/kubeconfig
     export KUBECONFIG
-    kubectl create -f "$build/crds/"
+    for file in "$build"/crds/gateway*.yaml; do # beside a kustomization.yaml
+        kubectl create -f "$file"
+    done
     kubectl wait crd --all --for condition=established --timeout 30s
     kubectl create -f spec/gateway-api/class.yaml
     bin/kubelua run --for 600 spec/gateway-api/pods.lua >"$build/pods.log" 2>&1 &
@@ -64,8 +67,8 @@ fi
 command -v go >/dev/null || skip "there is no Go"
 mkdir -p "$build"
 (cd "$here" && go test -c -o "$build/suite" . &&
-    ln -sfn "$(go list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)/config/crd/standard" \
-        "$build/crds") >"$build/log" 2>&1 ||
+    crds=$(go list -m -f '{{.Dir}}' sigs.k8s.io/gateway-api)/config/crd &&
+    ln -sfn "$crds/${KUBELUA_CHANNEL:-standard}" "$build/crds") >"$build/log" 2>&1 ||
     skip "the suite was not built: $(tail -n 1 "$build/log")"
 spec/cluster/build.sh "$KUBELUA_CLUSTER_BIN" || exit
 said=$(sh spec/nginx/packages.sh "${KUBELUA_NGINX:-build/nginx}") || skip "$said"

@@ -10,6 +10,6 @@ return {
     GatewayStaticAddresses = "only with a pool of addresses",
     GatewayInfrastructure = "a Gateway makes no objects that labels could be put on",
     HTTPRouteDestinationPortMatching = "experimental",
-    HTTPRouteRetry = "experimental",
+    HTTPRouteRetry = "experimental; its test passes with the CRDs of that channel",
     ListenerSet = "not read",
 }
