@@ -8,6 +8,7 @@ local caches = require "resty.kubelua.cache"
 local connection = require "resty.kubelua.connection"
 local maps = require "resty.kubelua.map"
 local collecting = require "resty.kubelua.collecting"
+local dump = require "resty.kubelua.dump"
 local metrics = require "resty.kubelua.metrics"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
@@ -17,6 +18,7 @@ local readiness = require "resty.kubelua.readiness"
 local report = require "resty.kubelua.report"
 local services = require "resty.kubelua.service"
 local serving = require "resty.kubelua.serving"
+local show = require "resty.kubelua.show"
 local tables = require "resty.kubelua.tables"
 local threads = require "resty.kubelua.threads"
 local writes = require "resty.kubelua.writes"
@@ -71,6 +73,8 @@ local INIT_WORKER_TYPES = { wait = "number" }
 ---@field synced fun(table_name?: string): boolean
 ---@field age fun(): number?
 ---@field status fun(): resty.kubelua.Status
+---@field dump fun(options?: resty.kubelua.DumpOptions): table
+---@field show fun()
 ---@field metrics fun(): string
 ---@field collect fun(prometheus: table)
 ---@field admit fun(options: resty.kubelua.AdmitOptions): resty.kubelua.Admission
@@ -93,6 +97,7 @@ local function bind(map)
         end
     end
     instance.run = threads.run -- of no map
+    instance.map = map -- for KubeLua's own modules
     return instance
 end
 
@@ -316,6 +321,25 @@ end
 function calls.status(map)
     map:check_open("kube.status")
     return report.read(map)
+end
+
+---What is there, as a new table: the owner, the tables, and Services with all endpoints. In phases
+---of nginx that can wait, other requests go on meanwhile. docs/NGINX.md has the fields.
+---@param map resty.kubelua.Map
+---@param options resty.kubelua.DumpOptions?
+---@return table
+function calls.dump(map, options)
+    map:check_open("kube.dump")
+    return dump.make("kube.dump", dump.work(map, options or {}), dump.SECTIONS)
+end
+
+---Answers with the same as JSON: for content_by_lua. The arguments of the query are the options.
+---@param map resty.kubelua.Map
+function calls.show(map)
+    map:check_open("kube.show")
+    show.serve("kube.show", dump.SECTIONS, function(options)
+        return dump.work(map, options)
+    end)
 end
 
 ---The state of the map, as Prometheus text. The module's own call has all maps: the lines of the

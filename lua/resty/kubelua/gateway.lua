@@ -3,6 +3,8 @@
 -- that owns the map compiles the objects (source.lua); every worker serves requests (request.lua).
 local auth_service = require "resty.kubelua.gateway.auth_service"
 local balance = require "resty.kubelua.gateway.balance"
+local counts = require "resty.kubelua.gateway.counts"
+local dump = require "resty.kubelua.gateway.dump"
 local kube = require "resty.kubelua"
 local options_of = require "kubelua.options"
 local misuse = require "kubelua.misuse"
@@ -12,6 +14,7 @@ local request = require "resty.kubelua.gateway.request"
 local response = require "resty.kubelua.gateway.response"
 local routing = require "resty.kubelua.gateway.routing"
 local scripts = require "resty.kubelua.gateway.script.phases"
+local series = require "resty.kubelua.gateway.series"
 local source = require "resty.kubelua.gateway.source"
 local tls = require "resty.kubelua.gateway.tls"
 local upstream = require "resty.kubelua.gateway.upstream"
@@ -37,6 +40,7 @@ local gateway = {}
 ---@field auth_verify? boolean false: do not check certificates of such hosts
 ---@field status? boolean false: write no status and no Events
 ---@field scripts? resty.kubelua.ScriptOptions Lua on the route; default: off
+---@field series? integer|false of metrics: routes and Services that are counted; default: 4,096
 ---@field peer? fun(host: string): string the address to connect to, for an endpoint's
 
 local TYPES = { hosts = "string",
@@ -45,7 +49,8 @@ local TYPES = { hosts = "string",
     external_names = "boolean", ports = "table", controller = "string", nginx = "boolean",
     without_class = "boolean", addresses = "table", pool = "table", features = "table",
     certificate = "string", secrets = "boolean", status = "boolean", retries = "boolean",
-    peer = "function", auth_hosts = "table", auth_verify = "boolean", scripts = "table" }
+    peer = "function", auth_hosts = "table", auth_verify = "boolean", scripts = "table",
+    series = "number|boolean" }
 
 local OF_MAP = { "connect", "services", "size", "name", "path", "zone", "node", "keep", "empty",
     "external_names" }
@@ -81,6 +86,10 @@ function gateway.init(options)
     if not ok then
         return nil, message, "io"
     end
+    ok, message = counts.open { series = options.series, workers = ngx.worker.count() }
+    if not ok then
+        return nil, message, "io"
+    end
     routing.set_up(instance, options)
     scripts.set_up(options)
     tls.set_up(options)
@@ -93,16 +102,45 @@ function gateway.init(options)
     return instance
 end
 
+local function check_init(call)
+    if not gateway.kube then
+        misuse("%s: call gateway.init in init_by_lua", call)
+    end
+end
+
 ---Joins this worker to those that may watch the cluster; with `wait`, returns once the routes are
 ---known. Call it in init_worker_by_lua.
 ---@param options resty.kubelua.InitWorkerOptions?
 ---@return boolean?, string?, string? true; or nil, message, code: also "timeout"
 function gateway.init_worker(options)
-    if not gateway.kube then
-        misuse("gateway.init_worker: call gateway.init in init_by_lua")
-    end
+    check_init("gateway.init_worker")
     balance.init_worker()
+    counts.join(ngx.worker.id() or 0)
     return gateway.kube.init_worker(options)
+end
+
+---The metrics of kube.metrics, and those of routes and Services, in Prometheus' text format. In
+---content_by_lua other requests go on meanwhile.
+---@return string
+function gateway.metrics()
+    check_init("gateway.metrics")
+    return gateway.kube.metrics() .. series.text()
+end
+
+---What is there, as a new table: that of kube.dump, with routes, and with what is refused and why.
+---In phases of nginx that can wait, other requests go on meanwhile. docs/GATEWAY.md has the fields.
+---@param options resty.kubelua.DumpOptions?
+---@return table
+function gateway.dump(options)
+    check_init("gateway.dump")
+    return dump.make(gateway.kube.map, options)
+end
+
+---Answers with the same as JSON: for content_by_lua of a location that only administrators reach.
+---The arguments of the query are the options.
+function gateway.show()
+    check_init("gateway.show")
+    dump.show(gateway.kube.map)
 end
 
 ---access_by_lua: finds the route and the endpoint, or answers.

@@ -248,6 +248,19 @@ local function read_endpoints(self)
     return list
 end
 
+---How many endpoints there are: cheaper than a list of them.
+---@return integer? ready nil: the service is not in the map; see `why`
+---@return integer|"unknown"|"not_synced" all or why
+function Service:count_endpoints()
+    local result = library.kl_shared_endpoints(self.map.pointer, self.key, nil, 0, counted)
+    if result ~= OK and result ~= TOO_SMALL then
+        return nil, ffi_string(library.kl_shared_result_name(result))
+    end
+    local all = counted[0]
+    result = library.kl_shared_pick(self.map.pointer, self.key, nil, found)
+    return result == OK and found.ready or 0, all
+end
+
 ---@class resty.kubelua.Spec what a Service says of how it is to be reached
 ---@field sessionAffinity string "None" or "ClientIP"
 ---@field sessionAffinityTimeout integer? seconds

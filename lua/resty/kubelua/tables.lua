@@ -68,6 +68,20 @@ local function read_entry(map, cache, table_name, name, entry)
     return value
 end
 
+---The same value as `lookup` gives, read for this call alone: to read all of a table, while what
+---requests need stays in memory.
+---@param map resty.kubelua.Map
+---@param table_name string
+---@param name string
+---@return any
+function tables.read(map, table_name, name)
+    local key = map:key(table_name, name)
+    if key and read_bytes(map, key) == OK then
+        return decode_value(ffi.string(buffer, told.length))
+    end
+    return nil
+end
+
 ---The value that the owner has put under a key; nil: none. Do not change a table: all requests of
 ---this worker share it.
 ---@param map resty.kubelua.Map

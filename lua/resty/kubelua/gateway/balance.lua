@@ -3,6 +3,7 @@
 -- and need no nginx.
 local ffi = require "ffi"
 local cookies = require "resty.kubelua.gateway.balance.cookie"
+local defaults = require "resty.kubelua.gateway.balance.defaults"
 local groups = require "resty.kubelua.gateway.balance.group"
 local library = require "resty.kubelua.library"
 local load = require "resty.kubelua.gateway.balance.load"
@@ -19,8 +20,8 @@ end
 
 local SWEEP = 1 -- seconds between two looks for workers that died
 local TOUCH_MS = 10000 -- rows of endpoints in use are looked for so often: KL_LOADS_STALE_MS
-local SLOW_START = { least_conn = 10, ewma = 10 } -- seconds, where the settings say none
-local MAX_FAILS, FAIL_TIMEOUT = 1, 10 -- as nginx
+local SLOW_START = defaults.slow_start
+local MAX_FAILS, FAIL_TIMEOUT = defaults.max_fails, defaults.fail_timeout
 local NO_SETTINGS, NO_FACTS = {}, {}
 local BRACKET = 91 -- "["
 

@@ -91,6 +91,9 @@ function SET.Gateway(self, key, object)
     elseif self.gateways.records[key] then
         self.gateways.records[key].object = object
     end
+    if not before or not object then
+        self.routes:mark(key) -- also if it is another controller's: see refused.lua
+    end
     self.gateways:set(key, object)
     self.unsettled[key] = object and "gateway" or nil
 end

@@ -17,7 +17,7 @@ local conf = {}
 ---@field address string? where nginx listens
 ---@field options string? more fields of gateway.init
 ---@field http2 "listen"|"directive"|nil how nginx is told to serve HTTP/2
----@field admin string address and port of /readyz and /metrics
+---@field admin string address and port of /readyz, /metrics and /kubelua
 
 -- A line that ends with a backslash goes on in the next one.
 local TEXT = [=[
@@ -83,12 +83,13 @@ http {
         location ^~ kubelua-mirror- { internal; rewrite_by_lua_block { gateway.mirror() } \
             proxy_pass http://kubelua$request_uri; }
     }
-    server { listen @admin@; # for probes and Prometheus
+    server { listen @admin@; # for probes, Prometheus and you
         set $kubelua_state ""; set $kubelua_uri ""; set $kubelua_scheme ""; \
         set $kubelua_name ""; set $kubelua_to ""; # so that they exist
         location = /readyz { content_by_lua_block { \
             ngx.exit(gateway.kube.synced() and 200 or 503) } } \
-        location = /metrics { content_by_lua_block { ngx.print(gateway.kube.metrics()) } }
+        location = /metrics { content_by_lua_block { ngx.print(gateway.metrics()) } } \
+        location = /kubelua { content_by_lua_block { gateway.show() } }
     }
 }
 ]=]

@@ -1,6 +1,7 @@
 -- Which endpoint of a backend's Service takes a request, by the balancer of that Service; and what
 -- became of it, which the balancers of all workers learn.
 local balance = require "resty.kubelua.gateway.balance"
+local counts = require "resty.kubelua.gateway.counts"
 local retries = require "resty.kubelua.gateway.balance.retries"
 local retry_policy = require "resty.kubelua.gateway.retry_policy"
 local services = require "resty.kubelua.gateway.services"
@@ -86,6 +87,10 @@ function endpoints.finish(state, outcome, seconds)
     if state.token then
         balance.done(state.token, outcome, seconds)
         state.token = nil
+        if not state.is_copy then
+            counts.try(state.backend, outcome, outcome == "ok" and state.answered
+                and state.answered - state.sent or nil)
+        end
     end
 end
 

@@ -22,6 +22,7 @@ local function go_on() end
 ---@field users table<string, table> by Ingress: see `users` of kubelua.gateway.IngressResult
 ---@field fresh table[] problems that are new
 ---@field standing table<string, table<string, true>> by Ingress
+---@field reported table<string, kubelua.gateway.Problem[]> all of each Ingress that was compiled
 local Ingresses = {}
 Ingresses.__index = Ingresses
 
@@ -35,7 +36,7 @@ function ingresses.new(options, regex, pace, script)
     return setmetatable({ objects = { Ingress = {}, IngressClass = {}, Service = {} },
         is_dirty = true, changed = {}, namespaces = {}, of_namespace = {}, unsettled = {},
         groups = groups.new(), contributions = {}, taken = {}, users = {}, fresh = {},
-        standing = {}, written = {},
+        standing = {}, reported = {}, written = {},
         addresses = options.addresses, pace = pace,
         options = { controller = options.controller, nginx = options.nginx,
             without_class = options.without_class, regex = regex, pace = pace,
@@ -144,8 +145,17 @@ local function keep(self, keys, result)
         self.contributions[key], self.taken[key] = result.contributions[key], result.taken[key]
         self.users[key], self.unsettled[key] = result.users[key], true
         collect_problems(self, key, problems[key])
+        self.reported[key] = problems[key] or {}
         self.pace()
     end
+end
+
+---All problems of each Ingress that was compiled since the last call, by "namespace/name".
+---@return table<string, kubelua.gateway.Problem[]>
+function Ingresses:take_reported()
+    local reported = self.reported
+    self.reported = {}
+    return reported
 end
 
 ---Hands what has changed to the compiler.

@@ -7,15 +7,15 @@ local publish = {
     SECRETS = "gateway.secrets", -- "namespace/name" to { certificate =, key = }, as PEM
     USERS = "gateway.users", -- "namespace/name" to the text of a htpasswd file
     SCRIPTS = "gateway.scripts", -- "namespace/name" of a ConfigMap to { text = }
+    REFUSED = "gateway.refused", -- refused.lua
 }
 
 -- Those that one run of the compiler completes; users.lua completes its own.
-
 local OF_RUN = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS,
-    publish.SCRIPTS }
+    publish.SCRIPTS, publish.REFUSED }
 
 publish.TABLES = { publish.ENTRIES, publish.HOSTS, publish.CERTIFICATES, publish.SECRETS,
-    publish.SCRIPTS, publish.USERS }
+    publish.SCRIPTS, publish.REFUSED, publish.USERS }
 
 ---@class resty.kubelua.gateway.Writing where results go
 ---@field batch resty.kubelua.Batch

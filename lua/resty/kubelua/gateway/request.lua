@@ -236,6 +236,7 @@ function request.access()
     elseif not rule then
         return exit(STATUS[match] or 404)
     end
+    ngx.ctx.kubelua_rule = rule -- for the log phase, also where the request ends here
     local state = { rule = rule, backend = false, host = false, port = false, tries = 0,
         token = false, balance = false, response = false, cors = false }
     local plan = plans.of(rule)

@@ -2,6 +2,7 @@
 local auth_service = require "resty.kubelua.gateway.auth_service"
 local answers = require "resty.kubelua.gateway.answers"
 local balance = require "resty.kubelua.gateway.balance"
+local counts = require "resty.kubelua.gateway.counts"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local headers = require "resty.kubelua.gateway.headers"
 local limits = require "resty.kubelua.gateway.limits"
@@ -9,6 +10,8 @@ local scripts = require "resty.kubelua.gateway.script.phases"
 local states = require "resty.kubelua.gateway.states"
 
 local response = {}
+
+local now, start_time = ngx.now, ngx.req.start_time
 
 local function read_header(name)
     return ngx.header[name]
@@ -53,6 +56,7 @@ function response.header_filter()
     if state.is_late then
         ngx.status = 504 -- upstream.lua can end a request only with 502
     end
+    state.answered = now()
     local settings = state.rule.settings
     if settings and settings.answers then
         answers.change(settings.answers, read_header, write_header)
@@ -92,6 +96,7 @@ end
 ---log_by_lua: the request is over.
 function response.log()
     local state = states.last()
+    counts.request(state and state.rule or ngx.ctx.kubelua_rule, ngx.status, now() - start_time())
     if state then
         if state.scripts then
             scripts.log(state)

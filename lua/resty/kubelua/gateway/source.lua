@@ -5,19 +5,24 @@
 local address_pool = require "resty.kubelua.gateway.address_pool"
 local balance_settings = require "resty.kubelua.gateway.balance.settings"
 local compile = require "resty.kubelua.gateway.compile"
+local counts = require "resty.kubelua.gateway.counts"
 local features = require "resty.kubelua.gateway.features"
 local ingresses = require "resty.kubelua.gateway.ingresses"
 local kinds = require "resty.kubelua.gateway.kinds"
 local pace = require "resty.kubelua.pace"
 local publish = require "resty.kubelua.gateway.publish"
+local refused = require "resty.kubelua.gateway.refused"
 local scripts = require "resty.kubelua.gateway.script.source"
 local secrets = require "resty.kubelua.gateway.secrets"
 local statuses = require "resty.kubelua.gateway.status"
 local users = require "resty.kubelua.gateway.users"
 
-local source = {}
+local source = {
+    current = nil, ---@type resty.kubelua.gateway.Source? the last one of this worker
+}
 
 local H2C = 1025001 -- nginx 1.25.1 tells HTTP/1.1 from HTTP/2 on a port without TLS
+local SWEEP = 10 -- seconds between two looks for metrics of what is gone
 local SETTLE = 0.01 -- seconds in which changes come together before a run
 
 ---@class resty.kubelua.gateway.Source
@@ -31,6 +36,7 @@ local SETTLE = 0.01 -- seconds in which changes come together before a run
 ---@field secrets table
 ---@field users resty.kubelua.gateway.Users
 ---@field scripts table
+---@field refused resty.kubelua.gateway.Refused
 ---@field statuses table
 ---@field is_complete boolean all was known once, so the tables are complete
 ---@field is_due boolean something has changed since the last run began
@@ -120,6 +126,7 @@ function Source:run()
     publish.result(writing, result)
     self.secrets:publish(writing)
     self.scripts:publish(writing)
+    self:publish_refused(writing)
     writing.batch:commit()
     self.users:refer(self.ingresses:named_users())
     if not self.is_complete then
@@ -140,6 +147,26 @@ function Source:change_script(view, is_script)
         self.compiler:touch("ConfigMap", view.namespace, view.name)
         self.ingresses:touch(view.namespace)
     end
+end
+
+function Source:publish_refused(writing)
+    self.refused:read_compiler(self.compiler, pace.go)
+    self.refused:read_ingresses(self.ingresses:take_reported(), pace.go)
+    self.refused:read_secrets(self.secrets, pace.go)
+    self.refused:publish(writing)
+end
+
+-- Forgets the metrics of routes and Services that were deleted.
+function Source:sweep_counts()
+    local compiler, kube = self.compiler, self.kube
+    counts.sweep({
+        route = function(key)
+            return compiler.routes.records[key] ~= nil or compiler.contributed[key] ~= nil
+        end,
+        service = function(name)
+            return select(2, kube.service(name):endpoints()) ~= "unknown"
+        end,
+    }, pace.go)
 end
 
 function Source:set(kind, view)
@@ -241,6 +268,7 @@ function source.run(kube, kubelua, options)
     local self = setmetatable({ kube = kube, kubelua = kubelua, informers = {}, missing = {},
         told = {}, is_complete = false, is_due = false, is_running = false }, Source)
     self.client = assert(kubelua.connect())
+    self.refused = refused.new()
     self.secrets = secrets.new(kube, kubelua, options)
     self.scripts = scripts.new(kube, kubelua, options)
     self.ingresses = ingresses.new(options, check_regex, pace.go, function(namespace, name)
@@ -253,6 +281,12 @@ function source.run(kube, kubelua, options)
     end, pace.go)
     self.users = users.new(kube, kubelua, self.client, function(problem)
         self.statuses:tell { problem }
+    end)
+    source.current = self
+    kubelua.every(SWEEP, function()
+        if self.is_complete and source.current == self then
+            self:sweep_counts()
+        end
     end)
     for _, kind in ipairs(kinds.ALL) do
         if kind.kind ~= "Secret" or options.secrets ~= false then

@@ -24,6 +24,8 @@ local states = {}
 ---@field token integer? of the balancer
 ---@field cookie string? of the balancer, for the answer
 ---@field is_copy boolean? the request is the copy that a mirror gets
+---@field sent number? when the last try began
+---@field answered number? when the header of the answer was there
 ---@field tried string[]? endpoints that failed
 ---@field response table[]? filters for the headers of the answer
 ---@field cors table[]? headers for the answer

@@ -87,7 +87,7 @@ function upstream.balance()
     if state.rule.timeouts or state.rule.settings then
         set_timeouts(state)
     end
-    state.tries = state.tries + 1
+    state.tries, state.sent = state.tries + 1, ngx.now()
     local host = peer and peer(state.host) or state.host
     local ok, message = balancer.set_current_peer(host, state.port)
     if not ok then

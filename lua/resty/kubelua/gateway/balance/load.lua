@@ -76,6 +76,23 @@ function load.find(identity, pod, now)
     return found.row, found.is_known == 1
 end
 
+local seen = ffi.new("kl_load_state")
+
+---What is known of an endpoint; nil: nothing. It makes no row.
+---@param identity ffi.cdata*
+---@param pod string?
+---@return { in_flight: integer, fails: integer, failed: number?, age: number?, latency: number? }?
+function load.look(identity, pod)
+    local of_pod = pod and library.kl_shared_hash(pod, #pod) or 0
+    if area and library.kl_loads_look(area, identity, of_pod, library.kl_loads_now(), seen) then
+        local failed, age = tonumber(seen.failed_ms), tonumber(seen.age_ms)
+        return { in_flight = seen.in_flight, fails = seen.fails,
+            failed = failed >= 0 and failed / 1000 or nil, age = age >= 0 and age / 1000 or nil,
+            latency = seen.latency >= 0 and seen.latency or nil }
+    end
+    return nil
+end
+
 function load.in_flight(row)
     return library.kl_loads_in_flight(area, row)
 end

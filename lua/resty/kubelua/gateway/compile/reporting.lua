@@ -22,7 +22,8 @@ local reporting = {}
 ---@field message string
 
 function reporting.new()
-    return setmetatable({ standing = {}, statuses = {}, fresh = {} }, Reporting)
+    return setmetatable({ standing = {}, statuses = {}, fresh = {},
+        touched = {} }, Reporting)
 end
 
 ---Adds a status to write, unless the object has it.
@@ -43,6 +44,7 @@ end
 ---@param list { reason: string, message: string }[]
 function Reporting:problems(key, origin, list)
     local before, now = self.standing[key] or {}, {}
+    self.touched[key] = true
     for _, problem in ipairs(list) do
         local text = problem.reason .. ": " .. problem.message
         if not now[text] then
@@ -62,6 +64,14 @@ function Reporting:take()
     local statuses, fresh = self.statuses, self.fresh
     self.statuses, self.fresh = {}, {}
     return statuses, fresh
+end
+
+---The keys of objects of which something was said since the last call, be it nothing more.
+---@return table<string, true>
+function Reporting:take_touched()
+    local touched = self.touched
+    self.touched = {}
+    return touched
 end
 
 ---All problems that stand, in order.

@@ -1,0 +1,183 @@
+-- What the owner tells of objects that are not served as they are written, and why: the table
+-- gateway.refused of the map, so that every worker can show it. An object's key is "HTTPRoute
+-- web/shop", its value a list of { reason, message }. The table is bounded, and so is the part of
+-- each namespace, since tenants make what is refused.
+local publish = require "resty.kubelua.gateway.publish"
+
+local refused = {}
+
+local MOST, MOST_OF_NAMESPACE = 1000, 50 -- objects
+local MOST_REASONS, MOST_BYTES = 4, 240 -- of an object; of a message
+
+-- kubelua.gateway.Problem.kind of an Ingress.
+local WORDS = { unsupported = "Unsupported", wrong = "Invalid", differs = "Differs",
+    conflict = "Conflict", missing = "NotFound" }
+
+---@class resty.kubelua.gateway.Refused
+---@field lists table<string, table<string, table>> by source ("compiler" ...) and key
+---@field touched table<string, true> keys of which something has changed
+---@field published table<string, true>
+---@field waiting table<string, true> keys that found no place
+---@field count integer of the published ones
+---@field counts table<string, integer> of each namespace
+local Refused = {}
+Refused.__index = Refused
+
+---@return resty.kubelua.gateway.Refused
+function refused.new()
+    return setmetatable({ lists = { compiler = {}, ingresses = {}, secrets = {} }, touched = {},
+        published = {}, waiting = {}, count = 0, counts = {} }, Refused)
+end
+
+local function is_same(a, b)
+    for i = 1, math.max(#a, #b) do
+        if not a[i] or not b[i] or a[i].reason ~= b[i].reason or a[i].message ~= b[i].message then
+            return false
+        end
+    end
+    return true
+end
+
+local function set(self, source, key, list)
+    local lists = self.lists[source]
+    list = list[1] and list or nil
+    if not is_same(list or {}, lists[key] or {}) then
+        lists[key] = list
+        self.touched[key] = true
+    end
+end
+
+-- Why a route that no Gateway of ours takes is not attached. A Gateway of another controller is no
+-- reason: that one serves the route.
+local function explain_absence(compiler, key)
+    local route = compiler.routes.records[key]
+    local list = {}
+    for _, ref in ipairs(route and #route.found == 0 and (route.object.spec or {}).parentRefs
+        or {}) do
+        local namespace = ref.namespace or route.origin.namespace
+        local name = ("%s/%s"):format(namespace, tostring(ref.name))
+        local is_there = compiler.gateways.objects["Gateway " .. name] ~= nil
+        if (ref.kind or "Gateway") == "Gateway" and not is_there then
+            list[#list + 1] = { reason = "NoMatchingParent",
+                message = "there is no Gateway " .. name }
+        end
+    end
+    return list
+end
+
+---Takes what the compiler says of the objects that it has looked at.
+---@param compiler table
+---@param pace fun()
+function Refused:read_compiler(compiler, pace)
+    for key in pairs(compiler.reporting:take_touched()) do
+        local list = {}
+        for _, problem in pairs(compiler.reporting.standing[key] or {}) do
+            list[#list + 1] = problem
+        end
+        table.sort(list, function(a, b) return a.message < b.message end)
+        set(self, "compiler", key, list[1] and list or explain_absence(compiler, key))
+        pace()
+    end
+end
+
+---Takes what is said of the Ingresses that were compiled.
+---@param reported table<string, kubelua.gateway.Problem[]> by "namespace/name"
+---@param pace fun()
+function Refused:read_ingresses(reported, pace)
+    for name, problems in pairs(reported) do
+        local list = {}
+        for _, problem in ipairs(problems) do
+            local reason = WORDS[problem.kind]
+            list[#list + 1] = reason and { reason = reason, message = problem.annotation
+                and problem.annotation .. ": " .. problem.message or problem.message }
+        end
+        set(self, "ingresses", "Ingress " .. name, list)
+        pace()
+    end
+end
+
+---Takes what is wrong with the Secrets that are named.
+---@param secrets resty.kubelua.gateway.Secrets
+---@param pace fun()
+function Refused:read_secrets(secrets, pace)
+    local lists = {}
+    for key in pairs(self.lists.secrets) do
+        lists[key] = {}
+    end
+    for name in pairs(secrets.uses) do
+        local why = (secrets.known[name] or {}).why
+        if why then
+            lists["Secret " .. name] = { { reason = "BadCertificate", message = why } }
+        end
+        pace()
+    end
+    for key, list in pairs(lists) do
+        set(self, "secrets", key, list)
+    end
+end
+
+local function value_of(self, key)
+    local value = {}
+    for _, source in ipairs { "compiler", "ingresses", "secrets" } do
+        for _, item in ipairs(self.lists[source][key] or {}) do
+            if #value < MOST_REASONS then
+                local message = item.message
+                value[#value + 1] = { item.reason, #message > MOST_BYTES
+                    and message:sub(1, MOST_BYTES) .. "..." or message }
+            end
+        end
+    end
+    return value[1] and value or nil
+end
+
+local function namespace_of(key)
+    return key:match("^%S+ ([^/]+)/") or ""
+end
+
+local function place(self, key, step)
+    local namespace = namespace_of(key)
+    local count = (self.counts[namespace] or 0) + step
+    self.count = self.count + step
+    self.counts[namespace] = count > 0 and count or nil
+    self.published[key] = step > 0 or nil
+end
+
+local function has_place(self, key)
+    return self.published[key] or self.count < MOST
+        and (self.counts[namespace_of(key)] or 0) < MOST_OF_NAMESPACE
+end
+
+local function publish_one(self, writing, key, value)
+    if value and not has_place(self, key) then
+        self.waiting[key] = true
+        return
+    end
+    self.waiting[key] = nil
+    if (value ~= nil) ~= (self.published[key] == true) then
+        place(self, key, value and 1 or -1)
+    end
+    if #key <= 511 then
+        writing.batch:put(publish.REFUSED, key, value)
+    end
+end
+
+---Makes what has changed ready.
+---@param writing resty.kubelua.gateway.Writing
+function Refused:publish(writing)
+    local touched, had = self.touched, self.count
+    self.touched = {}
+    for key in pairs(touched) do
+        if self.published[key] or value_of(self, key) then
+            publish_one(self, writing, key, value_of(self, key))
+        else
+            self.waiting[key] = nil
+        end
+        writing.pace()
+    end
+    for key in pairs(self.count < had and self.waiting or {}) do
+        publish_one(self, writing, key, value_of(self, key))
+        writing.pace()
+    end
+end
+
+return refused
