@@ -226,5 +226,11 @@ server=
 expect "a cluster that is away" 1 'kubelua: ' \
     bin/kubelua gateway check --cluster --kubeconfig "$work/kubeconfig"
 
+# Routes of a running gateway: spec/nginx/gateway_seen_spec.lua prints them.
+expect "routes of a gateway that does not run" 1 'refused the connection: .*; is nginx running' \
+    bin/kubelua gateway routes --url http://127.0.0.1:1/kubelua
+expect "a URL that is none" 2 "'nonsense' is no URL" bin/kubelua gateway routes --url nonsense
+expect "a format that there is not" 2 "must be one of 'wide', 'json'" bin/kubelua gateway routes -o yaml
+
 [ $bad -eq 0 ] || echo "$bad failed"
 [ $bad -eq 0 ]

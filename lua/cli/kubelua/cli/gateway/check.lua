@@ -8,7 +8,7 @@ local Inventory = require "kubelua.cli.gateway.inventory"
 local known = require "resty.kubelua.gateway.annotations.known"
 local manifests = require "kubelua.cli.gateway.manifests"
 local references = require "kubelua.cli.gateway.references"
-local routes = require "kubelua.cli.gateway.routes"
+local compiled = require "kubelua.cli.gateway.compiled"
 
 local NOTHING, FAILED, SOMETHING = 0, 1, 2
 
@@ -144,7 +144,7 @@ local function report_on(inventory, options)
     check_secrets(inventory, result)
     local report = setmetatable({ lines = {}, same = 0, differ = 0, left = 0, bad_others = 0,
         others = #inventory.other_order, quiet = options.quiet }, Report)
-    for _, problem in ipairs(routes.check(inventory, result.contributions)) do
+    for _, problem in ipairs(compiled.check(inventory, result.contributions)) do
         result.problems[#result.problems + 1] = problem
     end
     local problems = join_problems(inventory, result.problems)

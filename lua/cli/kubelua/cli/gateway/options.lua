@@ -29,11 +29,35 @@ local function add_init(gateway)
         .. "repeated."):argname("ADDRESS"):count("*")
     init:option("--pool", "Addresses, such as 10.43.0.0/24: each Gateway gets one of its own. May "
         .. "be repeated."):argname("ADDRESSES"):count("*")
-    init:option("--admin", "The address and port of /readyz and /metrics."):argname("ADDRESS:PORT")
-        :default("127.0.0.1:8181")
+    init:option("--admin", "The address and port of /readyz, /metrics and /kubelua.")
+        :argname("ADDRESS:PORT"):default("127.0.0.1:8181")
     init:flag("--ingress-nginx", "Also take the Ingresses of ingress-nginx's classes.")
     init:option("--nginx", "The program. Default: openresty if it is there, else nginx.")
         :argname("PROGRAM")
+end
+
+local function to_url(text)
+    local url, problem = require("kubelua.url").parse(text)
+    if not url then
+        return nil, ("'%s' is no URL: %s"):format(text, problem)
+    end
+    return text
+end
+
+local function add_routes(gateway)
+    local routes = gateway:command("routes", "Print the routes that a running gateway serves, and "
+        .. "why objects are not served as they are written.")
+    routes:usage("Usage: kubelua gateway routes [OPTIONS]")
+    routes:epilog("For example: kubelua gateway routes --host shop.example.com\n"
+        .. "             kubectl exec POD -- kubelua gateway routes -o wide")
+    routes:option("-u --url", "The page of the gateway."):argname("URL")
+        :default("http://127.0.0.1:8181/kubelua"):convert(to_url)
+    routes:option("-n --namespace", "Only objects of this namespace."):argname("NS")
+        :convert(values.to_namespace)
+    routes:option("--host", "Only routes that a request for this host may meet."):argname("HOST")
+    routes:option("--service", "Only routes to this Service, such as web/shop."):argname("NAME")
+    routes:option("-o --output", "\"wide\": with listeners, matches, filters and messages; "
+        .. "\"json\": the page as it is."):argname("FORMAT"):choices { "wide", "json" }
 end
 
 ---Adds the command to the parser of the command line.
@@ -43,6 +67,7 @@ function options.add(parser)
         .. "nginx serves.")
     gateway:command_target("action"):require_command(true)
     add_init(gateway)
+    add_routes(gateway)
     local check = gateway:command("check", "Say what differs if KubeLua's gateway serves these "
         .. "Ingresses in place of ingress-nginx: each annotation, path and host. Exit status: 0 "
         .. "nothing, 2 something, 1 a file that cannot be read.")
