@@ -27,6 +27,16 @@ end
 
 local MOST_BYTES = 64 * 1024 -- a chain of 30 certificates; 1 MB takes 30 ms to parse
 
+certificate.TOO_LONG = ("tls.crt or tls.key has more than %d bytes"):format(MOST_BYTES)
+
+---True if a text is longer than a chain or a key may be.
+---@param text string?
+---@param factor number 4 / 3 if it is in base64
+---@return boolean
+function certificate.is_too_long(text, factor)
+    return type(text) == "string" and #text > MOST_BYTES * factor + 4
+end
+
 ---Checks a pair. nil and why: it cannot be used.
 ---@param chain string? PEM, the certificate first
 ---@param key string? PEM
@@ -36,8 +46,8 @@ function certificate.check(chain, key)
     if not chain or not key or chain == "" or key == "" then
         return nil, "tls.crt or tls.key is missing"
     end
-    if #chain > MOST_BYTES or #key > MOST_BYTES then
-        return nil, ("tls.crt or tls.key has more than %d bytes"):format(MOST_BYTES)
+    if certificate.is_too_long(chain, 1) or certificate.is_too_long(key, 1) then
+        return nil, certificate.TOO_LONG
     end
     if key:find("ENCRYPTED", 1, true) then -- OpenSSL would ask a terminal, and wait
         return nil, "tls.key is encrypted"

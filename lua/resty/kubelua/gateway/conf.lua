@@ -28,7 +28,7 @@ http {
     lua_package_path "@lua_path@";
     lua_package_cpath "@lua_cpath@";
     lua_shared_dict kubelua_limits 10m;@hosts@ \
-    lua_regex_match_limit 100000; lua_regex_cache_max_entries 8192;
+    lua_regex_match_limit 10000; lua_regex_cache_max_entries 8192;
     init_by_lua_block {
         gateway = require "resty.kubelua.gateway"
         assert(gateway.init { ports = { @named@ }, retries = true, @options@ })

@@ -42,6 +42,9 @@ end
 -- The pair in a Secret; nil and why: there is none that can be used.
 local function read_pair(self, view)
     local chain, key = view:get('data["tls.crt"]', 'data["tls.key"]')
+    if certificate.is_too_long(chain, 4 / 3) or certificate.is_too_long(key, 4 / 3) then
+        return nil, certificate.TOO_LONG
+    end
     local pair = { certificate = chain and self.kubelua.unbase64(chain),
         key = key and self.kubelua.unbase64(key) }
     local result, why = certificate.check(pair.certificate, pair.key)
