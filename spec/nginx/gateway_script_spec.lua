@@ -1,53 +1,15 @@
 -- Lua on the route in a real nginx: what scripts of tenants can do, and what they cannot.
 local eventually = require "eventually"
-local gateway_world = require "gateway_world"
 local kubelua = require "kubelua"
+local script_world = require "script_world"
 
-local OBJECTS = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
-]]
-
-local OPTIONS = [[nginx = true, scripts = { namespaces = { "web" }, require = { "allowed" },
-    body = 1000 }]]
-
-local function config_map(name, text, namespace)
-    return { apiVersion = "v1", kind = "ConfigMap",
-        metadata = { name = name, namespace = namespace or "web" },
-        data = { ["route.lua"] = text } }
-end
-
--- A route whose host and ConfigMap have its name.
-local function route(name, namespace)
-    return { apiVersion = "gateway.networking.k8s.io/v1", kind = "HTTPRoute",
-        metadata = { name = name, namespace = namespace or "web" },
-        spec = { parentRefs = { { name = "main", namespace = "web" } },
-            hostnames = { name .. ".example.com" },
-            rules = { { filters = { { type = "ExtensionRef",
-                extensionRef = { group = "", kind = "ConfigMap", name = name } } },
-                backendRefs = { { name = namespace and "three" or "one", port = 80 } } } } } }
-end
+local config_map, route = script_world.config_map, script_world.route
 
 describe("Lua on the route", function()
     local world
 
-    -- Serves a script; `text` is the whole of it, or the body of its function `access`.
     local function serve(name, text)
-        if not text:find("return {", 1, true) then
-            text = "return { access = function(request) " .. text .. "\nend }"
-        end
-        assert(world.sim:apply(config_map(name, text)))
-        assert(world.sim:apply(route(name)))
-        return name .. ".example.com"
+        return script_world.serve(world, name, text)
     end
 
     -- Serves a function `access` that answers with what its text returns.
@@ -68,7 +30,7 @@ describe("Lua on the route", function()
     end
 
     setup(function()
-        world = gateway_world.start { load = OBJECTS, options = OPTIONS }
+        world = script_world.start [[require = { "ngx.base64", "nothing" }, body = 1000]]
     end)
 
     teardown(function()
@@ -191,6 +153,18 @@ describe("Lua on the route", function()
             end
             return table.concat(list, " ")
         ]], "false false nil false")
+    end)
+
+    it("requires modules of the administrator's list, and cannot change them", function()
+        answer_of("requires", [[
+            local base64 = require "ngx.base64"
+            local list = { tostring(pcall(function() base64.encode_base64url = nil end)) }
+            for i, name in ipairs { "nothing", "io", "string", "kubelua", "ngx" } do
+                list[i + 1] = tostring((pcall(require, name)))
+            end
+            list[#list + 1] = base64.encode_base64url("abc")
+            return table.concat(list, " ")
+        ]], "false false false false false false YWJj")
     end)
 
     it("is refused in a namespace that the administrator does not name", function()

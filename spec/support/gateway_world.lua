@@ -48,6 +48,7 @@ local BACKEND = [[
             if ($cookie_user = broken) { return 500; }
             return 401;
         }
+        location = /large { default_type text/plain; alias @large@; }
         location /accel { add_header X-Accel-Redirect /; return 200 "accel\n"; }
         location /moved {
             add_header Set-Cookie "a=1; Path=/two/x; Domain=shop.internal" always;
@@ -82,8 +83,9 @@ local function start_backends(names)
     assert(status == 0, said)
     for i, name in ipairs(names) do
         servers[i] = BACKEND:format(i, port, i, h2_port, i, tls_port, folder, folder, folder, name,
-            name, BAD)
+            name, BAD):gsub("@large@", folder .. "/large")
     end
+    copies.shell("head -c 8000000 /dev/zero | tr '\\0' x > " .. folder .. "/large")
     table.insert(servers, 1,
         "log_format asked '$sent_http_x_backend $request_method $request_uri';")
     local one = nginx.start { workers = 1, lua = false, http = table.concat(servers),

@@ -9,6 +9,7 @@ local modules = require "resty.kubelua.gateway.script.modules"
 local options = require "resty.kubelua.gateway.script.options"
 local publish = require "resty.kubelua.gateway.publish"
 local request = require "resty.kubelua.gateway.script.request"
+local retained = require "resty.kubelua.gateway.script.retained"
 local response = require "resty.kubelua.gateway.script.response"
 local routing = require "resty.kubelua.gateway.routing"
 local sockets = require "resty.kubelua.gateway.script.sockets"
@@ -17,6 +18,7 @@ local values = require "resty.kubelua.gateway.script.values"
 local phases = {}
 
 local MOST_LINES = 20 -- of log, in a request
+local LOOK_BYTES = 1024 * 1024
 
 local settings ---@type table?
 local failed = {} ---@type table<string, string> what is new in this worker, by ConfigMap
@@ -104,7 +106,7 @@ local function send_answer(answer)
     for _, header in ipairs(answer.headers) do
         ngx.header[header[1]] = header[2]
     end
-    if answer.body then
+    if answer.body and answer.status ~= 204 and answer.status ~= 304 then
         ngx.header.content_length = #answer.body
         ngx.print(answer.body)
     end
@@ -186,6 +188,25 @@ function phases.header_filter(state)
     end
 end
 
+-- False: the script keeps more than it may. What it keeps is looked at when its memory has grown by
+-- as much; the garbage of its calls does not count.
+local function keeps_little(run)
+    local limits = run.script.limits
+    run.grown = (run.grown or 0) + math.max(0, limits.bytes - run.bytes)
+    if run.grown < (run.look_at or limits.bytes) then
+        return true
+    end
+    local bytes = retained.size(run.list, limits.bytes)
+    if bytes > limits.bytes then
+        report(run.script, "body_filter", ("keeps more than %d MB of a request"):format(
+            limits.megabytes))
+        run.list = false
+        return false
+    end
+    run.grown, run.look_at = bytes, math.max(limits.bytes, bytes + LOOK_BYTES)
+    return true
+end
+
 ---body_filter_by_lua: the function gets a part of the body, and if it is the last one; it returns
 ---what is sent in its place, or nil.
 function phases.body_filter()
@@ -194,7 +215,7 @@ function phases.body_filter()
         if run.script.phases.body_filter and not run.has_failed then
             local ok, part = call(run, "body_filter", ngx.arg[1] or "", ngx.arg[2], response,
                 request)
-            run.has_failed = not ok
+            run.has_failed = not ok or not keeps_little(run)
             if type(part) == "string" then
                 ngx.arg[1] = part
             end

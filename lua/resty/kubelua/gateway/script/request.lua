@@ -203,6 +203,9 @@ function Request:answer(status, body, headers)
         values.refuse(call, "the headers are a table")
     end
     for name, value in next, headers or {} do
+        if #answer.headers >= MOST_HEADERS then
+            values.refuse(call, "more than %d headers", MOST_HEADERS)
+        end
         table.insert(answer.headers, { values.header(call, name),
             values.header_value(call, value) })
     end
