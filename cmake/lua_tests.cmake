@@ -50,7 +50,7 @@ endfunction()
 # them out.
 set(KUBELUA_SLOW_COLLECTED
     "large_bodies|garbage|leader_election|events_series|shards_ring"
-    "|^(annotations|balance|cidr|ingress|weights)_spec|^compile_")
+    "|^(annotations|balance|cidr|ingress|ingresses|weights)_spec|^compile_")
 list(JOIN KUBELUA_SLOW_COLLECTED "" KUBELUA_SLOW_COLLECTED)
 # Lua specs that read objects: the step `retrain` runs them with objects that
 # rest packed, with a new dictionary every few objects.

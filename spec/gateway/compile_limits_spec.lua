@@ -128,6 +128,35 @@ describe("the regular expressions of all hosts", function()
     end)
 end)
 
+describe("the hostnames on a port", function()
+    it("are 1,024 of a namespace: its oldest Gateways, and all of another", function()
+        local compiler = objects.compiler()
+        local function gateway(name, first, day)
+            local listeners = {}
+            for i = 1, 64 do
+                listeners[i] = listener("l" .. i, 80, { hostname = ("h%d.%s"):format(first + i,
+                    name:gsub("/.*", ".com")) })
+            end
+            local object = objects.gateway(name, listeners)
+            object.metadata.creationTimestamp = ("2026-01-%02dT00:00:00Z"):format(day)
+            compiler:set("Gateway", object)
+        end
+        for i = 1, 17 do
+            gateway("many/g" .. i, i * 64, i)
+        end
+        gateway("few/g", 0, 20)
+        local result, count = compiler:run(), 0
+        for name in pairs(result.entries["*:80"].listeners) do
+            count = count + 1
+            assert.falsy(name:find("^h1[1-9]%d%d%.many"), name)
+        end
+        assert.equal(1024 + 64, count)
+        local text = objects.condition(objects.of_listener(result, "Gateway many/g17", "l1")
+            .conditions, "Accepted")
+        assert.equal("Accepted False PortUnavailable", text)
+    end)
+end)
+
 describe("a route with more places than 2,048", function()
     it("is refused; another one is served", function()
         local listeners, names = {}, {}

@@ -81,22 +81,46 @@ local function entry_key(address, port)
     return ("%s:%d"):format(address, port)
 end
 
+-- A port's listeners are one value of the map, which workers read as a whole: names on one port,
+-- and those of one namespace.
+local MOST_NAMES, MOST_OF_NAMESPACE = 4096, 1024
+
+-- Why one more name has no place on a port; nil: it has, and is counted.
+local function find_room(bound, namespace, name)
+    local of = bound.of_namespace[namespace] or 0
+    if bound.names[name] then
+        return nil
+    elseif bound.count >= MOST_NAMES then
+        return ("all %d hostnames of the port are taken"):format(MOST_NAMES)
+    elseif of >= MOST_OF_NAMESPACE then
+        return ("the namespace has %d hostnames on the port, which is the limit"):format(of)
+    end
+    bound.names[name], bound.count = true, bound.count + 1
+    bound.of_namespace[namespace] = of + 1
+end
+
 -- Where a listener is bound. On an address that Gateways share, a port speaks what the oldest says.
-local function bind(record, listener, protocols)
+local function bind(record, listener, ports)
     local keys = {}
     for _, address in ipairs(record.assigned.own and record.assigned.list or { "*" }) do
         keys[#keys + 1] = entry_key(address, listener.port)
     end
     for _, key in ipairs(keys) do
-        local protocol = protocols[key] or listener.protocol
-        if protocol ~= listener.protocol then
+        local bound = ports[key]
+        if bound and bound.protocol ~= listener.protocol then
             listener.refused = { reason = "PortUnavailable", message = ("an older Gateway speaks"
-                .. " %s on %s"):format(protocol, key) }
+                .. " %s on %s"):format(bound.protocol, key) }
             return {}
         end
     end
     for _, key in ipairs(keys) do
-        protocols[key] = listener.protocol
+        ports[key] = ports[key] or { protocol = listener.protocol, names = {}, count = 0,
+            of_namespace = {} }
+        local full = find_room(ports[key], record.namespace, listener.hostname)
+        if full then
+            listener.refused = { reason = "PortUnavailable", message = full }
+            return {}
+        end
     end
     return keys
 end
@@ -110,7 +134,7 @@ local function signature_of(record)
     return signature(list)
 end
 
-function Gateways:compile(object, assigned, grants, protocols)
+function Gateways:compile(object, assigned, grants, ports)
     local metadata, spec = object.metadata, object.spec or {}
     local list = listeners.compile({ namespace = metadata.namespace, reads = self.reads,
         grants = grants, options = self.options, frontend = spec.tls and spec.tls.frontend },
@@ -123,7 +147,7 @@ function Gateways:compile(object, assigned, grants, protocols)
         and not (assigned.unusable and #assigned.list == 0)
     for _, listener in ipairs(list) do
         listener.entries = reachable and listeners.programmed(listener)
-            and bind(record, listener, protocols) or {}
+            and bind(record, listener, ports) or {}
     end
     record.refused = record.refused or refusal_of(object, assigned, list)
     record.signature = signature_of(record)
@@ -131,8 +155,8 @@ function Gateways:compile(object, assigned, grants, protocols)
 end
 
 -- A Gateway that no CRD has checked and that makes no sense is refused; the others stay.
-function Gateways:try(object, assigned, grants, protocols)
-    local valid, record = pcall(self.compile, self, object, assigned, grants, protocols)
+function Gateways:try(object, assigned, grants, ports)
+    local valid, record = pcall(self.compile, self, object, assigned, grants, ports)
     if valid then
         return record
     end
@@ -153,13 +177,13 @@ function Gateways:run(grants, is_ours)
         return {}, false
     end
     self.dirty, self.reads = false, {}
-    local list, records, changed, protocols = self:ours(is_ours), {}, {}, {}
+    local list, records, changed, ports = self:ours(is_ours), {}, {}, {}
     local assigned = addresses.assign(list, self.options, self.kept, key_of)
     self.kept = {}
     for _, object in ipairs(list) do
         self.options.pace()
         local key = key_of(object)
-        local record = self:try(object, assigned[key], grants, protocols)
+        local record = self:try(object, assigned[key], grants, ports)
         records[key] = record
         self.kept[key] = record.assigned.own and record.assigned.list[1] or nil
         local before = self.records[key]
