@@ -106,11 +106,27 @@ describe("what is refused", function()
 
     it("tells of a certificate that cannot be used, until it can", function()
         local known = { ["web/pair"] = { why = "no key" } }
-        self:read_secrets({ uses = { ["web/pair"] = 1 }, known = known }, go_on)
+        self:read_secrets { uses = { ["web/pair"] = 1 }, known = known }
         self:publish(writing)
         assert.same({ { "BadCertificate", "no key" } }, writing.values["Secret web/pair"])
         known["web/pair"].why = nil
-        self:read_secrets({ uses = { ["web/pair"] = 1 }, known = known }, go_on)
+        self:read_secrets { uses = { ["web/pair"] = 1 }, known = known }
+        self:publish(writing)
+        assert.same({}, writing.values)
+        known["web/pair"].why = "no key"
+        self:read_secrets { uses = {}, known = known }
+        self:publish(writing)
+        assert.same({}, writing.values, "none names it")
+    end)
+
+    it("tells of a script that does not compile, and of an object that is too large", function()
+        self:read_scripts { known = { ["web/a"] = { why = "no end" }, ["web/b"] = {} } }
+        self:tell("HTTPRoute web/large", { reason = "LimitExceeded", message = "large" })
+        self:publish(writing)
+        assert.same({ ["ConfigMap web/a"] = { { "BadScript", "no end" } },
+            ["HTTPRoute web/large"] = { { "LimitExceeded", "large" } } }, writing.values)
+        self:read_scripts { known = { ["web/b"] = {} } }
+        self:tell("HTTPRoute web/large", nil)
         self:publish(writing)
         assert.same({}, writing.values)
     end)

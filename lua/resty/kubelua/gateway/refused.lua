@@ -9,6 +9,8 @@ local refused = {}
 local MOST, MOST_OF_NAMESPACE = 1000, 50 -- objects
 local MOST_REASONS, MOST_BYTES = 4, 240 -- of an object; of a message
 
+local SOURCES = { "objects", "compiler", "ingresses", "secrets", "scripts" }
+
 -- kubelua.gateway.Problem.kind of an Ingress.
 local WORDS = { unsupported = "Unsupported", wrong = "Invalid", differs = "Differs",
     conflict = "Conflict", missing = "NotFound" }
@@ -25,8 +27,12 @@ Refused.__index = Refused
 
 ---@return resty.kubelua.gateway.Refused
 function refused.new()
-    return setmetatable({ lists = { compiler = {}, ingresses = {}, secrets = {} }, touched = {},
-        published = {}, waiting = {}, count = 0, counts = {} }, Refused)
+    local lists = {}
+    for _, source in ipairs(SOURCES) do
+        lists[source] = {}
+    end
+    return setmetatable({ lists = lists, touched = {}, published = {}, waiting = {}, count = 0,
+        counts = {} }, Refused)
 end
 
 local function is_same(a, b)
@@ -96,29 +102,49 @@ function Refused:read_ingresses(reported, pace)
     end
 end
 
----Takes what is wrong with the Secrets that are named.
----@param secrets resty.kubelua.gateway.Secrets
----@param pace fun()
-function Refused:read_secrets(secrets, pace)
+-- Takes what is wrong with the objects that `known` has by name, where `is_named` is true.
+local function read_known(self, source, known, make, is_named)
     local lists = {}
-    for key in pairs(self.lists.secrets) do
+    for key in pairs(self.lists[source]) do
         lists[key] = {}
     end
-    for name in pairs(secrets.uses) do
-        local why = (secrets.known[name] or {}).why
-        if why then
-            lists["Secret " .. name] = { { reason = "BadCertificate", message = why } }
+    for name, item in pairs(known) do
+        if item.why and is_named(name) then
+            local key, problem = make(name, item.why)
+            lists[key] = { problem }
         end
-        pace()
     end
     for key, list in pairs(lists) do
-        set(self, "secrets", key, list)
+        set(self, source, key, list)
     end
+end
+
+---Takes what is wrong with the Secrets that are named.
+---@param secrets resty.kubelua.gateway.Secrets
+function Refused:read_secrets(secrets)
+    read_known(self, "secrets", secrets.known, function(name, why)
+        return "Secret " .. name, { reason = "BadCertificate", message = why }
+    end, function(name) return secrets.uses[name] ~= nil end)
+end
+
+---Takes what is wrong with scripts of routes.
+---@param scripts resty.kubelua.gateway.Scripts
+function Refused:read_scripts(scripts)
+    read_known(self, "scripts", scripts.known, function(name, why)
+        return "ConfigMap " .. name, { reason = "BadScript", message = why }
+    end, function() return true end)
+end
+
+---Takes what is said of one object before it is compiled.
+---@param key string "HTTPRoute web/shop"
+---@param problem { reason: string, message: string }? nil: nothing
+function Refused:tell(key, problem)
+    set(self, "objects", key, { problem })
 end
 
 local function value_of(self, key)
     local value = {}
-    for _, source in ipairs { "compiler", "ingresses", "secrets" } do
+    for _, source in ipairs(SOURCES) do
         for _, item in ipairs(self.lists[source][key] or {}) do
             if #value < MOST_REASONS then
                 local message = item.message

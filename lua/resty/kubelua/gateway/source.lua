@@ -152,7 +152,8 @@ end
 function Source:publish_refused(writing)
     self.refused:read_compiler(self.compiler, pace.go)
     self.refused:read_ingresses(self.ingresses:take_reported(), pace.go)
-    self.refused:read_secrets(self.secrets, pace.go)
+    self.refused:read_secrets(self.secrets)
+    self.refused:read_scripts(self.scripts)
     self.refused:publish(writing)
 end
 
@@ -178,12 +179,15 @@ function Source:set(kind, view)
     elseif kind == "ConfigMap" then
         self:change_script(view, self.scripts:set(view))
     elseif #view:json() > MOST_BYTES then
-        self.statuses:tell { { kind = kind, namespace = view.namespace, name = view.name,
+        local problem = { kind = kind, namespace = view.namespace, name = view.name,
             reason = "LimitExceeded", message = ("the object has more than %d bytes: it is as if "
-            .. "it were not there"):format(MOST_BYTES) } }
-        return self:delete(kind, view)
+            .. "it were not there"):format(MOST_BYTES) }
+        self.statuses:tell { problem }
+        self:delete(kind, view)
+        self.refused:tell(kind .. " " .. view.key, problem)
     else
         local object = view:table(PLAIN)
+        self.refused:tell(kind .. " " .. view.key, nil)
         if COMPILED[kind] then
             self.compiler:set(kind, object)
         end
@@ -204,6 +208,7 @@ function Source:delete(kind, view)
     elseif kind == "ConfigMap" then
         self:change_script(view, self.scripts:delete(view))
     else
+        self.refused:tell(kind .. " " .. view.key, nil)
         if COMPILED[kind] then
             self.compiler:delete(kind, { metadata = { namespace = view.namespace,
                 name = view.name } })
