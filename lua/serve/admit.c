@@ -47,6 +47,8 @@ typedef struct admit_server {
     pid_t pid; /* of the process that has the thread */
     int port;
     size_t bodies;      /* bytes; of the server's thread */
+    bool has_ended;     /* of the server's thread: no request is taken now, as
+                           libmicrohttpd aborts if one is suspended then */
     atomic_bool drains; /* each answer closes its connection */
 } admit_server;
 
@@ -186,6 +188,9 @@ static enum MHD_Result handle_request(void *context,
     } else if (one->is_refused) {
         return refuse_request(self, connection, TOO_LARGE,
                               "the body is too large\n");
+    } else if (one->state == QUESTION_READ && self->has_ended) {
+        return refuse_request(self, connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
+                              "kubelua: this replica ends\n");
     } else if (one->state == QUESTION_READ) {
         return ask_lua(self, connection, one);
     }
@@ -257,13 +262,13 @@ static void send_last(admit_server *self)
 {
     int64_t end = read_clock_ms() + END_MS;
 
+    self->has_ended = true;
     close(MHD_quiesce_daemon(self->daemon));
     questions_end_all(self->list);
     do {
         const union MHD_DaemonInfo *info;
 
         run_once(self, END_MS / 10);
-        questions_end_all(self->list);
         info = MHD_get_daemon_info(self->daemon,
                                    MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
         if (info == NULL || info->num_connections == 0) {
@@ -275,7 +280,7 @@ static void send_last(admit_server *self)
     }
 }
 
-/* Touches the daemon, the questions and `bodies`. */
+/* Touches the daemon, the questions, `bodies` and `has_ended`. */
 static void *run_server(void *context)
 {
     admit_server *self = context;

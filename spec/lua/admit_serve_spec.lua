@@ -163,6 +163,30 @@ describe("the server of webhooks #processes", function()
         assert.equal(500, (read_answer(pipe)))
     end)
 
+    it("ends while clients send one request behind the other, and one half a body", function()
+        local head = "POST /admit/a HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
+        local path = write_file(head:format(0):rep(20000))
+        local half = write_file(head:format(9) .. "body")
+        local pipes = {}
+        for i = 1, 9 do
+            pipes[i] = assert(io.popen(string.format("LD_PRELOAD= timeout 20 openssl s_client "
+                .. "-quiet -connect 127.0.0.1:%d 2>/dev/null <%s", server:port(),
+                i == 1 and half or path)))
+        end
+        for _ = 1, 8 do
+            server:answer((take()), 200, "text/plain", "")
+        end
+        server:stop()
+        local got = ""
+        for i = 1, 9 do -- a client that has not even connected gets nothing
+            got = got .. pipes[i]:read("*a")
+            pipes[i]:close()
+        end
+        assert.truthy(got:find("HTTP/1.1 200", 1, true))
+        os.remove(path)
+        os.remove(half)
+    end)
+
     it("is one in a process, and says which port is in use", function()
         local second, message = serve.admit("127.0.0.1", "0", files.cert, files.key)
         assert.is_nil(second)
