@@ -282,8 +282,18 @@ describe("the rule of a webhook", function()
         assert.is_false(asks({ "ingresses" }, nil, status))
         assert.is_true(asks({ "ingresses/status" }, nil, status))
         assert.is_true(asks({ "ingresses/*" }, nil, status))
+        assert.is_true(asks({ "*/*" }, nil, status))
+        assert.is_true(asks({ "*/status" }, nil, status))
         assert.is_false(asks { "ingresses/status" })
         assert.is_false(asks({ "*" }, nil, status))
+        assert.is_false(asks { "*/status" })
+    end)
+
+    -- apiserver's rules.Matcher: "pods/*" asks about pods, too.
+    it("asks about the object itself, too, if the subresource is *", function()
+        assert.is_true(asks { "ingresses/*" })
+        assert.is_true(asks { "*/*" })
+        assert.is_false(asks { "services/*" })
     end)
 end)
 
@@ -316,7 +326,8 @@ describe("the configuration of a webhook", function()
             operations = { "DELETE", "CREATE" }, validate = print, failure_policy = "Ignore",
             timeout = 3, namespaces = { "web" },
             namespace_selector = { matchLabels = { team = "a" } },
-            object_selector = { matchLabels = { b = "c" } } }
+            object_selector = { matchLabels = { b = "c" } },
+            match_conditions = { { name = "x", expression = "true" } } }
         local list = configuration.make(hook, { url = "https://10.0.0.7:8443/", ca = "PEM" })
         assert.equal(1, #list)
         assert.equal("ValidatingWebhookConfiguration", list[1].kind)

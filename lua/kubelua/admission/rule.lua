@@ -12,7 +12,7 @@ Rule.__index = Rule
 
 ---@class kubelua.admission.Resource
 ---@field name string as the script wrote it, without the subresource
----@field sub string? "status", "*": all; nil: the object itself
+---@field sub string? "status", "*": all, and the object itself; nil: only that
 ---@field group string? nil: not known, the name is compared
 ---@field plural string? nil: not known
 ---@field version string? nil: any
@@ -86,7 +86,7 @@ end
 
 local function matches_resource(resource, request)
     local sub = request.subResource ~= "" and request.subResource or nil
-    if resource.sub ~= sub and not (resource.sub == "*" and sub) then
+    if resource.sub ~= sub and resource.sub ~= "*" then
         return false
     elseif resource.name == "*" then
         return true
