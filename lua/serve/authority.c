@@ -332,6 +332,25 @@ static int lua_read_certificate(lua_State *L)
     return 1;
 }
 
+/* serve.is_signed(certificate, ca): true if the key of that CA has signed it.
+ * Both are PEM, of which the first certificate counts; times do not. */
+static int lua_is_signed(lua_State *L)
+{
+    const char *pem = check_text(L, 1), *ca = check_text(L, 2);
+    pair *self = push_pair(L), *issuer = push_pair(L);
+    unsigned problems = 0;
+    int status = load_pair(self, pem, NULL);
+
+    status = status == 0 ? load_pair(issuer, ca, NULL) : status;
+    if (status == 0) {
+        status = gnutls_x509_crt_verify(self->cert, &issuer->cert, 1,
+                                        GNUTLS_VERIFY_DISABLE_TIME_CHECKS,
+                                        &problems);
+    }
+    lua_pushboolean(L, status == 0 && problems == 0);
+    return 1;
+}
+
 void bind_authority(lua_State *L)
 {
     static const luaL_Reg methods[] = {{"__gc", pair_gc}, {NULL, NULL}};
@@ -339,6 +358,7 @@ void bind_authority(lua_State *L)
         {"make_authority", lua_make_authority},
         {"make_certificate", lua_make_certificate},
         {"read_certificate", lua_read_certificate},
+        {"is_signed", lua_is_signed},
         {NULL, NULL}};
 
     push_type(L, TYPE_PAIR, methods);

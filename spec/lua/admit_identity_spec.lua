@@ -75,6 +75,27 @@ describe("the identity of a server of webhooks", function()
         local ended = assert(identity.renew(data, NAMES, START + 1000 * DAY, false))
         assert.equal(1, count_authorities(ended))
     end)
+
+    local function is_signed(data)
+        return serve.is_signed(data["tls.crt"], data["ca.crt"])
+    end
+
+    it("does not believe names: another CA has the same one", function()
+        local data = assert(identity.renew({}, NAMES, START, false))
+        local other = assert(identity.renew({}, NAMES, START, false))
+        assert.equal(read(data, "ca.crt").subject, read(other, "ca.crt").subject)
+        assert.is_true(is_signed(data))
+        data["tls.crt"], data["tls.key"] = other["tls.crt"], other["tls.key"]
+        assert.is_false(is_signed(data))
+        assert.is_true(is_signed(assert(identity.renew(data, NAMES, START, false))))
+    end)
+
+    it("is not signed with a key that is not that of the CA", function()
+        local data = assert(identity.renew({}, NAMES, START, false))
+        data["ca.key"] = assert(identity.renew({}, NAMES, START, false))["ca.key"]
+        local new = assert(identity.renew(data, NAMES, START + 61 * DAY, false))
+        assert.is_true(is_signed(new))
+    end)
 end)
 
 describe("the Secret of replicas", function()
@@ -116,6 +137,12 @@ describe("the Secret of replicas", function()
         local data, _, code = secret:read(never)
         assert.is_nil(data)
         assert.equal("forbidden", code)
+        -- "eAB5": a NUL is in it.
+        assert(client:patch("secrets", "default/s", { data = { ["tls.crt"] = "eAB5",
+            ["ca.crt"] = "eAB5", ["ca.key"] = "eAB5", ["tls.key"] = "eAB5", other = "eAB5" } }))
+        assert.is_true(serve.fits(assert(secret:read(never))["tls.crt"],
+            assert(secret:read(never))["tls.key"]))
+        assert.equal("eAB5", assert(client:get("secrets", "default/s")).data.other)
         cluster:fail { verb = "update", resource = "secrets", status = 409, count = 1 }
         assert(client:patch("secrets", "default/s", { data = { ["tls.key"] = "eA==" } }))
         assert.is_true(serve.fits(assert(secret:read(never))["tls.crt"],

@@ -7,6 +7,7 @@ local log = require "kubelua.log"
 local loop = require "kubelua.loop"
 local scheduler = require "kubelua.scheduler"
 local tasks = require "kubelua.tasks"
+local trace = require "kubelua.trace"
 local waiting = require "kubelua.waiting"
 
 local DRAIN = 3 -- seconds
@@ -121,7 +122,12 @@ local function follow_source(self)
     end
     while true do
         waiting.sleep(self.source.pause)
-        self.source:look(use)
+        local ok, problem = pcall(self.source.look, self.source, use)
+        if problem == trace.CANCELED then
+            error(problem, 0)
+        elseif not ok then -- the next look may go well; without looks the certificate would end
+            log("error", "--admit: the certificate before stays in use: %s", tostring(problem))
+        end
     end
 end
 

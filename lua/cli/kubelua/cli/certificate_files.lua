@@ -25,6 +25,8 @@ local function take(self, use)
     end
     if not key then
         return nil, message
+    elseif (cert .. key):find("\0", 1, true) then
+        return nil, self.cert_path .. " or " .. self.key_path .. " is no PEM: it has a NUL byte"
     elseif cert == self.cert and key == self.key then
         return true
     end

@@ -60,7 +60,7 @@ local function is_usable(data, names, now)
         return false
     end
     for _, authority in ipairs(list_authorities(data["ca.crt"], now)) do
-        if authority.subject == cert.issuer then
+        if serve.is_signed(data["tls.crt"], authority.pem) then
             return true
         end
     end
@@ -73,7 +73,7 @@ local function needs_certificate(data, names, now, is_trusted)
         return true
     end
     local cert, ca = read_certificate(data["tls.crt"]), read_certificate(data["ca.crt"])
-    if cert.issuer == ca.subject then
+    if serve.is_signed(data["tls.crt"], data["ca.crt"]) then
         return cert.ends_at - now < CERT_LIFE / 3
     end
     return is_trusted and now - ca.made_at >= identity.OVERLAP
@@ -83,7 +83,8 @@ local function add_certificate(data, names, now)
     local ca = read_certificate(data["ca.crt"])
     local cert, key = serve.make_certificate(data["ca.crt"], data["ca.key"], names, now,
         math.min(CERT_LIFE, ca.ends_at - now))
-    if not cert then
+    -- GnuTLS signs with any key, also with one that is not that of the CA.
+    if not cert or not serve.is_signed(cert, data["ca.crt"]) then
         return false
     end
     data["tls.crt"], data["tls.key"] = cert, key

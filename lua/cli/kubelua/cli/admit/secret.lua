@@ -14,10 +14,16 @@ local TRIES = 5
 local Secret = {}
 Secret.__index = Secret
 
+local IS_PEM = { ["ca.crt"] = true, ["ca.key"] = true, ["tls.crt"] = true, ["tls.key"] = true }
+
+-- No PEM has a NUL: such a value is as if it were missing.
 local function decode(object)
     local data = {}
     for name, text in pairs(values.table(object.data or {})) do
-        data[name] = core.unbase64(text)
+        local value = core.unbase64(text)
+        if value and not (IS_PEM[name] and value:find("\0", 1, true)) then
+            data[name] = value
+        end
     end
     return data
 end
