@@ -154,6 +154,19 @@ local function tell_names()
     return #names > 0 and table.concat(names, ", ") or "none"
 end
 
+local told_at = -math.huge
+
+-- The API server shows no text of a 404. Anyone can send such requests: one line a minute at most.
+local function tell_missing(path)
+    if core.now() >= told_at + 60 then
+        told_at = core.now()
+        log("warn", "admit: a webhook was asked for at %s, which no script has any more: delete "
+            .. "its configuration (kubectl get validatingwebhookconfigurations,"
+            .. "mutatingwebhookconfigurations -l app.kubernetes.io/managed-by=kubelua)",
+            (path:sub(1, 200):gsub("[^%w/.-]", "?")))
+    end
+end
+
 ---The answer to a request of HTTP. The function of the script may wait.
 ---@param path string "/admit/NAME", "/admit/NAME/validate", "/admit/NAME/mutate"
 ---@param text string its body
@@ -169,6 +182,7 @@ function admission.answer(path, text)
     local entry = name and forget_ended(name)[1]
     if not entry or phase and not (phase == "validate" or phase == "mutate")
         or phase and not entry.hook.given[phase] then
+        tell_missing(path)
         return 404, string.format("kubelua.admit: nothing is at %s; there are: %s\n",
             path:sub(1, 200), tell_names()), "text/plain; charset=utf-8"
     end

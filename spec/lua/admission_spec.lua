@@ -345,15 +345,19 @@ describe("the configuration of a webhook", function()
             webhook.rules[2].resources[1] }, { webhook.rules[3].apiGroups[1],
             webhook.rules[3].resources[1] } })
         assert.same({ "CREATE", "DELETE" }, webhook.rules[1].operations)
+        assert.same({ { name = "x", expression = "true" } }, webhook.matchConditions)
     end)
 
     it("has one object for each function, and a Service's path", function()
-        local hook = hooks.new { "ingresses", mutate = print, validate = print }
+        local hook = hooks.new { "ingresses", mutate = print, validate = print,
+            reinvocation_policy = "IfNeeded" }
         local list = configuration.make(hook, { service = { namespace = "a", name = "b" } })
         assert.same({ "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration" },
             { list[1].kind, list[2].kind })
         assert.same({ namespace = "a", name = "b", port = 443, path = "/admit/ingresses/mutate" },
             list[1].webhooks[1].clientConfig.service)
+        assert.equal("IfNeeded", list[1].webhooks[1].reinvocationPolicy)
+        assert.is_nil(list[2].webhooks[1].reinvocationPolicy) -- only a mutating one has it
     end)
 
     it("needs one address, and the group of a kind that is not built in", function()

@@ -176,6 +176,9 @@ describe("kubelua run --admit with a Service or a URL", function()
             local object = eventually(function() return client:get(kinds[i], name) end, phase)
             local told = kubelua.table(object.webhooks[1].clientConfig)
             local data = assert(client:get("secrets", "default/hooks-admit")).data
+            assert.same({ ["app.kubernetes.io/managed-by"] = "kubelua",
+                ["kubelua.dev/admit-namespace"] = "default", ["kubelua.dev/admit"] = "hooks" },
+                kubelua.table(object.metadata.labels))
             assert.same({ caBundle = data["ca.crt"], service = { namespace = "default",
                 name = "hooks", port = 8443, path = "/admit/one/" .. phase } }, told)
         end

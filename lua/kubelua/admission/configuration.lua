@@ -90,7 +90,8 @@ local function make_one(hook, phase, address)
             failurePolicy = given.failure_policy or "Fail", timeoutSeconds = hook.timeout,
             admissionReviewVersions = { "v1" }, sideEffects = "NoneOnDryRun",
             namespaceSelector = select_namespaces(given),
-            objectSelector = given.object_selector } } }
+            objectSelector = given.object_selector, matchConditions = given.match_conditions,
+            reinvocationPolicy = phase == "mutate" and given.reinvocation_policy or nil } } }
 end
 
 ---The configurations of a webhook: one for each of its functions.

@@ -23,6 +23,8 @@ local trace = require "kubelua.trace"
 ---@field namespaces? string[] # in the configuration: only these
 ---@field namespace_selector? table # in the configuration: a LabelSelector, as a webhook has it
 ---@field object_selector? table the same for the object's labels
+---@field match_conditions? table[] # in the configuration: { name =, expression = CEL } each
+---@field reinvocation_policy? "Never"|"IfNeeded" # in that of mutate; default: Never
 ---@field client? kubelua.Client for the caches; default: kubelua.connect()
 
 ---Nothing, nil alone or true: allowed. false, message[, code]: denied, by default with 403. nil,
@@ -45,7 +47,7 @@ local hooks = {}
 local TYPES = { name = "string", operations = "table", validate = "function", mutate = "function",
     reads = "table", unsynced = "string", failure_policy = "string", timeout = "number",
     namespaces = "table", namespace_selector = "table", object_selector = "table",
-    client = "userdata" }
+    match_conditions = "table", reinvocation_policy = "string", client = "userdata" }
 
 local TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
@@ -81,6 +83,8 @@ function hooks.new(given)
     options.check("admit", named, TYPES)
     options.choice("admit", "unsynced", given.unsynced, { deny = true, allow = true })
     options.choice("admit", "failure_policy", given.failure_policy, { Fail = true, Ignore = true })
+    options.choice("admit", "reinvocation_policy", given.reinvocation_policy,
+        { Never = true, IfNeeded = true })
     if not given.validate and not given.mutate then
         misuse("admit: no function: give validate, mutate or both")
     end

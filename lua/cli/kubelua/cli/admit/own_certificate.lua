@@ -28,7 +28,8 @@ local function read_address(options, default_namespace)
             return nil, "--admit-url " .. options.admit_url .. ": write https://HOST:PORT"
         end
         return { address = { url = options.admit_url }, names = { host },
-            namespace = default_namespace, word = "admit-" .. host:lower():gsub("[^%w]+", "-") }
+            namespace = default_namespace, label = host,
+            word = "admit-" .. host:lower():gsub("[^%w]+", "-") }
     end
     local namespace, name, port = options.admit_service:match("^([^/]-)/?([^/:]+):?(%d*)$")
     if not name then
@@ -39,7 +40,7 @@ local function read_address(options, default_namespace)
     local host = name .. "." .. namespace .. ".svc"
     return { address = { service = { namespace = namespace, name = name, port = tonumber(port) } },
         names = { host, host .. ".cluster.local", name .. "." .. namespace },
-        namespace = namespace, word = name .. "-admit" }
+        namespace = namespace, label = name, word = name .. "-admit" }
 end
 
 local function take(self, use)
@@ -81,7 +82,7 @@ local function open(options, use)
     local prefix = told.namespace .. "-" .. told.word .. "-"
     local self = setmetatable({ read_at = core.now(), pause = 1, client = client,
         secret = new_secret(client, told.namespace, told.word, told.names),
-        register = new_register(client, told.address, prefix) }, OwnCertificate)
+        register = new_register(client, told, prefix) }, OwnCertificate)
     local ok
     ok, message = take(self, use)
     if not ok then

@@ -2,6 +2,7 @@
 -- webhook's caches are known, when the CAs have changed, and now and then.
 local admission = require "kubelua.admission"
 local core = require "kubelua.core"
+local deadlock = require "kubelua.cli.admit.deadlock"
 local log = require "kubelua.log"
 
 local AGAIN = 60 -- seconds until a configuration is applied again, as it may have been changed
@@ -9,6 +10,8 @@ local AGAIN = 60 -- seconds until a configuration is applied again, as it may ha
 ---@class kubelua.cli.Register
 ---@field client kubelua.Client
 ---@field address kubelua.AdmitAddress
+---@field namespace string of the replicas
+---@field labels table<string, string> of the objects, to delete them by
 ---@field prefix string of the objects' names, which are cluster-scoped
 ---@field applied table<string, { ca: string, at: number }> by the name of the webhook
 ---@field problem string? the last one
@@ -19,6 +22,10 @@ local function apply_one(self, hook, ca)
     local address = { service = self.address.service, url = self.address.url, ca = ca,
         name = self.prefix .. hook.name }
     for _, object in ipairs(hook:configuration(address)) do
+        object.metadata.labels = self.labels
+        if not self.applied[hook.name] then
+            deadlock.warn(hook.name, object, self.namespace)
+        end
         local ok, message = self.client:apply(object, { force = true })
         if not ok then
             return nil, message
@@ -69,11 +76,19 @@ function Register:is_trusted(ca)
     return #hooks > 0
 end
 
+-- A value of a label: at most 63 letters, digits, '-', '_' and '.', with a letter at each end.
+local function make_label(text)
+    return (text:gsub("[^%w.]", "-"):sub(1, 63):gsub("^%W+", ""):gsub("%W+$", ""))
+end
+
 ---@param client kubelua.Client
----@param address kubelua.AdmitAddress
+---@param told { address: kubelua.AdmitAddress, namespace: string, label: string }
 ---@param prefix string
 ---@return kubelua.cli.Register
-return function(client, address, prefix)
-    return setmetatable({ client = client, address = address, prefix = prefix, applied = {} },
-        Register)
+return function(client, told, prefix)
+    return setmetatable({ client = client, address = told.address, namespace = told.namespace,
+        prefix = prefix, applied = {}, labels = {
+            ["app.kubernetes.io/managed-by"] = "kubelua",
+            ["kubelua.dev/admit-namespace"] = make_label(told.namespace),
+            ["kubelua.dev/admit"] = make_label(told.label) } }, Register)
 end
