@@ -88,6 +88,13 @@ local function add_list(out, title, texts)
     end
 end
 
+-- The rights of kubelua run itself are those of its options, which a plan does not know.
+local function tell_webhooks(result)
+    return result.webhooks[1] and { table.concat(result.webhooks, ", ")
+        .. ": with --admit-service or --admit-url the run also needs the rights to its Secret and "
+        .. "to the webhooks' configurations, which kubelua deploy prints" } or {}
+end
+
 local function write_text(result, script)
     local out = {}
     out[1] = ("%s in a simulated cluster, %.10g s of its time\n"):format(script,
@@ -100,6 +107,7 @@ local function write_text(result, script)
         end
     end
     add_list(out, "It waits for", result.waits)
+    add_list(out, "Webhooks", tell_webhooks(result))
     add_list(out, "Refused", result.refused)
     add_list(out, "Failing", result.failures)
     if result.elsewhere then
@@ -130,6 +138,9 @@ local function report(result, options)
     if options.format == "yaml" or strict then
         for _, text in ipairs(result.refused) do
             complain(text)
+        end
+        for _, text in ipairs(tell_webhooks(result)) do
+            complain("webhooks: " .. text)
         end
         for _, range in ipairs(result.unreached) do
             complain(range.text)
