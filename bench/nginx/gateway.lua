@@ -9,6 +9,7 @@ package.cpath = os.getenv("KUBELUA_BUILD") .. "/lua/5.1/?.so;" .. package.cpath
 local cases = require "gateway_costs"
 local conf = require "resty.kubelua.gateway.conf"
 local copies = require "nginx_copies"
+local core = require "kubelua.core"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local nginx = require "nginx"
@@ -113,7 +114,7 @@ local function conf_of(self)
         around.ports, around.tls_ports = { port }, { self.tls_port }
         around.named = { [port] = 80, [self.tls_port] = 443 }
         around.address, around.admin = "127.0.0.1", "127.0.0.1:" .. self.admin_port
-        around.options = ("size = 2^28, connect = { server = \"%s\" }, peer = peer"):format(
+        around.options = ("size = 2^28, status = false, connect = { server = \"%s\" }, peer = peer"):format(
             self.url)
         around.http = around.http .. servers(self)
         local text = conf.text(around)
@@ -195,6 +196,18 @@ local function median(list)
         list[math.ceil(#list * 3 / 4)]
 end
 
+-- Waits until the worker, which has compiled all routes, is at rest.
+local function await_rest(pid)
+    local function spent()
+        return tonumber(read_file(("/proc/%s/task/%s/schedstat"):format(pid, pid)):match("%d+"))
+    end
+    eventually(function()
+        local before, since = spent(), core.now()
+        kubelua.step(0.3)
+        return (spent() - before) / 1e9 < 0.1 * (core.now() - since)
+    end, "the worker is at rest")
+end
+
 -- Nanoseconds and sleeps of a request, by case and round.
 local function measure(self, wanted, rounds)
     local plan, pid = {}, self.one:workers()[1]
@@ -202,6 +215,7 @@ local function measure(self, wanted, rounds)
         await(self, case)
         plan[#plan + 1] = line_of(self, case)
     end
+    await_rest(pid)
     write_file(self.folder .. "/plan", table.concat(plan))
     local said, status = copies.shell(("%s/spec/flow %s %d %d %d <%s/plan"):format(copies.build,
         pid, rounds, REQUESTS, CONNECTIONS, self.folder))
