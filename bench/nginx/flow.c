@@ -4,7 +4,8 @@
  * turns, each time in another order: so many requests, of which each
  * connection has one in flight. The hosts and paths of a route come in a random
  * order, the same for all routes. The worker's time is that of its main thread,
- * by the scheduler's count, once it is idle again.
+ * by the scheduler's count, once it is idle again. Rounds ask for eight lists
+ * of hosts and paths in turn, after all eight were asked for once.
  *
  * usage: flow PID ROUNDS REQUESTS CONNECTIONS
  *
@@ -14,8 +15,7 @@
  *   NAME PORT http|https HOST HOSTS PATH PATHS    one 80 http h%d.a 9 /p%d 9
  *
  * Prints "NAME ROUND NANOSECONDS SWITCHES" for each route and round: of a
- * request, the time and how often the worker went to sleep. The first round is
- * not printed.
+ * request, the time and how often the worker went to sleep.
  */
 #include <arpa/inet.h>
 #include <gnutls/gnutls.h>
@@ -35,6 +35,7 @@ enum {
     MAX_ROUTES = 64,
     MAX_CONNECTIONS = 64,
     TEXT_SIZE = 8192,
+    PARTS = 8, /* different sequences of requests */
     PATIENCE_S = 20
 };
 
@@ -171,9 +172,10 @@ static void read_answer(flow_link *link, const flow_route *route)
     }
 }
 
-static void send_all(flow_route *route, int count)
+/* Which hosts and paths are asked for is a matter of `part`. */
+static void send_all(flow_route *route, int part, int count)
 {
-    uint32_t seed = 2463534242;
+    uint32_t seed = 2463534242 + (uint32_t)part * 7919;
     int i, n;
 
     for (i = 0; i < count; i += connections) {
@@ -229,10 +231,14 @@ static void measure(flow_route *route, int round, int count)
 {
     uint64_t time, switches, time_after, switches_after;
 
-    read_worker(&time, &switches);
-    send_all(route, count);
-    read_worker(&time_after, &switches_after);
-    if (round > 0) {
+    if (round == 0) {
+        for (int part = 0; part < PARTS; part++) {
+            send_all(route, part, count);
+        }
+    } else {
+        read_worker(&time, &switches);
+        send_all(route, round % PARTS, count);
+        read_worker(&time_after, &switches_after);
         printf("%s %d %.1f %.4f\n", route->name, round,
                (double)(time_after - time) / count,
                (double)(switches_after - switches) / count);

@@ -114,8 +114,8 @@ local function conf_of(self)
         around.ports, around.tls_ports = { port }, { self.tls_port }
         around.named = { [port] = 80, [self.tls_port] = 443 }
         around.address, around.admin = "127.0.0.1", "127.0.0.1:" .. self.admin_port
-        around.options = ("size = 2^28, status = false, connect = { server = \"%s\" }, peer = peer"):format(
-            self.url)
+        around.options = ("size = 2^28, status = false, peer = peer, connect = { server = \"%s\" }")
+            :format(self.url)
         around.http = around.http .. servers(self)
         local text = conf.text(around)
         text = text:gsub("worker_processes auto", "worker_processes 1")
