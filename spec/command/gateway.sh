@@ -55,6 +55,9 @@ for pattern in \
     expect "a folder with differences: $pattern" 2 "$pattern" bin/kubelua gateway check "$work/mixed"
 done
 
+expect "a default that differs, in one line" 2 '^note: 2 Ingresses without proxy-body-size: ingress-nginx takes bodies of 1m' \
+    bin/kubelua gateway check "$work/mixed"
+
 cp "$work/clean/shop.yaml" "$work/mixed/copy.yaml"
 cp "$work/clean/shop.yaml" "$work/mixed/copy-2.yaml"
 expect "an object that is in two files" 2 \

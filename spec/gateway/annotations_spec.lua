@@ -370,6 +370,13 @@ describe("the table of annotations in docs/GATEWAY.md", function()
     end)
 end)
 
+describe("annotations of the handshake with a backend", function()
+    it("have a name", function()
+        assert.equal("a.example.com", settings({ ["proxy-ssl-name"] = "a.example.com" }).tls_name)
+        assert.same({}, settings { ["proxy-ssl-name"] = "$host; x" })
+    end)
+end)
+
 describe("annotations of which some values differ", function()
     it("are told only with those", function()
         assert.same({}, problems { ["proxy-body-size"] = "0", ["proxy-next-upstream"]

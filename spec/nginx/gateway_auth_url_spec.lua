@@ -115,6 +115,13 @@ describe("an auth service", function()
         end
     end)
 
+    it("is one thing, the name in the handshake with the backend another", function()
+        local other = world:ingress("name", { ["backend-protocol"] = "HTTPS",
+            ["proxy-ssl-name"] = "inner.example.com" }, nil, "secure")
+        local body = world:expect("web/two GET / ", other, "/")
+        assert.truthy(body:find("sni=inner.example.com ", 1, true), body)
+    end)
+
     it("answers one request with one answer", function()
         local other = world:ingress("more", { ["auth-url"] = ("http://127.0.0.1:%d/more"):format(
             hostile.port) })

@@ -183,19 +183,20 @@ function gateway_world.start(options)
     return self
 end
 
----An Ingress "web/NAME" of ingress-nginx's class for NAME.example.com, whose backend is web/one.
+---An Ingress "web/NAME" of ingress-nginx's class for NAME.example.com, with the backend web/one.
 ---@param name string
 ---@param annotations table<string, string> by their names without the prefix
 ---@param paths string[]? default: "/"
+---@param service string? another Service
 ---@return string host
-function World:ingress(name, annotations, paths)
+function World:ingress(name, annotations, paths, service)
     local all, list = {}, {}
     for key, value in pairs(annotations) do
         all["nginx.ingress.kubernetes.io/" .. key] = value
     end
     for i, path in ipairs(paths or { "/" }) do
         list[i] = { path = path, pathType = "Prefix",
-            backend = { service = { name = "one", port = { number = 80 } } } }
+            backend = { service = { name = service or "one", port = { number = 80 } } } }
     end
     local host = name .. ".example.com"
     assert(self.sim:apply { apiVersion = "networking.k8s.io/v1", kind = "Ingress",

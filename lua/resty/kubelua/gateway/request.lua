@@ -22,6 +22,7 @@ local asked = routing.request
 -- Why no rule was found, to the status. All else is 404.
 local STATUS = { host = 400, regex = 500 }
 
+local EMPTY = {}
 local ACME = "/.well-known/acme-challenge/"
 
 local function refuse(status, rule, why)
@@ -172,7 +173,7 @@ end
 
 -- Goes on in the named location of nginx.conf that the backend needs; returns if it is this one.
 local function leave(state)
-    local backend, protocol = state.backend, state.backend.protocol
+    local protocol = state.backend.protocol
     local is_grpc = state.rule.grpc or protocol == "grpc" or protocol == "grpcs"
         or protocol == "h2c"
     if is_grpc and state.has_body_filter then
@@ -186,12 +187,12 @@ local function leave(state)
     end
     local policy = retry_policy.of(state)
     local place = policy and policy.place
+    local name = (state.rule.settings or EMPTY).tls_name or asked.host
     if state.has_body_filter and not state.mirrors then
-        return states.go(state, "@kubelua_script", nil, asked.host, protocol == "https"
+        return states.go(state, "@kubelua_script", nil, name, protocol == "https"
             and "https://kubelua_tls" or "http://kubelua")
     elseif protocol == "https" then
-        return states.go(state, place or "@kubelua_tls", nil, backend.tls and backend.tls.hostname
-            or asked.host, place and "https://kubelua_tls")
+        return states.go(state, place or "@kubelua_tls", nil, name, place and "https://kubelua_tls")
     elseif state.mirrors then
         return states.go(state, "@kubelua_mirror")
     elseif place then

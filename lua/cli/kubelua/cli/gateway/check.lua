@@ -90,12 +90,21 @@ function Report:add(path, title, object, problems, left)
     if not self.quiet then
         self:line(path, title, describe_working(object, problems))
     end
+    local given = object.metadata.annotations
+    if type(given) ~= "table" or not given[known.PREFIX .. "proxy-body-size"] then
+        self.without_size = self.without_size + 1
+    end
     self[differs and "differ" or "same"] = self[differs and "differ" or "same"] + 1
 end
 
 function Report:print()
     for _, line in ipairs(self.lines) do
         print(line)
+    end
+    if not self.quiet and self.without_size > 0 then
+        print(("note: %d Ingress%s without proxy-body-size: ingress-nginx takes bodies of 1m at "
+            .. "most, here they have no limit"):format(self.without_size,
+            self.without_size == 1 and "" or "es"))
     end
     if not self.quiet then
         print(("%d Ingress%s: %d as before, %d with differences%s"):format(
@@ -142,8 +151,8 @@ local function report_on(inventory, options)
         services = (options.cluster or #inventory.services > 0) and inventory.services or nil },
         { nginx = true, unknown = not options.cluster, controller = options.controller })
     check_secrets(inventory, result)
-    local report = setmetatable({ lines = {}, same = 0, differ = 0, left = 0, bad_others = 0,
-        others = #inventory.other_order, quiet = options.quiet }, Report)
+    local report = setmetatable({ lines = {}, same = 0, without_size = 0, differ = 0, left = 0,
+        bad_others = 0, others = #inventory.other_order, quiet = options.quiet }, Report)
     for _, problem in ipairs(compiled.check(inventory, result.contributions)) do
         result.problems[#result.problems + 1] = problem
     end

@@ -27,7 +27,9 @@ local YES = [[rewrite-target use-regex ssl-redirect force-ssl-redirect preserve-
     auth-secret auth-secret-type auth-realm limit-rps limit-rpm limit-connections
     limit-burst-multiplier limit-whitelist limit-allowlist limit-rate limit-rate-after auth-url
     auth-method auth-signin auth-signin-redirect-param auth-response-headers auth-request-redirect
-    auth-always-set-cookie satisfy proxy-cookie-domain proxy-cookie-path proxy-redirect-from
+    auth-always-set-cookie satisfy
+    default-backend proxy-ssl-name
+    proxy-cookie-domain proxy-cookie-path proxy-redirect-from
     proxy-redirect-to]]
 
 local SNIPPET = "write the same in Lua, in a ConfigMap that kubelua.dev/lua names"
@@ -45,7 +47,6 @@ local OTHERS = {
     ["proxy-next-upstream"] = { "differs", "of statuses only http_500, http_502, http_503 and "
         .. "http_504 make nginx ask another endpoint, and none of gRPC", by_value = true },
     ["service-upstream"] = { "differs", "requests go to the endpoints, not to the Service's IP" },
-    ["default-backend"] = { "no", "a Service without endpoints answers 503" },
     ["proxy-buffering"] = { "no", "buffering is as in nginx.conf", CONF
         .. ", or answer with the header X-Accel-Buffering: no" },
     ["proxy-request-buffering"] = { "no", "request bodies are buffered as in nginx.conf", CONF },
@@ -71,8 +72,8 @@ local OTHERS = {
     ["proxy-ssl-verify"] = { "no", "the certificates of backends are not checked",
         "use an HTTPRoute and a BackendTLSPolicy" },
     ["proxy-ssl-secret"] = { "no", "no client certificate is sent to the backend" },
-    ["proxy-ssl-name"] = { "no", "the name that the backend sees in the TLS handshake is the "
-        .. "Host", "use upstream-vhost" },
+    ["proxy-ssl-server-name"] = { "differs", "a name is always sent: that of proxy-ssl-name, or "
+        .. "the Host", by_value = true },
     ["auth-cache-key"] = { "no", "each request asks the auth service" },
     ["auth-proxy-set-headers"] = { "no", "the headers of the ConfigMap are not sent to the auth "
         .. "service" },
@@ -108,7 +109,6 @@ local SAME = {
     ["mirror-request-body"] = "mirror-target", ["mirror-host"] = "mirror-target",
     ["proxy-ssl-verify-depth"] = "proxy-ssl-verify", ["proxy-ssl-ciphers"] = "ssl-ciphers",
     ["proxy-ssl-protocols"] = "ssl-ciphers", ["ssl-prefer-server-ciphers"] = "ssl-ciphers",
-    ["proxy-ssl-server-name"] = "proxy-ssl-name",
     ["auth-cache-duration"] = "auth-cache-key", ["auth-keepalive"] = "auth-cache-key",
     ["auth-keepalive-share-vars"] = "auth-cache-key",
     ["auth-keepalive-requests"] = "auth-cache-key",

@@ -24,6 +24,11 @@ local function read_protocol(reader, parsed)
             .. "HTTPS; write HTTPS if the backend wants it")
     end
     parsed.protocol = PROTOCOLS[protocol]
+    -- In ingress-nginx a name is sent only with proxy-ssl-server-name: "on".
+    parsed.settings.tls_name = reader:like("proxy-ssl-name", "^[%w%-%.]+$", "a host name")
+    if reader:choice("proxy-ssl-server-name", "on off") == "off" then
+        reader:add("differs", "proxy-ssl-server-name", known.ALL["proxy-ssl-server-name"].text)
+    end
     parsed.cluster_ip = reader:flag("service-upstream") or nil
     -- It may have variables; a line break or a quote is none of a name.
     parsed.upstream_vhost = reader:like("upstream-vhost", "^[%w%-%._~/:%${}%*]+;?$", "a host name")
