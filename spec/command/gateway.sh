@@ -127,6 +127,24 @@ spec:
   hostnames: [shop.example.com]
   rules: [{backendRefs: [{name: shop, port: 80}]}]
 YAML
+
+mkdir "$work/scripts"
+ingress lua lua.example.com / shop 'ssl-redirect: "false"' |
+    sed 's,^    example.com/team.*,    kubelua.dev/lua: filter,' >"$work/scripts/ingress.yaml"
+script() {
+    printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: web}\n' "$1"
+    printf 'data:\n  route.lua: "%s"\n' "$2"
+}
+script filter 'return { access = function() end }' >"$work/scripts/script.yaml"
+expect "an Ingress with Lua" 0 'Ingress web/lua: works: 1 path' bin/kubelua gateway check "$work/scripts"
+script filter 'return { acces = function() end }' >"$work/scripts/script.yaml"
+expect "an Ingress with Lua that does not compile" 2 \
+    'annotation kubelua.dev/lua: missing: the script web/filter does not compile: .* the field acces:' \
+    bin/kubelua gateway check "$work/scripts"
+script other 'return { access = function() end }' >"$work/scripts/script.yaml"
+expect "an Ingress whose Lua is not there" 2 'there is no ConfigMap web/filter with the key route.lua' \
+    bin/kubelua gateway check "$work/scripts"
+
 expect "a route and its Gateway, of any class" 0 'routes.yaml:HTTPRoute web/shop: works$' \
     bin/kubelua gateway check "$work/routes.yaml"
 sed 's/name: main, namespace: infra, sectionName: http/name: main/' "$work/routes.yaml" >"$work/lost.yaml"

@@ -8,6 +8,7 @@ local Inventory = require "kubelua.cli.gateway.inventory"
 local known = require "resty.kubelua.gateway.annotations.known"
 local manifests = require "kubelua.cli.gateway.manifests"
 local references = require "kubelua.cli.gateway.references"
+local scripts = require "kubelua.cli.gateway.scripts"
 local compiled = require "kubelua.cli.gateway.compiled"
 
 local NOTHING, FAILED, SOMETHING = 0, 1, 2
@@ -149,7 +150,8 @@ end
 local function report_on(inventory, options)
     local result = ingress.compile({ ingresses = inventory.ingresses, classes = inventory.classes,
         services = (options.cluster or #inventory.services > 0) and inventory.services or nil },
-        { nginx = true, unknown = not options.cluster, controller = options.controller })
+        { nginx = true, unknown = not options.cluster, controller = options.controller,
+            script = scripts(inventory.scripts) })
     check_secrets(inventory, result)
     local report = setmetatable({ lines = {}, same = 0, without_size = 0, differ = 0, left = 0,
         bad_others = 0, others = #inventory.other_order, quiet = options.quiet }, Report)

@@ -1,6 +1,7 @@
 -- Gateways and routes for kubelua gateway check: compiles them as the gateway does, as if their
 -- classes were its own, and reads what their status would say.
 local compile = require "resty.kubelua.gateway.compile"
+local scripts = require "kubelua.cli.gateway.scripts"
 
 local compiled = {}
 
@@ -49,7 +50,7 @@ local function make_compiler(inventory, contributions)
             end
             return true
         end,
-        authority = function() return true end, script = function() return true end }
+        authority = function() return true end, script = scripts(inventory.scripts) }
     add_namespaces(compiler, inventory)
     add_classes(compiler, inventory)
     for _, object in ipairs(inventory.services) do

@@ -18,6 +18,7 @@ local GLOBAL = { IngressClass = true, GatewayClass = true, Namespace = true }
 ---@field services table[]
 ---@field secrets table<string, table> by "namespace/name"
 ---@field secret_count integer
+---@field scripts table<string, string> texts with Lua for routes, by "namespace/name"
 ---@field routes table[] of the Gateway API
 ---@field other_order string[] "HTTPRoute web/shop": Gateways and routes as they were read, and
 ---objects of a wrong shape
@@ -31,7 +32,8 @@ local GLOBAL = { IngressClass = true, GatewayClass = true, Namespace = true }
 ---@return kubelua.cli.gateway.Inventory
 function Inventory.new(namespace)
     return setmetatable({ ingresses = {}, classes = {}, services = {}, secrets = {},
-        secret_count = 0, routes = {}, other_order = {}, namespaces = {}, places = {}, order = {},
+        secret_count = 0, scripts = {},
+        routes = {}, other_order = {}, namespaces = {}, places = {}, order = {},
         problems = {}, namespace = namespace or "default" }, Inventory)
 end
 
@@ -113,6 +115,10 @@ function Inventory:add(object, path)
     elseif kind == "Secret" then
         self.secrets[metadata.namespace .. "/" .. metadata.name] = object
         self.secret_count = self.secret_count + 1
+    elseif kind == "ConfigMap" then
+        local text = type(object.data) == "table" and object.data["route.lua"]
+        self.scripts[metadata.namespace .. "/" .. metadata.name] = type(text) == "string" and text
+            or nil
     elseif kind == "Namespace" then
         self.namespaces[#self.namespaces + 1] = object
     elseif ROUTES[kind] then

@@ -6,6 +6,7 @@ local ANNOTATION = "kubernetes.io/ingress.class"
 local DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 
 ---@class kubelua.gateway.ClassOptions
+---@field script (fun(namespace: string, name: string): true|nil, string?)? a ConfigMap has a script
 ---@field controller string? of IngressClasses; "kubelua.dev/gateway"
 ---@field nginx boolean? also take what was ingress-nginx's: the class "nginx", with or without an
 ---IngressClass, and classes of the controller k8s.io/ingress-nginx

@@ -19,9 +19,10 @@ local OWN = methods.__index
 
 ---What a call of a script needs, and what is left of its limits.
 ---@class resty.kubelua.gateway.ScriptRun
----@field seconds number of CPU time that are left
----@field bytes number
----@field pauses integer
+---@field script resty.kubelua.gateway.Script
+---@field seconds number? of CPU time that were left at the last pause
+---@field bytes number?
+---@field pauses integer?
 ---@field over "time"|"memory"|nil the limit that was passed
 ---@field is_stopped boolean? the script has answered: it must not go on
 
@@ -47,16 +48,25 @@ function budget.current()
     return current
 end
 
----Calls a function within the limits. As pcall, with one result.
+---Calls a function within the limits of its script. As pcall, with one result.
 ---@param run resty.kubelua.gateway.ScriptRun
 ---@param f function
 ---@return boolean ok
 ---@return any result or the error
+---@return number bytes of memory that are left
 function budget.call(run, f, ...)
-    enter(run)
+    local limits = run.script.limits
+    current = run
+    methods.__index = strings
+    begin(limits.seconds, limits.bytes)
     local ok, result = pcall(f, ...)
-    leave(run)
-    return ok, result
+    local _, bytes, over = finish()
+    methods.__index = OWN
+    current = nil
+    if over then
+        run.over = over
+    end
+    return ok, result, bytes
 end
 
 local function resume(run, ok, ...)
@@ -73,7 +83,7 @@ end
 function budget.pause(f, ...)
     local run = current
     leave(run)
-    run.pauses = run.pauses + 1
+    run.pauses = (run.pauses or 0) + 1
     if run.over or run.pauses > MOST_PAUSES then
         run.seconds = 0
         return resume(run, false, "too many calls that wait")
@@ -105,7 +115,7 @@ end
 ---@param limits resty.kubelua.gateway.ScriptLimits
 ---@return string
 function budget.describe(run, problem, limits)
-    if run.over == "time" or run.pauses > MOST_PAUSES then
+    if run.over == "time" or (run.pauses or 0) > MOST_PAUSES then
         return ("has run for more than %d ms"):format(limits.milliseconds)
     elseif run.over == "memory" then
         return ("has taken more than %d MB"):format(limits.megabytes)

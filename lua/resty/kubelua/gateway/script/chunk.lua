@@ -47,15 +47,9 @@ local function check_phases(list)
     return phases
 end
 
----Gives a chunk the environment of a request.
----@param f function
----@param env table
-local function set_environment(f, env)
-    if setfenv then
-        setfenv(f, env)
-    else
-        debug.setupvalue(f, 1, env)
-    end
+-- Gives a chunk the environment of a request.
+local set_environment = setfenv or function(f, env)
+    debug.setupvalue(f, 1, env)
 end
 
 ---Begins a script for a request: the table of its functions. Call it within the limits.
@@ -102,8 +96,7 @@ end
 ---@param script resty.kubelua.gateway.Script
 ---@return resty.kubelua.gateway.ScriptRun
 function chunk.allowance(script)
-    return { seconds = script.limits.seconds, bytes = script.limits.bytes, pauses = 0,
-        script = script }
+    return { script = script }
 end
 
 return chunk

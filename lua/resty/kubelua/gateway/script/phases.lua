@@ -90,15 +90,14 @@ end
 
 local function call(run, phase, ...)
     local limits = run.script.limits
-    run.phase, run.pauses = phase, 0
-    run.seconds, run.bytes = limits.seconds, limits.bytes
-    local ok, result = budget.call(run, start, run, phase, ...)
+    run.phase, run.pauses = phase, nil
+    local ok, result, bytes = budget.call(run, start, run, phase, ...)
     if not ok and not run.answer or run.over then
         run.answer = false
         report(run.script, phase, budget.describe(run, result, limits))
         return false
     end
-    return true, result
+    return true, result, bytes
 end
 
 local function send_answer(answer)
@@ -127,11 +126,10 @@ local function apply(state, run, write_header)
     state.backend = run.backend or state.backend
 end
 
--- All fields at once: to add one later would cost more than all of them.
+-- Eight fields, those that most scripts need: to add one later costs more than all of them.
 local function new_run(script, state)
-    return { script = script, state = state, phase = false, pauses = 0, seconds = 0, bytes = 0,
-        list = false, over = false, answer = false, request_headers = false, path = false,
-        query = false, backend = false, status = false, response_headers = false }
+    return { script = script, state = state, phase = false, list = false, answer = false,
+        backend = false, request_headers = false, response_headers = false }
 end
 
 ---Runs the function `access` of each script of a rule. True: the request is answered.
@@ -190,9 +188,9 @@ end
 
 -- False: the script keeps more than it may. What it keeps is looked at when its memory has grown by
 -- as much; the garbage of its calls does not count.
-local function keeps_little(run)
+local function keeps_little(run, bytes_left)
     local limits = run.script.limits
-    run.grown = (run.grown or 0) + math.max(0, limits.bytes - run.bytes)
+    run.grown = (run.grown or 0) + math.max(0, limits.bytes - bytes_left)
     if run.grown < (run.look_at or limits.bytes) then
         return true
     end
@@ -213,9 +211,9 @@ function phases.body_filter()
     local state = ngx.ctx.kubelua
     for _, run in ipairs(state and state.scripts or {}) do
         if run.script.phases.body_filter and not run.has_failed then
-            local ok, part = call(run, "body_filter", ngx.arg[1] or "", ngx.arg[2], response,
-                request)
-            run.has_failed = not ok or not keeps_little(run)
+            local ok, part, bytes_left = call(run, "body_filter", ngx.arg[1] or "",
+                ngx.arg[2], response, request)
+            run.has_failed = not ok or not keeps_little(run, bytes_left)
             if type(part) == "string" then
                 ngx.arg[1] = part
             end

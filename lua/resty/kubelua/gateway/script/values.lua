@@ -77,9 +77,10 @@ end
 ---@param value any
 ---@return string|string[]|nil
 function values.header_value(call, value)
-    if value == nil then
-        return nil
-    elseif type(value) ~= "table" then
+    local kind = type(value)
+    if kind == "string" and #value <= MOST and not find(value, "%c") or kind == "nil" then
+        return value
+    elseif kind ~= "table" then
         return values.line(call, "the value of a header", value)
     end
     local list = {}
