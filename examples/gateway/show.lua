@@ -52,6 +52,7 @@ local path = machine.write("nginx.conf", conf.text {
         fastcgi_temp_path @/fastcgi; uwsgi_temp_path @/uwsgi; scgi_temp_path @/scgi;]])
         :gsub("@", folder),
     options = ([[connect = { %s }, nginx = true, addresses = { "192.0.2.1" },
+        scripts = { namespaces = { "default" } },
         peer = function(host) return (host:gsub("^10%%.244%%.", "127.20.")) end]]):format(
         cluster and ("server = %q"):format(assert(cluster:listen()))
             or ("kubeconfig = %q"):format(real)),
@@ -85,6 +86,8 @@ local shares = count_answers("shop.example.com", "/")
 print("shop.example.com/          ", shares)
 print("  with X-Canary: yes       ", ask("shop.example.com", "/", { ["X-Canary"] = "yes" }))
 print("shop.example.com/old/a     ", ask("shop.example.com", "/old/a", nil, "POST"))
+print("shop.example.com/admin     ", ask("shop.example.com", "/admin"))
+print("  with Cookie: user=ann    ", ask("shop.example.com", "/admin", { Cookie = "user=ann" }))
 print("api.example.com/v1/a       ", ask("api.example.com", "/v1/a"))
 print("other.example.com/         ", ask("other.example.com", "/"))
 
