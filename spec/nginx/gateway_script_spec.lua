@@ -1,7 +1,9 @@
 -- Lua on the route in a real nginx: what scripts of tenants can do, and what they cannot.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
+local length = require("nginx_world").length
 local script_world = require "script_world"
+local traffic = require "nginx_traffic"
 
 local config_map, route = script_world.config_map, script_world.route
 
@@ -212,6 +214,33 @@ describe("Lua on the route", function()
         serve("versions", "request:set_header('X-Test', 'second')")
         eventually(function() return has "second" end, "the second", 5)
         assert.truthy(has_event("versions", "BadScript"))
+    end)
+
+    it("changes and breaks under load, also without its owner, and no request fails", function()
+        local filters = { { type = "ExtensionRef",
+            extensionRef = { group = "", kind = "ConfigMap", name = "load" } } }
+        local object = route "load"
+        object.spec.hostnames = nil
+        object.spec.rules = { {
+            matches = { { path = { type = "PathPrefix", value = "/gateway" } } },
+            filters = filters, backendRefs = { { name = "one", port = 80 } } } }
+        local text = "return { access = function(r) r:set_header('X-Test', '%d') end }"
+        assert(world.sim:apply(config_map("load", text:format(0))))
+        assert(world.sim:apply(object))
+        world:expect("web/one", "any.example.com", "/gateway")
+        local flowing = traffic.start(world.one, { gateway = "/gateway", static = "/static" })
+        for i = 1, length(20, 200) do
+            assert(world.sim:apply(config_map("load", "return { access = function( end }")))
+            if i % 5 == 0 then
+                world.one:signal("KILL", world:owner())
+            end
+            assert(world.sim:apply(config_map("load", text:format(i))))
+            eventually(function()
+                local _, body = world:ask("any.example.com", "/gateway")
+                return body:find("x=" .. i .. " ", 1, true)
+            end, "version " .. i, 10)
+        end
+        traffic.compare(flowing:stop(), "gateway")
     end)
 
     it("works on an Ingress by its annotation, and guards all of its paths", function()
