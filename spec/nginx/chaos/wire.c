@@ -126,14 +126,17 @@ void wire_close(wire *self)
 
 static ssize_t receive(wire *self, char *to, size_t size)
 {
+    time_t begun = time(NULL);
     ssize_t n;
 
     if (self->tls == NULL) {
         return recv(self->socket, to, size, 0);
     }
+    /* GnuTLS 3.8 also says "again" after a session ticket */
     do {
         n = gnutls_record_recv(self->tls, to, size);
-    } while (n == GNUTLS_E_INTERRUPTED);
+    } while (n == GNUTLS_E_INTERRUPTED ||
+             (n == GNUTLS_E_AGAIN && time(NULL) - begun < PATIENCE_S - 1));
     errno = n == GNUTLS_E_AGAIN ? EAGAIN : ECONNRESET;
     return n;
 }
