@@ -131,6 +131,19 @@ describe("what is refused", function()
         assert.same({}, writing.values)
     end)
 
+    it("takes routes whose parents are no list, or no objects", function()
+        local compiler = compile.new { now = function() return "" end }
+        for i, parents in ipairs { 0, "x", true, { 1 }, { "x" }, { { namespace = true } } } do
+            compiler:set("HTTPRoute", { kind = "HTTPRoute", metadata = { namespace = "bad",
+                name = "r" .. i, uid = "u" .. i }, spec = { parentRefs = parents } })
+        end
+        compiler:set("HTTPRoute", { kind = "HTTPRoute", metadata = { namespace = "bad",
+            name = "r0", uid = "u0" }, spec = 0 })
+        compiler:run()
+        self:read_compiler(compiler, go_on)
+        self:publish(writing)
+    end)
+
     it("says that a Gateway is not there, and forgets it when it comes", function()
         local compiler = compile.new {}
         local function run()

@@ -53,15 +53,21 @@ local function set(self, source, key, list)
     end
 end
 
+-- A tenant may write anything there: an API server without the CRDs' schema takes it.
+local function parents_of(object)
+    local spec = type(object.spec) == "table" and object.spec or {}
+    return type(spec.parentRefs) == "table" and spec.parentRefs or nil
+end
+
 -- Why a route that no Gateway of ours takes is not attached. A Gateway of another controller is no
 -- reason: that one serves the route.
 local function explain_absence(compiler, key)
     local route = compiler.routes.records[key]
     local list = {}
-    for _, ref in ipairs(route and #route.found == 0 and (route.object.spec or {}).parentRefs
-        or {}) do
-        local namespace = ref.namespace or route.origin.namespace
-        local name = ("%s/%s"):format(namespace, tostring(ref.name))
+    for _, ref in ipairs(route and #route.found == 0 and parents_of(route.object) or {}) do
+        ref = type(ref) == "table" and ref or {}
+        local name = ("%s/%s"):format(tostring(ref.namespace or route.origin.namespace),
+            tostring(ref.name))
         local is_there = compiler.gateways.objects["Gateway " .. name] ~= nil
         if (ref.kind or "Gateway") == "Gateway" and not is_there then
             list[#list + 1] = { reason = "NoMatchingParent",
