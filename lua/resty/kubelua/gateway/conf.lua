@@ -5,7 +5,7 @@ local conf = {}
 
 ---@class resty.kubelua.gateway.ConfOptions
 ---@field modules string? directives load_module
----@field main string? more directives of the main part
+---@field main string? directives of the main part, in place of the usual ones
 ---@field http string? more directives of the part http
 ---@field resolvers string[]? DNS servers, for hosts of auth-url that are no Services
 ---@field authorities string? a file of CAs: of the certificates of these hosts
@@ -97,6 +97,8 @@ http {
 local TLS = "ssl_certificate data:$ssl_server_name; ssl_certificate_key data:$ssl_server_name; "
     .. "ssl_certificate_by_lua_block { gateway.handshake() } # never read: the block sets them"
 
+local MAIN = "worker_shutdown_timeout 240s; # of WebSockets, at a reload"
+
 local function listen_of(options)
     local words = {}
     local address = options.address and options.address .. ":" or ""
@@ -141,7 +143,7 @@ end
 ---@param options resty.kubelua.gateway.ConfOptions
 ---@return string
 function conf.text(options)
-    local values = { modules = options.modules or "", main = options.main or "",
+    local values = { modules = options.modules or "", main = options.main or MAIN,
         http = options.http or "", lua_path = options.lua_path, lua_cpath = options.lua_cpath,
         listen = listen_of(options), named = named_of(options), options = options.options or "",
         again = places.directives(), hosts = hosts_of(options),
@@ -150,7 +152,7 @@ function conf.text(options)
         return assert(values[name], name)
     end)
     return (text:gsub(" \\\n%s*", " "):gsub("\n%s*\n", "\n"):gsub("^%s*\n", "")
-        :gsub(", }", " }"))
+        :gsub(",%s*}", " }"))
 end
 
 return conf
