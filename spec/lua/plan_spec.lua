@@ -58,6 +58,14 @@ describe("a plan #processes", function()
         assert.same({ { namespace = "default", name = "me" } }, result.leases)
     end)
 
+    it("has all Leases of its namespace for the members of a ring", function()
+        local result = assert(make([[kubelua.controller { "configmaps", name = "c", shards = "us",
+            reconcile = function() end }]]))
+        assert.same({ "get,list,watch,create,update,delete leases.coordination.k8s.io" },
+            tell(result.rules.namespaces.default))
+        assert.same({ { namespace = "default", name = "us", is_ring = true } }, result.leases)
+    end)
+
     it("has what a finalizer needs, without any object", function()
         local text = [[kubelua.controller { "configmaps", labels = "none=here",
             finalizer = "example.com/x", finalize = function() end, reconcile = function() end }]]

@@ -115,7 +115,7 @@ function declared.note_controllers(self)
         local shares, lease = state.options.shards, state.options.leader
         if shares or lease then
             local options = shares or leader.options(lease)
-            table.insert(self.leases, { name = options.name, is_ring = shares ~= nil,
+            table.insert(self.leases, { name = options.name, is_ring = shares and true or nil,
                 namespace = options.namespace or state.client:namespace() })
         else
             table.insert(self.unled, state.options.name)
