@@ -8,8 +8,10 @@ local hooks = require "kubelua.admission.hook"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
 local misuse = require "kubelua.misuse"
+local requests = require "kubelua.requests"
 local scripts = require "kubelua.script"
 local sorted_keys = require "kubelua.sorted_keys"
+local tasks = require "kubelua.tasks"
 local trial = require "kubelua.admission.trial"
 local waiting = require "kubelua.waiting"
 
@@ -28,6 +30,7 @@ Admission.__name = "kubelua.admit"
 ---@field cluster kubelua.AdmitCluster? nil: it reads no caches
 ---@field where string the line of the script
 ---@field script kubelua.Script?
+---@field sim kubelua.Sim? the cluster of a test, whose writes are asked about
 ---@field is_stopped boolean?
 
 -- name -> list of entries, the oldest first: while a script is replaced, both have one.
@@ -89,6 +92,20 @@ local function tell(hook)
     end
 end
 
+-- The simulated cluster of a test that a webhook is for: that which runs the script, or that of the
+-- client. kubelua run --sim and kubelua plan are no tests.
+local function find_sim(given)
+    local sim = tasks.clock_here().cluster
+    if not sim and given.client and not clients.elsewhere then
+        sim = core.state(given.client, "kubelua.client").sim
+        sim = sim ~= clients.defaults.sim and sim or nil
+    end
+    if sim then
+        requests.webhooks = require("kubelua.sim.webhooks").send_of
+    end
+    return sim
+end
+
 local function open_caches(given)
     if not given.reads then
         return nil
@@ -115,7 +132,8 @@ function admission.admit(given)
         loop.add_hopeless(where, "admit " .. hook.name, message)
         return nil, message, code
     end
-    local entry = { hook = hook, cluster = cluster, where = where, script = scripts.here() }
+    local entry = { hook = hook, cluster = cluster, where = where, script = scripts.here(),
+        sim = find_sim(given) }
     add(entry)
     tell(hook)
     local self = setmetatable({}, Admission)
@@ -167,6 +185,16 @@ local function tell_missing(path)
     end
 end
 
+---The answer of one webhook: the results of Hook:answer.
+---@param entry kubelua.admission.Entry
+---@param text string
+---@param phase "validate"|"mutate"|nil
+---@return integer, string, string, kubelua.AdmissionRequest?
+function admission.answer_entry(entry, text, phase)
+    local cluster = entry.cluster
+    return entry.hook:answer(text, phase, cluster, cluster and caches.missing(cluster))
+end
+
 ---The answer to a request of HTTP. The function of the script may wait.
 ---@param path string "/admit/NAME", "/admit/NAME/validate", "/admit/NAME/mutate"
 ---@param text string its body
@@ -186,8 +214,20 @@ function admission.answer(path, text)
         return 404, string.format("kubelua.admit: nothing is at %s; there are: %s\n",
             path:sub(1, 200), tell_names()), "text/plain; charset=utf-8"
     end
-    local cluster = entry.cluster
-    return entry.hook:answer(text, phase, cluster, cluster and caches.missing(cluster))
+    return admission.answer_entry(entry, text, phase)
+end
+
+---The webhooks of a simulated cluster, in the order of their names, as an API server asks them.
+---@param sim kubelua.Sim
+---@return kubelua.admission.Entry[]
+function admission.entries_of(sim)
+    local list = {}
+    for _, name in ipairs(sorted_keys(registered)) do
+        for _, entry in ipairs(forget_ended(name)) do
+            list[#list + 1] = entry.sim == sim and entry or nil
+        end
+    end
+    return list
 end
 
 ---The webhooks that can decide by now: their caches are known.

@@ -204,7 +204,7 @@ function clients.connect(given)
     if merged.sim then
         local of_sim = simulator().state(merged.sim)
         of_sim.connected = of_sim.connected or setmetatable({}, { __mode = "k" })
-        of_sim.connected[self] = true
+        of_sim.connected[self], state.token = true, merged.token
     end
     state.name_space = merged.sim and merged.namespace -- a simulated cluster has no configuration
     if not cluster and given.namespace == nil and not clients.is_in_pod then

@@ -40,9 +40,10 @@ local requests = {
     -- the release needs some of it. Specs change it.
     FINISH = 0.5,
     -- Set by kubelua run --dry-run: takes every request, and sends it by `exchange`, or another one
-    -- instead. nil: requests are sent as they are.
-    ---@type (fun(client, call, name, exchange): kubelua.Reply?, string?, string?)?
-    trial = nil,
+    -- instead. nil: requests are sent as they are. `webhooks` is the same, of kubelua.sim.webhooks.
+    ---@alias kubelua.Takes fun(client, call, name, exchange): kubelua.Reply?, string?, string?
+    trial = nil, ---@type kubelua.Takes?
+    webhooks = nil, ---@type kubelua.Takes?
     observed = function(_, _) end, -- called with the client and each call: for kubelua plan
 }
 
@@ -366,10 +367,8 @@ end
 function requests.send(client, call, name)
     local built = build_call(call)
     name = name or "client:request"
-    if requests.trial then
-        return requests.trial(client, built, name, exchange)
-    end
-    return exchange(client, built, name)
+    local takes = requests.trial or requests.webhooks
+    return (takes or exchange)(client, built, name, exchange)
 end
 
 ---Sends a request, and waits for the status and the headers of its reply. If the status is 400 or

@@ -49,7 +49,10 @@ local function list_rules(rule)
     return list
 end
 
-local function select_namespaces(given)
+---The selector of the namespaces whose objects a webhook is asked about; nil: all.
+---@param given kubelua.AdmitOptions
+---@return table?
+function configurations.namespace_selector(given)
     local selector = given.namespace_selector
     if not given.namespaces then
         return selector
@@ -73,8 +76,10 @@ local function make_client(hook, phase, address)
     return client
 end
 
--- The name of a webhook in a configuration has three parts at least.
-local function name_webhook(name)
+---The name of a webhook in its configuration, which has three parts at least.
+---@param name string
+---@return string
+function configurations.webhook_name(name)
     return name:find("%..+%.") and name or name .. ".kubelua.dev"
 end
 
@@ -85,11 +90,11 @@ local function make_one(hook, phase, address)
     local given = hook.given
     return { apiVersion = "admissionregistration.k8s.io/v1", kind = KINDS[phase],
         metadata = { name = address.name or hook.name },
-        webhooks = { { name = name_webhook(hook.name), rules = list_rules(hook.rule),
+        webhooks = { { name = configurations.webhook_name(hook.name), rules = list_rules(hook.rule),
             clientConfig = make_client(hook, phase, address),
             failurePolicy = given.failure_policy or "Fail", timeoutSeconds = hook.timeout,
             admissionReviewVersions = { "v1" }, sideEffects = "NoneOnDryRun",
-            namespaceSelector = select_namespaces(given),
+            namespaceSelector = configurations.namespace_selector(given),
             objectSelector = given.object_selector, matchConditions = given.match_conditions,
             reinvocationPolicy = phase == "mutate" and given.reinvocation_policy or nil } } }
 end

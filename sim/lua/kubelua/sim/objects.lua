@@ -27,17 +27,24 @@ local objects = {}
 -- Carries out a request at once; no events are dispatched meanwhile.
 local function carry_out(sim, call)
     local headers = call.headers or {}
-    local status, body, kind, warnings = simcore.call(sim, {
+    local function exchange(given)
+        local status, body, kind, warnings = simcore.call(sim, given)
+        if not status then
+            return nil, body, kind
+        end
+        for line in (status < 400 and warnings or ""):gmatch("[^\n]+") do
+            log("warn", "%s %s: %s", call.method, call.path, line)
+        end
+        return { status = status, body = body, headers = { ["content-type"] = kind } }
+    end
+    local given = {
         method = call.method, target = requests.target(call.path, call.query), body = call.body,
         type = headers["Content-Type"], accept = headers.Accept,
-    })
-    if not status then
-        return nil, body, kind
+    }
+    if requests.webhooks then
+        return require("kubelua.sim.webhooks").send(sim, given, exchange)
     end
-    for line in (status < 400 and warnings or ""):gmatch("[^\n]+") do
-        log("warn", "%s %s: %s", call.method, call.path, line)
-    end
-    return { status = status, body = body, headers = { ["content-type"] = kind } }
+    return exchange(given)
 end
 
 ---The port of a cluster.
@@ -69,7 +76,16 @@ end
 -- Creates an object with its status, as an administrator's manifest says. A load only returns a
 -- message if the server refuses the object; a dry run gives the code.
 local function load_object(self, document, target)
-    local ok, message, code = simcore.load(self, core.encode(document))
+    local text = core.encode(document)
+    if requests.webhooks then
+        local refusal, allowed = require("kubelua.sim.webhooks").admit(self, { method = "POST",
+            target = kinds.path(target.kind, target.namespace), body = text, loads = true })
+        if refusal then
+            return replies.refusal(refusal)
+        end
+        text = allowed.body
+    end
+    local ok, message, code = simcore.load(self, text)
     if not ok and code == "invalid_argument" then
         local _, _, refusal = writing.create(port_of(self), document, { dry_run = true })
         code = refusal or code
