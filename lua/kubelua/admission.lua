@@ -33,14 +33,18 @@ Admission.__name = "kubelua.admit"
 ---@field sim kubelua.Sim? the cluster of a test, whose writes are asked about
 ---@field is_stopped boolean?
 
--- name -> list of entries, the oldest first: while a script is replaced, both have one.
+-- name -> list of entries, the oldest first: while a script is replaced, both have one. Those of
+-- simulated clusters stand before them, the newest first: a script may run in several.
 local registered = {} ---@type table<string, kubelua.admission.Entry[]>
 
 local entries = setmetatable({}, { __mode = "k" }) -- of each Admission
 
--- A script that was replaced, or could not start, answers no more.
+-- A script that was replaced, or could not start, answers no more; nor does a closed cluster's.
 local function is_over(entry)
     local stage = entry.script and entry.script.stage
+    if entry.sim and package.loaded["kubelua.simcore"].state(entry.sim).is_closed then
+        return true
+    end
     return entry.is_stopped or stage == "tells" or stage == "ends"
 end
 
@@ -69,7 +73,7 @@ end
 local function add(entry)
     local name = entry.hook.name
     for _, other in ipairs(forget_ended(name)) do
-        if other.script == entry.script then
+        if other.script == entry.script and other.sim == entry.sim then
             if other.where ~= entry.where then
                 stop(entry)
                 misuse("admit: there is one with the name '%s' already, at %sgive this one another "
@@ -79,7 +83,7 @@ local function add(entry)
         end
     end
     local list = forget_ended(name)
-    list[#list + 1] = entry
+    table.insert(list, entry.sim and 1 or #list + 1, entry)
     registered[name] = list
 end
 

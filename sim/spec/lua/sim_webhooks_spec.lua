@@ -279,4 +279,27 @@ describe("a webhook of a simulated cluster", function()
         hooks[1]:stop()
         assert(client:create(config_map {}))
     end)
+
+    it("is there once for each cluster that runs the script", function()
+        local others = {}
+        for i = 1, 2 do
+            others[i] = assert(Sim.new())
+            others[i]:run("examples/unique-hosts.lua")
+            assert(others[i]:settle())
+        end
+        local ingress = { apiVersion = "networking.k8s.io/v1", kind = "Ingress",
+            metadata = { name = "one", namespace = "default" },
+            spec = { rules = { { host = "a.example.com" } } } }
+        for _ = 1, 2 do
+            for i = 1, #others do
+                ingress.metadata.name = "one"
+                assert(others[i]:apply(ingress))
+                assert(others[i]:settle())
+                ingress.metadata.name = "two"
+                assert.equal("forbidden", select(3, others[i]:apply(ingress)))
+            end
+            table.remove(others):close()
+        end
+        assert.is_nil(others[1])
+    end)
 end)
