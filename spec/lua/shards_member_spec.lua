@@ -81,7 +81,7 @@ describe("a member", function()
         ring:look(0)
         come_back(ring, 1, announce_pending(ring, 0))
         assert.equal(0, count_parts(ring))
-        ring:look(LEASE)
+        come_back(ring, LEASE, 1)
         come_back(ring, LEASE + 1, announce_pending(ring, LEASE))
         assert.equal(PARTS, count_parts(ring))
         assert.same({ "me" }, clearing.registration(ring))
@@ -126,6 +126,73 @@ describe("a member", function()
         assert.equal(0, count_parts(ring))
         come_back(ring, 3, announce_pending(ring, 2))
         assert.equal(PARTS, count_parts(ring))
+    end)
+
+    it("takes no other one for dead while its watch brings nothing", function()
+        local ring = lone_ring()
+        see(ring, 0, "other", { claims = "me,other" })
+        come_back(ring, 1, announce_pending(ring, 0))
+        ring:look(10 * LEASE)
+        assert.is_nil(ring.pending)
+        come_back(ring, 10 * LEASE + 1, 1) -- the watch goes on
+        assert.equal("me", ring.pending)
+    end)
+
+    it("keeps its claims when it has its Lease again, until its work has ended", function()
+        local ring = lone_ring()
+        come_back(ring, 1, announce_pending(ring, 0))
+        ring:stop()
+        assert.equal("me", ring:announcement().claims)
+        ring:begin()
+        see(ring, 2, "other")
+        assert.equal("me", ring.pending)
+        come_back(ring, 3, announce_pending(ring, 2))
+        assert.equal("me,other", ring.pending)
+        local leaving = 0
+        for part = 1, PARTS do
+            leaving = leaving + (ring:leaves(part) and 1 or 0)
+        end
+        assert.is_true(leaving > 0)
+    end)
+
+    it("claims nothing when it has its Lease again after its work has ended", function()
+        local ring = lone_ring()
+        come_back(ring, 1, announce_pending(ring, 0))
+        ring:stop()
+        ring:rest()
+        assert.equal("", ring:announcement().claims)
+        ring:begin()
+        see(ring, 2, "other")
+        assert.equal("me,other", ring.pending)
+    end)
+
+    it("has its share once all others have given it up", function()
+        local ring = lone_ring()
+        see(ring, 0, "a", { claims = "a,b" })
+        see(ring, 0, "b", { claims = "a,b" })
+        come_back(ring, 1, announce_pending(ring, 0))
+        assert.is_false(ring:has_share())
+        see(ring, 2, "a", { claims = "a,b,me" })
+        assert.is_true(count_parts(ring) > 0)
+        assert.is_false(ring:has_share())
+        see(ring, 2, "b", { claims = "a,b,me" })
+        assert.is_true(ring:has_share())
+    end)
+
+    it("has its share also if that is no part, as of many members", function()
+        local ring, tokens = lone_ring(), {}
+        for i = 1, 600 do
+            tokens[i] = "m" .. i
+        end
+        local claims = table.concat(tokens, ",")
+        for _, token in ipairs(tokens) do
+            ring:see({ token = token, holder = token, record = "0", duration = LEASE,
+                acquired = "9", claims = claims, by = "key", number = "" }, 0)
+        end
+        ring:look(0)
+        come_back(ring, 1, announce_pending(ring, 0))
+        assert.equal(0, count_parts(ring))
+        assert.is_true(ring:has_share())
     end)
 
     it("stands by while an older one shares out otherwise", function()

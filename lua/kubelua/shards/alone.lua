@@ -14,7 +14,7 @@ return function(options, user)
     end
     user.changed(all)
     return { options = options, may_work = allow, is_at_work = allow, leave = allow,
-        look = function() end, guard = function() return allow end,
+        has_share = allow, look = function() end, guard = function() return allow end,
         status = function()
             return { ring = options.namespace .. "/" .. options.name, identity = options.identity,
                 by = options.by, working = true, members = { options.identity }, parts = 256 }

@@ -140,7 +140,7 @@ end
 -- One look; see Membership:look.
 local function look_once(self)
     local now = self.held.now()
-    self.registry.object = self.sight:read(now)
+    local object = self.sight:read(now)
     local holds = self.held.is_leader()
     if holds and not self.ring.first then
         self.ring:begin()
@@ -160,7 +160,9 @@ local function look_once(self)
         for _, token in ipairs(clearing.remains(self.ring)) do
             remains[#remains + 1] = self.sight.known[token] and self.sight.known[token].object
         end
-        self.registry:update(clearing.registration(self.ring), remains)
+        self.registry:update(object, clearing.registration(self.ring), remains)
+    else
+        self.registry:update(nil, nil, {})
     end
     arm(self, at, now)
 end
@@ -191,6 +193,7 @@ local function lose(self)
     for _, user in ipairs(self.users) do
         user.lost()
     end
+    tell_changes(self) -- now: a look may have to wait until the watch is there again
     self:look()
 end
 
@@ -214,6 +217,9 @@ local function hold(self, client)
         renew = options.renew, retry = options.retry }, {
         teller = function() return self.teller end,
         describe = function(metadata)
+            if not ring.first and not self:is_working() and not self.writes:are_open() then
+                ring:rest()
+            end
             leases.describe(metadata, options.name, ring:announcement())
         end,
     })
@@ -255,6 +261,12 @@ end
 ---@return boolean
 function Membership:is_at_work()
     return self.ring:has_place() and self.held.is_leader()
+end
+
+---True once this member may work on all parts of its share.
+---@return boolean
+function Membership:has_share()
+    return self.ring:has_share() and self.held.is_leader()
 end
 
 ---A before_write for scopes, which allows writes for a key of a part as long as this member has it.

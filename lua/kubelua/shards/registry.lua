@@ -10,7 +10,7 @@ local waiting = require "kubelua.waiting"
 
 ---@class kubelua.shards.Registry
 ---@field client kubelua.Client
----@field object kubelua.Object? as the cache has it
+---@field object kubelua.Object? as the cache has it; what it should say follows from that
 ---@field wanted string[]? what it should say
 ---@field remains kubelua.Object[] Leases to delete
 ---@field task kubelua.Task? that writes it
@@ -89,11 +89,13 @@ local function run(self)
     self.task = nil
 end
 
----Does in the background what the ring asks for.
+---Does in the background what the ring asks for, and no more what it has asked for before.
+---@param object kubelua.Object? the ring's own Lease, from which `wanted` follows: of another
+---version, a member that has come meanwhile would be lost
 ---@param wanted string[]? the members that the ring's own Lease is to name; nil: it does so
 ---@param remains kubelua.Object[] Leases to delete
-function Registry:update(wanted, remains)
-    self.wanted, self.remains = wanted, remains
+function Registry:update(object, wanted, remains)
+    self.object, self.wanted, self.remains = object, wanted, remains
     if not self.task and (wanted or #remains > 0) then
         self.task = tasks.task(self.teller.what, run, self)
         tasks.leave_scope(self.task)

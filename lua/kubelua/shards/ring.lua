@@ -13,10 +13,13 @@
 --      out has come back: a renewal that this member's watch had not brought yet would come first.
 --   4. A member whose Lease was deleted, or that others still name, may be at work: it counts as
 --      alive until a Lease would have run out.
---   5. A member that has lost its lease, and has it again, begins anew: with an announcement.
+--   5. A member that has lost its lease, and has it again, begins anew: with an announcement. Until
+--      its work from before has ended, that is the same as before: see rule 2.
+--   6. A Lease runs out only if this member's own renewals have come meanwhile. With a watch that
+--      is silent, it would announce all parts, and all others would stop.
 -- As long as members announce different things, some parts rest; all see the same Leases, so all
 -- announce the same soon.
-local core = require "kubelua.core"
+local Owners = require "kubelua.shards.owners"
 local sorted_keys = require "kubelua.sorted_keys"
 
 local PARTS = 256
@@ -56,6 +59,8 @@ local PARTS = 256
 ---@field registry table<string, true>? the members that may be at work, by the ring's own Lease
 ---@field stands_by string? the token of the older member that shares out otherwise
 ---@field allowed table<integer, true> the parts that this member may work on
+---@field record string? of its own Lease
+---@field renewed_at number when its watch has brought its own renewal last
 local Ring = {}
 Ring.__index = Ring
 
@@ -64,41 +69,8 @@ Ring.__index = Ring
 ---@return kubelua.shards.Ring
 function Ring.new(options)
     return setmetatable({ token = options.token, by = options.by, lease = options.lease,
-        prefix = options.prefix, others = {}, said = {}, counter = 0, confirmed = 0, owners = {},
-        allowed = {}, acquired = "" }, Ring)
-end
-
-local function tokens_of(claims)
-    local tokens = {}
-    for token in claims:gmatch("[^,]+") do
-        tokens[token] = true
-    end
-    return sorted_keys(tokens)
-end
-
--- The owner of each part, by what was announced. The results are kept: there are few at a time.
-local function owners_of(self, claims)
-    local owners = self.owners[claims]
-    if not owners then
-        owners = core.shard_owners(tokens_of(claims))
-        self.owners[claims] = owners
-    end
-    return owners
-end
-
-local function forget_owners(self)
-    local kept = {}
-    local function keep(claims)
-        kept[claims] = self.owners[claims]
-    end
-    for _, said in ipairs(self.said) do
-        keep(said.text)
-    end
-    for _, other in pairs(self.others) do
-        keep(other.facts and other.facts.claims or "")
-    end
-    keep(self.pending or "")
-    self.owners = kept
+        prefix = options.prefix, others = {}, said = {}, counter = 0, confirmed = 0,
+        owners = Owners.new(), allowed = {}, acquired = "", renewed_at = -math.huge }, Ring)
 end
 
 -- A member that others name, but whose Lease is not there, may be at work.
@@ -110,7 +82,10 @@ local function suspect(self, tokens, now)
     end
 end
 
-local function see_own(self, facts)
+local function see_own(self, facts, now)
+    if self.record ~= facts.record then
+        self.record, self.renewed_at = facts.record, now
+    end
     self.acquired = facts.acquired
     local prefix, number = facts.number:match("^(.*)%.(%d+)$")
     number = tonumber(number)
@@ -128,7 +103,7 @@ end
 ---@param now number
 function Ring:see(facts, now)
     if facts.token == self.token then
-        return see_own(self, facts)
+        return see_own(self, facts, now)
     end
     local other = self.others[facts.token]
     if not other then
@@ -139,7 +114,7 @@ function Ring:see(facts, now)
         other.seen_at, other.dead_after, other.is_missing = now, nil, nil
     end
     other.facts = facts
-    suspect(self, tokens_of(facts.claims), now)
+    suspect(self, Owners.tokens(facts.claims), now)
 end
 
 ---A member's Lease was deleted.
@@ -171,12 +146,17 @@ end
 
 ---This process has gained its Lease.
 function Ring:begin()
-    self.first, self.said, self.pending = self.counter + 1, {}, nil
+    self.first, self.pending = self.counter + 1, nil
 end
 
----This process has lost its Lease.
+---This process has lost its Lease. What it has announced stays until `rest`.
 function Ring:stop()
-    self.first, self.said, self.pending, self.allowed = nil, {}, nil, {}
+    self.first, self.pending, self.allowed = nil, nil, {}
+end
+
+---Work from before the Lease was lost has ended.
+function Ring:rest()
+    self.said = {}
 end
 
 ---True once the first announcement has come back.
@@ -211,14 +191,20 @@ local function duration_of(self, other)
     return other.facts and other.facts.duration or self.lease
 end
 
+-- True if this member's watch has brought its own renewal in the later half of a Lease.
+local function has_heard(self, other, seconds)
+    return self.renewed_at >= other.seen_at + seconds / 2
+end
+
 -- Marks those whose Lease has run out; returns when the next one does.
 local function mark_dead(self, now)
     local next_at
     for _, other in pairs(self.others) do
         if not has_left(other) and not other.dead_after then
-            local ends_at = other.seen_at + duration_of(self, other)
+            local seconds = duration_of(self, other)
+            local ends_at = other.seen_at + seconds
             if now >= ends_at then
-                other.dead_after = self.counter + 1
+                other.dead_after = has_heard(self, other, seconds) and self.counter + 1 or nil
             elseif not next_at or ends_at < next_at then
                 next_at = ends_at
             end
@@ -273,10 +259,18 @@ local function find_older(self)
     return by ~= self.by and oldest or nil
 end
 
+-- True if the last announcement is from before the Lease was lost.
+local function begins_anew(self)
+    local last = self.said[#self.said]
+    return last ~= nil and last.number < self.first
+end
+
 -- What this member should announce.
 local function wanted(self)
     self.stands_by = find_older(self)
-    if self.stands_by then
+    if begins_anew(self) then
+        return self.said[#self.said].text
+    elseif self.stands_by then
         return ""
     end
     local tokens = { [self.token] = true }
@@ -291,7 +285,7 @@ end
 -- True if what was announced last must be announced anew.
 local function is_outdated(self, text)
     local last = self.said[#self.said]
-    if not last or last.text ~= text then
+    if not last or last.text ~= text or begins_anew(self) then
         return true
     end
     for _, other in pairs(self.others) do
@@ -300,6 +294,22 @@ local function is_outdated(self, text)
         end
     end
     return false
+end
+
+---True if this member may work on all that it has announced. That may be no part, if there are very
+---many members.
+---@return boolean
+function Ring:has_share()
+    if not self:has_place() or self.pending or #self.said > 1 then
+        return false
+    end
+    local owners = self.owners:of(self.said[1].text)
+    for part = 1, PARTS do
+        if owners[part] == self.token and not self.allowed[part] then
+            return false
+        end
+    end
+    return true
 end
 
 -- Removes from a set of parts those that a member may be working on.
@@ -312,7 +322,7 @@ local function remove_parts(self, parts, token, other)
         end
         return
     end
-    local owners = owners_of(self, other.facts.claims)
+    local owners = self.owners:of(other.facts.claims)
     for part = 1, PARTS do
         if owners[part] == token then
             parts[part] = nil
@@ -325,7 +335,7 @@ end
 ---@return boolean
 function Ring:holds(part)
     for _, said in ipairs(self.said) do
-        if owners_of(self, said.text)[part] ~= self.token then
+        if self.owners:of(said.text)[part] ~= self.token then
             return false
         end
     end
@@ -336,7 +346,7 @@ end
 ---@param part integer
 ---@return boolean
 function Ring:leaves(part)
-    return self.pending ~= nil and owners_of(self, self.pending)[part] ~= self.token
+    return self.pending ~= nil and self.owners:of(self.pending)[part] ~= self.token
         and self:holds(part)
 end
 
@@ -347,7 +357,7 @@ local function find_allowed(self)
     end
     for part = 1, PARTS do
         parts[part] = self:holds(part) and (not self.pending
-            or owners_of(self, self.pending)[part] == self.token) or nil
+            or self.owners:of(self.pending)[part] == self.token) or nil
     end
     for token, other in pairs(self.others) do
         remove_parts(self, parts, token, other)
@@ -367,7 +377,7 @@ function Ring:look(now)
     end
     forget_dead(self)
     self.allowed = find_allowed(self)
-    forget_owners(self)
+    self.owners:forget_unused()
     return next_at
 end
 

@@ -43,6 +43,18 @@ function Writes:follow(part, write)
     end
 end
 
+---True if a write for any part may still be carried out.
+---@return boolean
+function Writes:are_open()
+    local now = self.now()
+    for part in pairs(self.waiting) do
+        if self:has(part, now) then
+            return true
+        end
+    end
+    return false
+end
+
 ---True if a write for a part may still be carried out. One without a result counts for `lease`
 ---seconds: if this process had died then, another member could have the part by now.
 ---@param part integer
