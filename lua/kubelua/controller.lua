@@ -43,7 +43,7 @@ end
 function Controller:has_synced()
     local state = state_of(self)
     return state.is_listed and state.unhandled_count == 0
-        and (not state.sharding or state.sharding.has_share and state.sharding:is_at_work())
+        and (not state.sharding or state.sharding:check_share() and state.sharding:is_at_work())
 end
 
 ---Adds a key to the queue, as an event does: at once, or in so many seconds. This replaces the time
@@ -62,6 +62,9 @@ function Controller:enqueue(key, seconds)
         return state:add(key)
     elseif type(seconds) ~= "number" or seconds ~= seconds or math.abs(seconds) == math.huge then
         misuse("enqueue: the time must be a number of seconds, not %s", tostring(seconds))
+    end
+    if state.sharding then
+        state.sharding:note_key(key)
     end
     return state.queue:add_after(key, seconds)
 end

@@ -1,90 +1,22 @@
 -- Controllers that share out their keys: each key is worked on by one member of the ring, and
 -- handed over when members come and go.
-local eventually = require "eventually"
 local kubelua = require "kubelua"
+local ring_world = require "ring_world"
 local world = require "controller_world"
 
-local w, working
+local count, owners_of = ring_world.count, ring_world.owners_of
+local w, start, until_true, until_shared
 
 before_each(function()
     w = world.new { now = "2026-01-01T00:00:00Z" }
-    working = {}
+    local ring = ring_world.new(w)
+    start, until_true, until_shared = ring.start, ring.until_true, ring.until_shared
 end)
 
 after_each(function()
     w.cluster:heal()
     w:close()
 end)
-
--- Starts a member. Its runs are noted as "MEMBER KEY".
-local function start(identity, options)
-    options = options or {}
-    options.name = identity
-    options.client = assert(w.cluster:connect())
-    local shards = options.shards or {}
-    shards.name, shards.identity = "spec", identity
-    options.shards = shards
-    local reconcile = options.reconcile
-    options.reconcile = function(object, run)
-        local key = type(object) == "string" and object or object.key
-        assert.is_nil(working[key], "two members work on " .. key)
-        working[key] = identity
-        w:note(identity .. " " .. key)
-        local result = reconcile and { pcall(reconcile, object, run) } or { true }
-        working[key] = nil
-        assert(result[1], result[2])
-        return result[2]
-    end
-    return w:controller(options)
-end
-
-local function until_true(f, what)
-    eventually(function()
-        w.cluster:advance(0.5)
-        return f()
-    end, what)
-end
-
--- Lets time pass until the members have shared out all parts.
-local function until_shared(...)
-    local members = { ... }
-    until_true(function()
-        local parts = 0
-        for _, member in ipairs(members) do
-            local status = member:status().shards
-            if #status.members ~= #members or status.parts == 0 then
-                return false
-            end
-            parts = parts + status.parts
-        end
-        return parts == 256
-    end, function()
-        local texts = {}
-        for _, member in ipairs(members) do
-            texts[#texts + 1] = require("cjson").encode(member:status().shards)
-        end
-        return table.concat(texts, "\n") .. "\n" .. table.concat(w.lines, "\n")
-    end)
-end
-
--- The member of each key of the notes; fails if a key has two.
-local function owners_of(notes)
-    local owners = {}
-    for _, note in ipairs(notes) do
-        local member, key = note:match("^(%S+) (%S+)$")
-        assert.is_true(owners[key] == nil or owners[key] == member, key)
-        owners[key] = member
-    end
-    return owners
-end
-
-local function count(owners, member)
-    local found = 0
-    for _, owner in pairs(owners) do
-        found = found + (owner == member and 1 or 0)
-    end
-    return found
-end
 
 describe("a controller with shards", function()
     it("works on all keys while it is alone", function()

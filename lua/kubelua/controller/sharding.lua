@@ -3,6 +3,8 @@
 -- when this process gets its part.
 local call_script = require "kubelua.controller.call_script"
 local core = require "kubelua.core"
+local DeletedKeys = require "kubelua.controller.deleted_keys"
+local dropped = require "kubelua.controller.dropped"
 local lines = require "kubelua.log_lines"
 local shards = require "kubelua.shards"
 local worker = require "kubelua.controller.worker"
@@ -13,8 +15,8 @@ local worker = require "kubelua.controller.worker"
 ---@field membership kubelua.shards.Membership? nil: this process has not joined yet, or has left
 ---@field parts table<integer, true> those that this process may work on
 ---@field running table<integer, integer> by part: runs that have not ended
----@field gone table<string, integer> by key: the part of an object that was deleted
----@field has_share boolean this process has had parts, and has queued their keys
+---@field deleted kubelua.controller.DeletedKeys
+---@field has_share boolean this process has had its whole share, and has queued its keys
 ---@field seen table<string, true> the keys of a controller without a resource
 local Sharding = {}
 Sharding.__index = Sharding
@@ -22,15 +24,31 @@ Sharding.__index = Sharding
 ---@param state kubelua.controller.State
 ---@return kubelua.controller.Sharding
 function Sharding.new(state)
-    return setmetatable({ state = state, options = state.options.shards, parts = {}, running = {},
-        gone = {}, seen = {}, has_share = false }, Sharding)
+    local self = setmetatable({ state = state, options = state.options.shards, parts = {},
+        running = {}, seen = {}, has_share = false }, Sharding)
+    self.deleted = DeletedKeys.new(state.clock, 2 * self.options.lease, function(part)
+        return self.parts[part] == true
+    end)
+    return self
 end
 
--- The part of an object, by its UID or by what the function of the script returns. If that fails,
--- by its key: all members do so.
+-- The part of a key, if it alone decides.
+local function part_by_key(self, key)
+    if self.options.by == "key" then
+        return core.shard_part(key)
+    elseif self.options.by == "namespace" then
+        return core.shard_part(key:match("^(.*)/") or "")
+    end
+end
+
+-- The part of an object: by its key, its UID or what the function of the script returns. If that
+-- fails, by its key: all members do so.
 local function part_of_object(self, object)
     local options, what = self.options, "by of " .. self.state.what
-    if options.by == "uid" then
+    local part = part_by_key(self, object.key)
+    if part then
+        return part
+    elseif options.by == "uid" then
         return core.shard_part_of_uid(object.uid)
     end
     local ok, result = pcall(call_script, what, options.function_of, object)
@@ -49,24 +67,35 @@ end
 ---@param key string
 ---@return integer
 function Sharding:part_of(key)
-    local by = self.options.by
-    if by == "key" then
-        return core.shard_part(key)
-    elseif by == "namespace" then
-        return core.shard_part(key:match("^(.*)/") or "")
+    local part = part_by_key(self, key)
+    if part then
+        return part
     end
     local object = self.state.main.informer:get(key)
     if object then
         return part_of_object(self, object)
     end
-    return self.gone[key] or core.shard_part(key)
+    return self.deleted:part_of(key) or core.shard_part(key)
 end
 
----Notes an object that was deleted: its key is worked on by the member that had the object.
+---Notes an object that was deleted: its key is worked on by the member that had the object, or by
+---the next one that has its part. What this process remembers of a key of others is forgotten.
 ---@param object kubelua.Object
 function Sharding:note_deleted(object)
-    if self.options.by ~= "key" and self.options.by ~= "namespace" then
-        self.gone[object.key] = part_of_object(self, object)
+    local state, key, part = self.state, object.key, part_of_object(self, object)
+    self.deleted:note(key, part)
+    if not self.parts[part] and not state.runs[key] then
+        state.memos[key] = nil
+        state.writes.own:forget(key)
+        dropped.forget(state, key)
+    end
+end
+
+---Notes a key of a controller without a resource: it is queued when its part comes.
+---@param key string
+function Sharding:note_key(key)
+    if not self.state.main then
+        self.seen[key] = true
     end
 end
 
@@ -74,9 +103,7 @@ end
 ---@param key string
 ---@return boolean
 function Sharding:takes(key)
-    if not self.state.main then
-        self.seen[key] = true
-    end
+    self:note_key(key)
     return self.parts[self:part_of(key)] == true
 end
 
@@ -92,6 +119,7 @@ end
 ---@return fun(write: kubelua.Write): true?, string?, string?
 function Sharding:fence(record)
     record.part = self:part_of(record.key)
+    record.is_of_deleted = self.deleted:part_of(record.key) ~= nil
     return self.membership:guard(record.part)
 end
 
@@ -108,7 +136,10 @@ function Sharding:end_run(record)
     if part then
         local count = self.running[part] - 1
         self.running[part] = count > 0 and count or nil
-        self.gone[record.key] = nil
+        if record.is_of_deleted and record.result and record.result.result == "done"
+            and not record.reason then
+            self.deleted:forget(record.key) -- unless it is to run again
+        end
         if self.membership then
             self.membership:look()
         end
@@ -140,21 +171,34 @@ local function forget_failures(self)
     end
 end
 
-local function keys_of(self)
+-- The keys of some parts.
+local function keys_of(self, parts)
     local keys = {}
+    local function add(key, part)
+        if parts[part] then
+            keys[#keys + 1] = key
+        end
+    end
     if not self.state.main then
         for key in pairs(self.seen) do
-            keys[#keys + 1] = key
+            add(key, core.shard_part(key))
         end
         return keys
     end
     for _, object in ipairs(self.state.main.informer:list() or {}) do
-        keys[#keys + 1] = object.key
+        add(object.key, part_of_object(self, object))
     end
-    for key in pairs(self.gone) do
-        keys[#keys + 1] = key
+    for key, part in pairs(self.deleted:all()) do
+        add(key, part)
     end
     return keys
+end
+
+---Looks if this process has its whole share by now, which may be no part at all.
+---@return boolean
+function Sharding:check_share()
+    self.has_share = self.has_share or (self.membership ~= nil and self.membership:has_share())
+    return self.has_share
 end
 
 -- Queues the keys of the parts that came.
@@ -169,13 +213,11 @@ local function change(self, parts)
         return
     end
     local is_open = not self.state.main or self.state.main.informer ~= nil
-    for _, key in ipairs(is_open and keys_of(self) or {}) do
-        if came[self:part_of(key)] then
-            forget_memo(self.state, key)
-            self.state:add(key, true)
-        end
+    for _, key in ipairs(is_open and keys_of(self, came) or {}) do
+        forget_memo(self.state, key)
+        self.state:add(key, true)
     end
-    self.has_share = true
+    self:check_share()
     self.state.wake()
 end
 

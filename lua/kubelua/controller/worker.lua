@@ -20,6 +20,7 @@ local trace = require "kubelua.trace"
 ---@field timer kubelua.Timer?
 ---@field reason "timeout"|"not_leader"|"stopped"|nil why it was cancelled
 ---@field part integer? of its key, with the option `shards`
+---@field is_of_deleted boolean? the object was deleted before the run began
 ---@field result kubelua.controller.Outcome? once it is over
 ---@field failed kubelua.Failure[] writes that have failed, so far
 ---@field is_over boolean?
