@@ -958,6 +958,26 @@ at_shop --for 3 "$work/holder.lua" >"$work/holder" &
 until_true grep -q ready "$work/holder"
 expect "--once waits for the Lease, and reconciles then" 0 '^saw.b.2' \
     bin/kubelua run --kubeconfig "$work/shop.kubeconfig" --once "$work/shop.lua"
+cat >"$work/ring.yaml" <<'END'
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: a, namespace: web }
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata:
+  name: once-ghost
+  namespace: default
+  labels: { kubelua.dev/ring: once }
+  annotations: { kubelua.dev/members: ghost, kubelua.dev/by: key }
+spec: { holderIdentity: ghost, leaseDurationSeconds: 1 }
+END
+cat >"$work/ring.lua" <<'END'
+kubelua.controller { "configmaps", namespace = "web", shards = "once",
+    reconcile = function(object) print("saw", object.key) end }
+END
+expect "--once waits for its share of a ring, and reconciles it" 0 '^saw.web.a' \
+    bin/kubelua run --sim="$work/ring.yaml" --once "$work/ring.lua"
 expect "--once releases the Lease" 0 'leases.*"holderIdentity":""' \
     bin/kubelua run --kubeconfig "$work/shop.kubeconfig" "$work/list.lua"
 kill $server

@@ -119,6 +119,8 @@ local function tell_controller(self, state)
     elseif not state:may_run() then
         left = state.leader and "it waits for the Lease " .. state.leader.status().lease
             or "it starts"
+    elseif state.sharding and not (state.sharding:check_share() and state:is_at_work()) then
+        left = "it waits for its share of the ring " .. state.options.shards.name
     elseif state.unhandled_count > 0 then
         left = state.unhandled_count .. " keys wait to be reconciled"
     elseif (state.queue:due_in() or math.huge) <= state.options.delay then
