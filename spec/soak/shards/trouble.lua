@@ -55,11 +55,16 @@ end
 local function change(name)
     changes = changes + 1
     local n = tostring(changes)
+    local object
     insist(function()
-        return client:apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name,
-            namespace = namespace_of(name), labels = { soak = "shards" } }, data = { n = n } }
+        local message, code
+        object, message, code = client:apply { apiVersion = "v1", kind = "ConfigMap",
+            metadata = { name = name, namespace = namespace_of(name),
+                labels = { soak = "shards" } }, data = { n = n } }
+        return object, message, code
     end)
-    wanted[name] = n
+    -- What is being deleted stays so, whatever is changed in it.
+    wanted[name] = object and object:get("metadata.deletionTimestamp") == nil and n or nil
 end
 
 local function delete(name)
