@@ -307,6 +307,15 @@ describe("a controller with shards", function()
         assert.equal("running", also:status().state)
     end)
 
+    it("says in its status why it stands by", function()
+        w.cluster:fail { verb = "list", resource = "leases", status = 403, count = 0 }
+        w.cluster:fail { verb = "watch", resource = "leases", status = 403, count = 0 }
+        local one = start("one")
+        until_true(function() return one:status().shards.code == "forbidden" end, "it says so")
+        assert.is_truthy(one:status().shards.problem:find("403", 1, true))
+        assert.equal("standby", one:status().state)
+    end)
+
     it("raises for wrong options at once", function()
         for problem, shards in pairs {
             ["there is no option 'bye'"] = { name = "x", bye = "uid" },

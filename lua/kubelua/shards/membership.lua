@@ -339,7 +339,7 @@ end
 ---@field members string[] the identities of all members that it sees, sorted
 ---@field parts integer how many of the 256 parts it may work on
 ---@field stands_by_for string? the identity of an older member that shares out otherwise
----@field problem string? of its Lease
+---@field problem string? of its Lease, or of the watch of the others
 ---@field code string?
 
 ---@return kubelua.ShardsStatus
@@ -348,10 +348,12 @@ function Membership:status()
     for _ in pairs(self.ring.allowed) do
         parts = parts + 1
     end
+    local problem, code = self.sight:problem()
     local older = self.ring.stands_by and self.sight.known[self.ring.stands_by]
     return { ring = options.namespace .. "/" .. options.name, identity = options.identity,
         by = options.by, working = self:is_at_work(), members = self.sight:members(), parts = parts,
-        stands_by_for = older and older.facts.holder, problem = held.problem, code = held.code }
+        stands_by_for = older and older.facts.holder, problem = held.problem or problem,
+        code = held.problem and held.code or code }
 end
 
 return Membership

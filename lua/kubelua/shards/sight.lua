@@ -108,6 +108,13 @@ function Sight:read(now)
     return registry
 end
 
+---Why the watch does not work, if it does not.
+---@return string? message, string? code
+function Sight:problem()
+    local status = self.informer and self.informer:status() or {}
+    return status.error, status.code
+end
+
 ---The identities of the members whose Leases hold, sorted.
 ---@return string[]
 function Sight:members()
