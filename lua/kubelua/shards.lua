@@ -21,16 +21,39 @@ local by_server = {}
 
 local BY = { namespace = true, uid = true, key = true }
 
--- What members must have in common. Of a function, its bytecode: it cannot be compared otherwise.
-local function describe_by(by)
-    if type(by) ~= "function" then
-        return by
+-- The lines of a text from one number to another.
+local function cut_lines(text, first, last)
+    local lines, number = {}, 0
+    for line in (text .. "\n"):gmatch("(.-)\n") do
+        number = number + 1
+        if number >= first and number <= last then
+            lines[#lines + 1] = line
+        end
     end
-    local ok, code = pcall(string.dump, by, true)
-    if not ok then
+    return table.concat(lines, "\n")
+end
+
+-- The text of a function of the script; "" if its file is gone.
+local function text_of(by)
+    local info = debug.getinfo(by, "S")
+    if info.what == "C" then
         misuse("shards: 'by' must be a function of the script, not one of C")
     end
-    return "function-" .. core.hash(core.base64(code))
+    local path, text = info.source:match("^@(.*)"), info.source
+    local file = path and io.open(path)
+    if path then
+        text = file and file:read("*a") or ""
+    end
+    if file then
+        file:close()
+    end
+    return cut_lines(text, info.linedefined, info.lastlinedefined)
+end
+
+-- What members must have in common. Of a function, its lines: LuaJIT's bytecode of one function
+-- differs from process to process.
+local function describe_by(by)
+    return type(by) == "function" and "function-" .. core.hash(text_of(by)) or by
 end
 
 ---Checks options; returns them with their defaults. Raises if they are wrong.

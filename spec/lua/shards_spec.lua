@@ -107,6 +107,8 @@ describe("a controller with shards", function()
         end
         w.cluster:fail { verb = "update", resource = "leases", name = name, status = 500,
             count = 0 }
+        -- two deletes the Lease once it has run out, and then one could make it again
+        w.cluster:fail { verb = "create", resource = "leases", status = 500, count = 0 }
         until_true(function() return one:status().state == "standby" end, "one has stopped")
         w.runs = {}
         until_true(function() return two:status().shards.parts == 256 end, "two has all")

@@ -22,7 +22,7 @@ local conf = {}
 -- A line that ends with a backslash goes on in the next one.
 local TEXT = [=[
 @modules@
-@main@
+@main@ \
 worker_processes auto; events { worker_connections 16384; }
 http {
     lua_package_path "@lua_path@";
@@ -97,7 +97,7 @@ http {
 local TLS = "ssl_certificate data:$ssl_server_name; ssl_certificate_key data:$ssl_server_name; "
     .. "ssl_certificate_by_lua_block { gateway.handshake() } # never read: the block sets them"
 
-local MAIN = "worker_shutdown_timeout 240s; # of WebSockets, at a reload"
+local MAIN = "worker_shutdown_timeout 240s;" -- of WebSockets, at a reload
 
 local function listen_of(options)
     local words = {}
