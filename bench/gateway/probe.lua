@@ -1,7 +1,7 @@
--- Inside of the workers that bench/gateway/stalls.lua measures: a timer that is due each
--- millisecond notes the longest time between two of its turns. In that time the worker's thread did
--- one thing after the other without looking at its connections. Time of CPU, not of the clock: the
--- machine's other processes do not count.
+-- Runs in each worker that bench/gateway/stalls.lua measures. A timer is due each millisecond. The
+-- probe notes the longest time between two runs of the timer: so long the worker looked at no
+-- connection. It counts the CPU time of the worker's thread, since other processes of the machine
+-- delay the timer, too.
 local ffi = require "ffi"
 local kubelua = require "kubelua"
 

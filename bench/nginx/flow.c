@@ -1,11 +1,12 @@
 /*
- * flow.c - what a request costs an nginx worker, by route. Each route has
- * connections of its own, which stay open. In each round all routes take
- * turns, each time in another order: so many requests, of which each
- * connection has one in flight. The hosts and paths of a route come in a random
- * order, the same for all routes. The worker's time is that of its main thread,
- * by the scheduler's count, once it is idle again. Rounds ask for eight lists
- * of hosts and paths in turn, after all eight were asked for once.
+ * flow.c - measures the CPU time that a request costs an nginx worker, for each
+ * route. flow opens connections for each route, and keeps them open. In a round
+ * it sends REQUESTS requests to each route, one at a time on each connection;
+ * each round takes the routes in another order. Eight lists name hosts and
+ * paths in a random order; all routes use the same list in a round, and the
+ * next round uses the next list. Before the first round, flow sends all eight
+ * lists once. It reads the CPU time of the worker's main thread from the
+ * scheduler, once the worker is idle again.
  *
  * usage: flow PID ROUNDS REQUESTS CONNECTIONS
  *

@@ -1,5 +1,5 @@
--- What bench/nginx/gateway.lua compares, and the objects of the cluster that it needs. A new case
--- is a line in VARIED: it gets a path of its own on each of the 1,000 hosts.
+-- What bench/nginx/gateway.lua compares, and the objects of the cluster that it needs. To add
+-- a case, add an entry to VARIED: each of the 1,000 hosts gets a path for it.
 local slices = require "slices"
 local values = require "kubelua.values"
 
@@ -15,7 +15,7 @@ local BOUND = 1.10 -- of the static location's CPU
 ---@field over string? the case that it is compared with; default: "static"
 ---@field bound number? times that at most
 
--- Each is an HTTPRoute's rule with a path of its own, and has Services of its own.
+-- For each case every HTTPRoute has one rule, with a path and Services that no other case uses.
 ---@type bench.GatewayCase[]
 local VARIED = {
     { name = "filter", label = "gateway, a header filter", over = "routes",

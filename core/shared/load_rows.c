@@ -2,12 +2,13 @@
  * load_rows.c - the rows of the area of kubelua/shared_load.h: finds that of an
  * endpoint, counts its requests and failures, and measures its answers.
  *
- * A row is claimed by a compare-and-swap of its key, which also says when it
- * was last looked for: so a row that is claimed shows its new endpoint in the
- * same moment in which it stops to look unused. Two processes that look for the
- * same new endpoint want the same row, the first free one or that unused for
- * longest; one of them wins, and the other one finds its key. Rows are never
- * freed, only given to another endpoint, so a search may end at a free one.
+ * A process claims a row by a compare-and-swap of the row's key. The key has
+ * the endpoint's hash, and the time when a process last looked for the
+ * endpoint. So one swap writes both: a claimed row never looks unused. Two
+ * processes that look for the same new endpoint want the same row, the first
+ * free one or that unused for longest; one of them wins, and the other one
+ * finds its key. Rows are never freed, only given to another endpoint, so a
+ * search may end at a free one.
  */
 #include "shared/loads.h"
 

@@ -497,7 +497,7 @@ bool kl_shared_has_owner(const kl_shared *map)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 
-    /* the kernel does not tell a process of its own lock */
+    /* F_GETLK does not report a lock that this process itself holds */
     return kl_shared_role(map) == KL_ROLE_OWNER ||
            (fcntl(map->descriptor, F_GETLK, &lock) == 0 &&
             lock.l_type != F_UNLCK);

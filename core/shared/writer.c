@@ -252,18 +252,22 @@ static bool owns_map(const kl_shared *map)
     return is_owner;
 }
 
-/* Adds a change. If it is NULL, `made` is the error of its making: copies that
- * to `err` (may be NULL) and returns its code. */
+/* Copies an error to `err`, which may be NULL; returns its code. */
+static kl_code pass_error(const kl_error *error, kl_error *err)
+{
+    if (err != NULL) {
+        *err = *error;
+    }
+    return error->code;
+}
+
+/* Adds a change to the map. NULL: the change could not be made, and `made` says
+ * why. */
 static kl_code add_made(kl_shared *map, kl__shared_change *change,
                         const kl_error *made, kl_error *err)
 {
-    if (change != NULL) {
-        return add_change(map, change, err);
-    }
-    if (err != NULL) {
-        *err = *made;
-    }
-    return made->code;
+    return change != NULL ? add_change(map, change, err)
+                          : pass_error(made, err);
 }
 
 /* A change that puts a value; NULL: KL_ENOMEM, KL_ETOO_LARGE. */
@@ -389,15 +393,13 @@ void kl_shared_batch_free(kl_shared_batch *self)
     }
 }
 
-/* Takes the change; NULL: `made` is the error of its making. */
+/* Adds a change to the batch, which owns it then. NULL: the change could not be
+ * made, and `made` says why. */
 static kl_code add_to_batch(kl_shared_batch *self, kl__shared_change *change,
                             const kl_error *made, kl_error *err)
 {
     if (change == NULL) {
-        if (err != NULL) {
-            *err = *made;
-        }
-        return made->code;
+        return pass_error(made, err);
     }
     change->next = NULL;
     *self->end = change;

@@ -24,15 +24,15 @@ extern "C" {
 
 #define KL_SHARD_PARTS 256
 
-/* The 64-bit FNV-1a hash of a text, as KEP-5866 has it. */
+/* Returns the 64-bit FNV-1a hash of a text, which KEP-5866 uses. */
 KL_API uint64_t kl_shard_hash(const char *text, size_t length);
 
-/* The part of a UID: the upper 8 bits of its hash. */
+/* Returns the part of a UID: the upper 8 bits of kl_shard_hash of it. */
 KL_API uint32_t kl_shard_part_of_uid(const char *uid, size_t length);
 
-/* The part of another text, such as a key. In the hash itself, the last
- * characters change only the lower bits: names that are numbered would all be
- * in one part. */
+/* Returns the part of another text, such as a key. It mixes the bits of
+ * kl_shard_hash first: the last characters of a text change only the lower bits
+ * of that hash, so all numbered names would be in one part. */
 KL_API uint32_t kl_shard_part(const char *text, size_t length);
 
 /*

@@ -36,7 +36,7 @@ typedef struct kl_counts kl_counts;
 #define KL_COUNTS_STRIPES_MAX 16
 #define KL_COUNTS_NAME_MAX 360  /* bytes of a name */
 #define KL_COUNTS_KINDS 8       /* counters of a series */
-#define KL_COUNTS_BUCKETS 14    /* of its histogram; the last one: the rest */
+#define KL_COUNTS_BUCKETS 14    /* of a histogram; the last one has no bound */
 #define KL_COUNTS_CELLS 24      /* the counters, the buckets, the sum */
 #define KL_COUNTS_REST_MS 60000 /* see kl_counts_forget */
 
@@ -49,9 +49,10 @@ typedef struct kl_counts_options {
 } kl_counts_options;
 
 /*
- * Opens the area of that name: finds it, whatever its size, if this process or
- * its parent has it (so the workers before and after a reload share it), else
- * makes it, with all of its memory. `options` may be NULL. Thread-safe. Close
+ * Opens the area of that name. If this process or its parent has the area, the
+ * call returns it, whatever its size, so the workers before and after a reload
+ * share it. Else the call makes it, and reserves all of its memory.
+ * `options` may be NULL. Thread-safe. Close
  * it as often as it was opened. NULL: KL_ENOMEM, KL_EIO, KL_EINVAL (a size).
  */
 KL_API kl_counts *kl_counts_open(const kl_counts_options *options,

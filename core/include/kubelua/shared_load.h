@@ -53,11 +53,12 @@ typedef struct kl_loads_options {
 } kl_loads_options;
 
 /*
- * Opens the area of that name: finds it if this process or its parent has it
- * and it is as large as the options say, so the workers before and after a
- * reload share it; else makes it, with all of its memory. Zeroed options fit
- * any size. `options` may be NULL. Thread-safe. Close it as often as it was
- * opened. NULL: KL_ENOMEM, KL_EIO, KL_EINVAL (a size).
+ * Opens the area of that name. If this process or its parent has an area that
+ * is as large as the options say, the call returns it, so the workers before
+ * and after a reload share it. Else the call makes one, and reserves all of its
+ * memory. Zeroed options fit any size. `options` may be NULL. Thread-safe.
+ * Close it as often as it was opened. NULL: KL_ENOMEM, KL_EIO, KL_EINVAL (a
+ * size).
  */
 KL_API kl_loads *kl_loads_open(const kl_loads_options *options, kl_error *err);
 
