@@ -1,21 +1,10 @@
 -- The gateway in a real nginx against clients and tenants who mean harm.
 local copies = require "nginx_copies"
+local gateway_objects = require "gateway_objects"
 local gateway_world = require "gateway_world"
 local slices = require "slices"
 
-local OBJECTS = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [{name: http, port: 80, protocol: HTTP}]
----
+local OBJECTS = gateway_objects.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: shop, namespace: web}

@@ -1,15 +1,11 @@
 -- What becomes of a request at its endpoints: which failures are tried again, and what the
 -- balancers of the gateway learn of an answer.
 local copies = require "nginx_copies"
+local gateway_objects = require "gateway_objects"
 local gateway_world = require "gateway_world"
 local slices = require "slices"
 
-local INGRESS = [[
-apiVersion: networking.k8s.io/v1
-kind: IngressClass
-metadata: {name: kubelua}
-spec: {controller: kubelua.dev/gateway}
----
+local INGRESS = gateway_objects.INGRESS_CLASS .. [[
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: {name: one, namespace: web}
@@ -182,19 +178,7 @@ describe("the gateway takes turns", function()
     end)
 end)
 
-local RETRIES = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [{name: http, port: 80, protocol: HTTP}]
----
+local RETRIES = gateway_objects.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: again, namespace: web}

@@ -1,22 +1,11 @@
 -- What an administrator sees of the gateway: /kubelua, /metrics and `kubelua gateway routes`.
 local copies = require "nginx_copies"
 local eventually = require "eventually"
+local gateway_objects = require "gateway_objects"
 local gateway_world = require "gateway_world"
 local values = require "kubelua.values"
 
-local OBJECTS = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [{name: http, port: 80, protocol: HTTP}]
----
+local OBJECTS = gateway_objects.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: shop, namespace: web}

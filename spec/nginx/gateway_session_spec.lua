@@ -1,12 +1,8 @@
 -- Sessions by cookie in the gateway, where a canary takes a part of the new ones.
+local gateway_objects = require "gateway_objects"
 local gateway_world = require "gateway_world"
 
-local INGRESSES = [[
-apiVersion: networking.k8s.io/v1
-kind: IngressClass
-metadata: {name: kubelua}
-spec: {controller: kubelua.dev/gateway}
----
+local INGRESSES = gateway_objects.INGRESS_CLASS .. [[
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:

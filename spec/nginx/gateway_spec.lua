@@ -1,22 +1,11 @@
 -- The gateway in a real nginx: requests by HTTPRoutes and Ingresses of a simulated cluster.
 local eventually = require "eventually"
+local gateway_objects = require "gateway_objects"
 local gateway_world = require "gateway_world"
 local kubelua = require "kubelua"
 local slices = require "slices"
 
-local BASE = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [{name: http, port: 80, protocol: HTTP}]
----
+local BASE = gateway_objects.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: shop, namespace: web}
