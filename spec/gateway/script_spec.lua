@@ -147,7 +147,8 @@ describe("a script", function()
         assert.equal("web/a:route.lua:1: b", run("local _, why = pcall(function() error('b') end) "
             .. "return why"))
         local _, why = run "local function f() f() end f()"
-        assert.truthy(why == MEMORY or why:find("stack overflow", 1, true), why)
+        -- Which limit comes first is a matter of speed: a sanitizer's build is slow.
+        assert.truthy(why == MEMORY or why == TIME or why:find("stack overflow", 1, true), why)
         _, why = run "error('c')"
         assert.equal("web/a:route.lua:1: c", why)
         assert.equal("1 2 3", run "local t = { 3, 1, 2 } table.sort(t) return table.concat(t, ' ')")
