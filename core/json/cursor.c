@@ -425,13 +425,16 @@ bool kl_cursor_next(kl_cursor *self)
     return true;
 }
 
-/* The last member of that name from the current one on, which has it. */
-static const char *last_member(kl_cursor *self, const char *name, size_t length)
+/* The last member of that name from the current one on, which has it. `*passed`
+ * is the end of their object. */
+static const char *last_member(kl_cursor *self, const char *name, size_t length,
+                               const char **passed)
 {
     const char *last = self->value;
     const char *behind = kl_cursor_skip(last, self->end);
     const char *close = kl__cursor_leave(behind, self->end);
 
+    *passed = close;
     if (kl__cursor_may_have(behind, close, name, length)) {
         self->at = behind;
         while (kl_cursor_next(self)) {
@@ -443,21 +446,32 @@ static const char *last_member(kl_cursor *self, const char *name, size_t length)
     return last;
 }
 
-const char *kl_cursor_member(const char *value, const char *end,
-                             const char *name, size_t length)
+const char *kl_cursor_member_passed(const char *value, const char *end,
+                                    const char *name, size_t length,
+                                    const char **passed)
 {
     kl_cursor self;
 
+    *passed = value;
     if (value == NULL || *value != '{') {
         return NULL;
     }
     kl_cursor_begin(&self, value, end);
     while (kl_cursor_next(&self)) {
         if (kl__cursor_has_name(&self, name, length)) {
-            return last_member(&self, name, length);
+            return last_member(&self, name, length, passed);
         }
     }
+    *passed = self.at;
     return NULL;
+}
+
+const char *kl_cursor_member(const char *value, const char *end,
+                             const char *name, size_t length)
+{
+    const char *passed;
+
+    return kl_cursor_member_passed(value, end, name, length, &passed);
 }
 
 const char *kl_cursor_element(const char *value, const char *end, size_t index)

@@ -201,11 +201,14 @@ place find_member_in_text(lua_State *L, const view *self, const char *name,
 {
     const char *from = locate(L, self);
     bool is_head = self == &self->whole->view || self->at.offset == METADATA;
-    const char *end = end_of_text(self->whole);
+    const char *end = end_of_text(self->whole), *found, *passed;
 
-    return end_search(
-        self, from,
-        (is_head ? find_in_head : kl_cursor_member)(from, end, name, length));
+    if (is_head) {
+        return end_search(self, from, find_in_head(from, end, name, length));
+    }
+    found = kl_cursor_member_passed(from, end, name, length, &passed);
+    count_search(self->whole, from, passed);
+    return place_of(self->whole, found);
 }
 
 void find_paths_in_text(lua_State *L, const view *self,

@@ -185,6 +185,23 @@ describe("an object that is read in its text", function()
         assert.is_true(spec == object.spec)
     end)
 
+    -- Each search reads the map to its end, since a later member of the name would count.
+    it("is parsed once a few keys of a large map were read", function()
+        local before = live_documents()
+        local members = {}
+        for number = 1, 10000 do
+            members[number] = ('"k%d":"v"'):format(number)
+        end
+        local data = assert(core.object('{"metadata":{"name":"n"},"data":{'
+            .. table.concat(members, ",") .. "}}")).data
+        assert.equal("v", data.k1)
+        assert.equal(before, core.live().documents)
+        for number = 2, 12 do
+            assert.equal("v", data["k" .. number])
+        end
+        assert.equal(before + 1, core.live().documents)
+    end)
+
     -- Else each turn of the loop would open, and so unpack, the whole text again.
     it("is parsed in a loop whose body reads other objects", function()
         local members = {}

@@ -31,6 +31,13 @@ KL_API const char *kl_cursor_skip(const char *value, const char *end);
 KL_API const char *kl_cursor_member(const char *value, const char *end,
                                     const char *name, size_t length);
 
+/* The same; `*passed` is the end of what the search has passed by, so that its
+ * cost can be counted: a large object is read to its end, since a later member
+ * of the name would count. */
+KL_API const char *kl_cursor_member_passed(const char *value, const char *end,
+                                           const char *name, size_t length,
+                                           const char **passed);
+
 /* The element at `index`, from 0, or NULL: as kl_value_at. */
 KL_API const char *kl_cursor_element(const char *value, const char *end,
                                      size_t index);

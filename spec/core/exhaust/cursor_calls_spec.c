@@ -30,7 +30,8 @@ static kl_code read_members(void *world, kl_error *err)
     const char *end = text + sizeof(text) - 1;
     const char *spec = kl_cursor_member(text, end, "spec", 4);
     const char *list = kl_cursor_member(spec, end, "list", 4);
-    const char *number = kl_cursor_member(spec, end, "n", 1);
+    const char *passed;
+    const char *number = kl_cursor_member_passed(spec, end, "n", 1, &passed);
     size_t length = 0;
     kl_scalar room;
     char image[8];
@@ -154,6 +155,7 @@ static void finding_names_that_are_there_twice_needs_memory(void **state)
 static const every_call calls[] = {
     NEVER_ALLOCATES(kl_cursor_skip, read_members),
     NEVER_ALLOCATES(kl_cursor_member, read_members),
+    NEVER_ALLOCATES(kl_cursor_member_passed, read_members),
     NEVER_ALLOCATES(kl_cursor_element, read_members),
     NEVER_ALLOCATES(kl_cursor_scalar, read_members),
     NEVER_ALLOCATES(kl_cursor_decode, read_members),

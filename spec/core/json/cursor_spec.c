@@ -102,6 +102,20 @@ static void the_last_member_of_a_name_counts(void **state)
                         4);
 }
 
+static void a_search_tells_what_it_has_passed_by(void **state)
+{
+    const char *end = pod + sizeof(pod) - 1, *passed;
+    const char *spec = kl_cursor_member(pod, end, "spec", 4);
+
+    (void)state;
+    kl_cursor_member_passed(spec, end, "nodeName", 8, &passed);
+    assert_ptr_equal(passed, kl_cursor_skip(spec, end));
+    assert_null(kl_cursor_member_passed(spec, end, "none", 4, &passed));
+    assert_ptr_equal(passed, kl_cursor_skip(spec, end));
+    assert_null(kl_cursor_member_passed(NULL, end, "none", 4, &passed));
+    assert_null(passed);
+}
+
 static void lookups_chain_over_what_is_absent(void **state)
 {
     const char *end = pod + sizeof(pod) - 1;
@@ -519,6 +533,7 @@ int main(void)
         cmocka_unit_test(deep_values_end_anywhere_in_a_block),
         cmocka_unit_test(names_with_escapes_match),
         cmocka_unit_test(the_last_member_of_a_name_counts),
+        cmocka_unit_test(a_search_tells_what_it_has_passed_by),
         cmocka_unit_test(lookups_chain_over_what_is_absent),
         cmocka_unit_test(a_walk_may_leave_a_value_early),
         cmocka_unit_test(many_paths_find_what_each_finds_in_the_tree),
