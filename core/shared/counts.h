@@ -6,6 +6,7 @@
 #define KL_SHARED_COUNTS_H
 
 #include "kubelua/shared_count.h"
+#include "shared/area.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,18 +37,12 @@ typedef struct kl__count_row {
 
 /* An area in one process. */
 struct kl_counts {
-    char *bytes;
-    size_t size;
+    kl__area area;
     char *rows;
     _Atomic uint64_t *full;
     uint32_t row_bytes;
     uint32_t series;  /* a power of two */
     uint32_t stripes; /* a power of two */
-
-    /* Guarded by the lock in counts.c. */
-    char *name;
-    int opened;
-    struct kl_counts *next;
 };
 
 static inline kl__count_row *kl__counts_row(const kl_counts *counts,

@@ -6,35 +6,11 @@
  */
 #include "shared/loads.h"
 
-#include "base/mem.h"
-#include "base/str.h"
-#include "shared/map.h"
-
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = KL__SHARED_HEAD_BYTES };
-
-/* Guards the list of areas, their names, counts and columns of this process.
- * Rank LIFECYCLE, but a native mutex, as it must exist before any call; no
- * other lock is taken with it held. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static kl_loads *areas;
-
-/* The threads of the parent, which may have held the lock, do not exist in the
- * child of a fork(). */
-static void reset_in_child(void)
-{
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-}
-
-static void watch_fork(void)
-{
-    pthread_atfork(NULL, NULL, reset_in_child);
-}
+enum { PAGE = KL__AREA_PAGE };
 
 static bool set_lock(const kl_loads *self, uint32_t column, short type)
 {
@@ -43,7 +19,7 @@ static bool set_lock(const kl_loads *self, uint32_t column, short type)
                            .l_start = (off_t)column,
                            .l_len = 1};
 
-    return fcntl(self->descriptor, F_SETLK, &wanted) == 0;
+    return fcntl(self->area.descriptor, F_SETLK, &wanted) == 0;
 }
 
 static void clear_column(kl_loads *self, uint32_t column)
@@ -100,7 +76,7 @@ uint32_t kl_loads_join(kl_loads *loads)
 {
     uint32_t column = 0;
 
-    pthread_mutex_lock(&lock);
+    kl__areas_lock();
     forget_parent_locked(loads);
     while (column < loads->processes &&
            (loads->columns[column] || !set_lock(loads, column, F_WRLCK))) {
@@ -116,25 +92,25 @@ uint32_t kl_loads_join(kl_loads *loads)
     } else {
         column = KL_LOADS_NONE;
     }
-    pthread_mutex_unlock(&lock);
+    kl__areas_unlock();
     return column;
 }
 
 void kl_loads_leave(kl_loads *loads, uint32_t column)
 {
-    pthread_mutex_lock(&lock);
+    kl__areas_lock();
     forget_parent_locked(loads);
     if (column < loads->processes) {
         leave_locked(loads, column);
     }
-    pthread_mutex_unlock(&lock);
+    kl__areas_unlock();
 }
 
 uint32_t kl_loads_sweep(kl_loads *loads)
 {
     uint32_t swept = 0;
 
-    pthread_mutex_lock(&lock);
+    kl__areas_lock();
     forget_parent_locked(loads);
     for (uint32_t i = 0; i < loads->processes; i++) {
         if (!loads->columns[i] && is_joined(loads, i) &&
@@ -148,26 +124,20 @@ uint32_t kl_loads_sweep(kl_loads *loads)
             set_lock(loads, i, F_UNLCK);
         }
     }
-    pthread_mutex_unlock(&lock);
+    kl__areas_unlock();
     atomic_fetch_add_explicit(&loads->head->swept, swept, memory_order_relaxed);
     return swept;
 }
 
-static void free_area(kl_loads *self)
+static kl_loads *of_area(kl__area *area)
 {
-    if (self->bytes != NULL) {
-        munmap(self->bytes, self->size);
-    }
-    if (self->descriptor >= 0) {
-        close(self->descriptor);
-    }
-    kl__free(self->name);
-    kl__free(self);
+    return (kl_loads *)(void *)area;
 }
 
-/* Fills in the sizes. False: they are too large. */
-static bool divide_area(kl_loads *self, const kl_loads_options *options)
+static kl_code divide_area(kl__area *area, const void *asked, kl_error *err)
 {
+    const kl_loads_options *options = asked;
+    kl_loads *self = of_area(area);
     uint32_t wanted =
         options->endpoints != 0 ? options->endpoints : KL_LOADS_ENDPOINTS;
     size_t row;
@@ -176,7 +146,9 @@ static bool divide_area(kl_loads *self, const kl_loads_options *options)
         options->processes != 0 ? options->processes : KL_LOADS_PROCESSES;
     if (wanted > KL_LOADS_ENDPOINTS_MAX ||
         self->processes > KL_LOADS_PROCESSES_MAX) {
-        return false;
+        return kl_error_set(err, KL_EINVAL,
+                            "loads of more than %d endpoints or %d processes",
+                            KL_LOADS_ENDPOINTS_MAX, KL_LOADS_PROCESSES_MAX);
     }
     self->endpoints = 1;
     while (self->endpoints < wanted) {
@@ -184,123 +156,67 @@ static bool divide_area(kl_loads *self, const kl_loads_options *options)
     }
     row = sizeof(kl__load_row) + self->processes * sizeof(uint32_t);
     self->row_bytes = (uint32_t)((row + 63) & ~(size_t)63);
-    self->size = 2 * PAGE +
+    area->size = 2 * PAGE +
                  (size_t)self->endpoints * (sizeof(uint64_t) + self->row_bytes);
-    return true;
-}
-
-/* Reserves the memory as that of a map, and maps it. */
-static kl_code map_area(kl_loads *self, kl_error *err)
-{
-    kl__shared_head file = {.size = self->size};
-
-    self->descriptor = kl__shared_file_open(NULL, &file, err);
-    if (self->descriptor < 0) {
-        return KL_EIO;
-    }
-    self->bytes = mmap(NULL, self->size, PROT_READ | PROT_WRITE, MAP_SHARED,
-                       self->descriptor, 0);
-    if (self->bytes == MAP_FAILED) {
-        self->bytes = NULL;
-        return kl_error_set(err, KL_ENOMEM,
-                            "no address space for %zu bytes of loads",
-                            self->size);
-    }
-    self->head = (kl__loads_head *)(void *)(self->bytes + PAGE);
-    self->keys = (_Atomic uint64_t *)(void *)(self->bytes + 2 * PAGE);
-    self->rows = self->bytes + 2 * PAGE + self->endpoints * sizeof(*self->keys);
     return KL_OK;
 }
 
 _Static_assert(sizeof(kl__loads_head) <= PAGE, "one page");
 _Static_assert(sizeof(kl__load_row) == 24, "as kl_loads_options says");
 
-static kl_loads *make_area(const kl_loads_options *options, const char *name,
-                           kl_error *err)
+static void lay_out_area(kl__area *area)
 {
-    kl_loads *self = kl__calloc(1, sizeof(*self));
+    kl_loads *self = of_area(area);
 
-    if (self == NULL || (self->name = kl__strdup(name)) == NULL) {
-        kl__free(self);
-        kl_error_set(err, KL_ENOMEM, "out of memory");
-        return NULL;
-    }
-    self->descriptor = -1;
     self->process = getpid();
-    if (!divide_area(self, options)) {
-        kl_error_set(err, KL_EINVAL,
-                     "loads of more than %d endpoints or %d processes",
-                     KL_LOADS_ENDPOINTS_MAX, KL_LOADS_PROCESSES_MAX);
-        free_area(self);
-        return NULL;
-    }
-    if (map_area(self, err) != KL_OK) {
-        free_area(self);
-        return NULL;
-    }
-    self->next = areas;
-    areas = self;
-    kl__live_add(KL_LIVE_SHARED, 1);
-    return self;
+    self->head = (kl__loads_head *)(void *)(area->bytes + PAGE);
+    self->keys = (_Atomic uint64_t *)(void *)(area->bytes + 2 * PAGE);
+    self->rows = area->bytes + 2 * PAGE + self->endpoints * sizeof(*self->keys);
 }
 
-static bool is_large_enough(const kl_loads *self,
-                            const kl_loads_options *options)
+static bool is_large_enough(const kl__area *area, const void *asked)
 {
+    const kl_loads *self = (const kl_loads *)(const void *)area;
+    const kl_loads_options *options = asked;
+
     return self->endpoints >= options->endpoints &&
            self->processes >= options->processes;
 }
 
+static void leave_all_locked(kl__area *area)
+{
+    kl_loads *self = of_area(area);
+
+    forget_parent_locked(self);
+    for (uint32_t i = 0; i < self->processes; i++) {
+        leave_locked(self, i);
+    }
+}
+
+static kl__area_kind kind = {
+    .what = "loads",
+    .bytes = sizeof(kl_loads),
+    .keeps_file = true, /* its columns are locks on it */
+    .divide = divide_area,
+    .lay_out = lay_out_area,
+    .fits = is_large_enough,
+    .leave = leave_all_locked,
+};
+
 kl_loads *kl_loads_open(const kl_loads_options *options, kl_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static const kl_loads_options defaults;
     const char *name;
-    kl_loads *loads;
 
-    pthread_once(&once, watch_fork);
     options = options != NULL ? options : &defaults;
     name = options->name != NULL ? options->name : "default";
-    pthread_mutex_lock(&lock);
-    loads = areas;
-    while (loads != NULL && (strcmp(loads->name, name) != 0 ||
-                             !is_large_enough(loads, options))) {
-        loads = loads->next;
-    }
-    if (loads == NULL) {
-        loads = make_area(options, name, err);
-    }
-    if (loads != NULL) {
-        loads->opened++;
-    }
-    pthread_mutex_unlock(&lock);
-    return loads;
+    return of_area(kl__area_open(&kind, name, options, err));
 }
 
 void kl_loads_close(kl_loads *loads)
 {
-    kl_loads **at = &areas;
-    bool is_last;
-
-    if (loads == NULL) {
-        return;
-    }
-    pthread_mutex_lock(&lock);
-    is_last = --loads->opened == 0;
-    if (is_last) {
-        forget_parent_locked(loads);
-        for (uint32_t i = 0; i < loads->processes; i++) {
-            leave_locked(loads, i);
-        }
-        while (*at != loads) {
-            at = &(*at)->next;
-        }
-        *at = loads->next;
-    }
-    pthread_mutex_unlock(&lock);
-    if (is_last) {
-        free_area(loads);
-        kl__live_add(KL_LIVE_SHARED, -1);
+    if (loads != NULL) {
+        kl__area_close(&kind, &loads->area);
     }
 }
 

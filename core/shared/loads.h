@@ -6,6 +6,7 @@
 #define KL_SHARED_LOADS_H
 
 #include "kubelua/shared_load.h"
+#include "shared/area.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,8 +44,7 @@ typedef struct kl__load_row {
 
 /* An area in one process. */
 struct kl_loads {
-    char *bytes;
-    size_t size;
+    kl__area area;
     kl__loads_head *head;
     /* Of each row: which endpoint has it (36 bits of a hash, from the highest),
      * and when one last looked for it (28 bits of seconds). 0: free. */
@@ -53,14 +53,10 @@ struct kl_loads {
     uint32_t row_bytes;
     uint32_t endpoints; /* a power of two */
     uint32_t processes;
-    int descriptor;
 
-    /* Guarded by the lock in loads.c. */
-    char *name;
-    int opened;
+    /* Guarded by the lock of all areas. */
     pid_t process; /* that has these columns: not its child */
     bool columns[KL_LOADS_PROCESSES_MAX];
-    struct kl_loads *next;
 };
 
 static inline kl__load_row *kl__loads_row(const kl_loads *loads, uint32_t row)
