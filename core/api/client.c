@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "config/credentials.h"
+#include "config/load.h"
 #include "kubelua/log.h"
 #include "kubelua/client.h"
 
@@ -34,6 +35,7 @@ struct kl_client {
     kl_config *config;       /* NULL: a simulator's transport, no credentials */
     kl_transport *transport; /* of this client only, which closes it */
     char *user_agent;
+    char *name; /* NULL: none */
     kl__discovery *discovery;
     kl__warnings *warnings;
     kl__cancel closed;
@@ -66,6 +68,7 @@ static void destroy_client(kl_client *client)
     kl__warnings_free(client->warnings);
     kl__discovery_free(client->discovery);
     kl__free(client->user_agent);
+    kl__free(client->name);
     kl_transport_unref(client->transport);
     kl_config_unref(client->config);
     kl__mutex_deinit(&client->mutex);
@@ -110,10 +113,12 @@ static kl_code make_client_parts(kl_client *client,
     client->user_agent = options->user_agent != NULL
                              ? kl__strdup(options->user_agent)
                              : kl__user_agent();
+    client->name = kl__strdup(options->name);
     client->discovery = kl__discovery_new(client);
     client->warnings = kl__warnings_new();
     if (client->user_agent == NULL || client->discovery == NULL ||
-        client->warnings == NULL) {
+        client->warnings == NULL ||
+        (options->name != NULL && client->name == NULL)) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a client");
     }
     return KL_OK;
@@ -173,6 +178,37 @@ const char *kl_client_namespace(const kl_client *client)
 const char *kl_client_server(const kl_client *client)
 {
     return client->config != NULL ? kl_config_server(client->config) : NULL;
+}
+
+const char *kl__client_name(const kl_client *client)
+{
+    return client->name;
+}
+
+kl_code kl_client_reauthenticate(kl_client *client,
+                                 const kl_config_options *options,
+                                 kl_error *err)
+{
+    kl_code code = kl__check_process(client->made_in, err);
+    kl_error local;
+    kl_config *fresh;
+
+    if (code != KL_OK) {
+        return code;
+    }
+    if (client->config == NULL) {
+        return kl_error_set(err, KL_EINVAL,
+                            "a client of a simulator in this process has no "
+                            "credentials");
+    }
+    err = err != NULL ? err : &local;
+    fresh = kl_config_load(options, err);
+    if (fresh == NULL) {
+        return err->code;
+    }
+    code = kl__config_adopt(client->config, fresh, err);
+    kl_config_unref(fresh);
+    return code;
 }
 
 void kl_client_close(kl_client *client)

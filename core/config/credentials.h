@@ -39,8 +39,8 @@ kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
                                kl__cancel *cancel, kl_error *err);
 
 /* True if kl__config_credentials never reads a file or runs a plugin: the
- * kubeconfig contains the credentials itself, or none are used. The result
- * never changes. Thread-safe. */
+ * kubeconfig contains the credentials itself, or none are used. Once true, it
+ * stays so. Call it before other threads use the config. */
 bool kl__config_is_still(const kl_config *config);
 
 /*

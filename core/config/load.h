@@ -16,9 +16,11 @@
 struct kl_config {
     atomic_int refs;           /* acquire-release: the last unref frees */
     _Atomic kl__forks made_in; /* relaxed: see kl__config_check_process */
-    kl__settings settings;     /* never changes */
-    int plugin_timeout_ms;     /* never changes */
-    bool is_secure;            /* HTTPS: credentials are sent; never changes */
+    /* Never changes but for credentials (kl__config_adopt), which are read in a
+     * flight or with the mutex held. */
+    kl__settings settings;
+    int plugin_timeout_ms; /* never changes */
+    bool is_secure;        /* HTTPS: credentials are sent; never changes */
 
     /* Guards the fields down to the next comment; rank CLIENT. */
     kl__mutex mutex;
@@ -41,6 +43,15 @@ struct kl_config {
     bool has_plugin_credential;
     bool stale; /* these are newer than `tls` and `authorization` */
 };
+
+/*
+ * Exchanges the credentials of two configs of one server: certificate
+ * authority, client certificate, tokens, password, impersonation. `fresh`
+ * has been used by nothing, and is then freed by the caller. KL_ECONFLICT:
+ * something else differs, or one has a plugin, and nothing was exchanged;
+ * KL_EFORKED. Thread-safe.
+ */
+kl_code kl__config_adopt(kl_config *config, kl_config *fresh, kl_error *err);
 
 /* The token in the text of a token file, without the whitespace around it. */
 const char *kl__token_trim(const char *text, size_t *length);

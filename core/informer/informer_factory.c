@@ -222,13 +222,18 @@ static kl__shared_use *find_locked(informer_factory *factory, kl_client *client,
     return NULL;
 }
 
-/* "pods in web (app=shop; spec.nodeName=n1)", "metadata of pods" */
-static char *describe_use(const kl__shared_use *use)
+/* "pods in web (app=shop; spec.nodeName=n1)", "metadata of pods", "eu: pods" of
+ * a client with a name */
+static char *describe_use(kl_client *client, const kl__shared_use *use)
 {
     const char *labels = use->labels != NULL ? use->labels : "";
     const char *fields = use->fields != NULL ? use->fields : "";
+    const char *cluster = kl__client_name(client);
     kl__buf text = {0};
 
+    if (cluster != NULL) {
+        kl__buf_printf(&text, "%s: ", cluster);
+    }
     kl__buf_puts(&text, use->metadata_only ? "metadata of " : "");
     kl__buf_puts(&text, use->resource);
     if (use->name_space != NULL) {
@@ -258,7 +263,7 @@ static kl__shared_informer *start_informer(kl_client *client,
     if (kl__shard_range_parse(use->shard, &shard, err) != KL_OK) {
         return NULL;
     }
-    name = describe_use(use);
+    name = describe_use(client, use);
 
     if (name == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");

@@ -45,13 +45,14 @@ static void read_client_options(lua_State *L, int index,
 
 /* No lua_* call here: `config` is owned by a C local. */
 static kl_client *connect_over_network(const kl_config_options *options,
-                                       kl_error *err)
+                                       const char *name, kl_error *err)
 {
     kl_config *config = kl_config_load(options, err);
     kl_client *client = NULL;
 
     if (config != NULL) {
-        client = kl_client_new(&(kl_client_options){.config = config}, err);
+        client = kl_client_new(
+            &(kl_client_options){.config = config, .name = name}, err);
         kl_config_unref(config);
     }
     return client;
@@ -94,40 +95,57 @@ static bool show_client(client_box *box, kl_report *report, kl_error *err)
     return true;
 }
 
-/* core.connect(options, transport or nil): a client, or nil, message, code. The
- * option `share` does not concern a transport. */
+/* core.connect(options, transport or nil, name or nil): a client, or nil,
+ * message, code. The name is that of its cluster in a fleet. The option `share`
+ * does not concern a transport. */
 static int connect_client(lua_State *L)
 {
     kl_config_options options;
-    const char *share;
+    const char *share, *name = luaL_optstring(L, 3, NULL);
     client_box *box;
     kl_report *report;
     kl_error err;
 
     read_client_options(L, 1, &options);
     share = option_string(L, 1, "share");
-    lua_settop(L, 2);
+    lua_settop(L, 3);
     report = push_report(L, &err);
-    lua_settop(L, 2);
+    lua_settop(L, 3);
     if (report == NULL) {
         return push_error(L, &err);
     }
     box = push_with_state(L, sizeof(*box), TYPE_CLIENT);
-    /* options, transport or nil, box */
+    /* options, transport or nil, name or nil, box */
     if (lua_isnil(L, 2) && share != NULL) {
         box->client = shared_client_open(share, &options, &err);
         box->is_shared = true;
     } else if (lua_isnil(L, 2)) {
-        box->client = connect_over_network(&options, &err);
+        box->client = connect_over_network(&options, name, &err);
     } else {
         kl_transport *transport = check_transport(L, 2);
 
-        box->client =
-            kl_client_new(&(kl_client_options){.transport = transport}, &err);
+        box->client = kl_client_new(
+            &(kl_client_options){.transport = transport, .name = name}, &err);
     }
     if (box->client == NULL || !show_client(box, report, &err)) {
         return push_error(L, &err);
     }
+    return 1;
+}
+
+/* core.client_reauthenticate(client, options): other credentials for the same
+ * server; true. nil, message, "conflict": it needs a new client. */
+static int reauthenticate_client(lua_State *L)
+{
+    kl_client *client = check_client(L, 1);
+    kl_config_options options;
+    kl_error err;
+
+    read_client_options(L, 2, &options);
+    if (kl_client_reauthenticate(client, &options, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, true);
     return 1;
 }
 
@@ -219,9 +237,13 @@ void bind_client(lua_State *L)
                                        {"namespace", client_namespace},
                                        {NULL, NULL}};
     static const luaL_Reg functions[] = {
-        {"connect", connect_client},        {"client_close", client_close},
-        {"client_pointer", client_pointer}, {"status_error", status_error},
-        {"client_server", client_server},   {NULL, NULL}};
+        {"connect", connect_client},
+        {"client_close", client_close},
+        {"client_pointer", client_pointer},
+        {"status_error", status_error},
+        {"client_server", client_server},
+        {"client_reauthenticate", reauthenticate_client},
+        {NULL, NULL}};
 
     push_type(L, TYPE_CLIENT, methods);
     luaL_setfuncs(L, functions, 0);

@@ -193,6 +193,11 @@ world.calls = {
     ["core.methods"] = function() core.methods("kubelua.client") end,
     ["client.namespace"] = function() client:namespace() end,
     ["core.client_server"] = function() core.client_server(client) end,
+    ["core.client_reauthenticate"] = function()
+        local remote = must(core.connect({ server = "https://127.0.0.1:1" }, nil, "eu"))
+        must(core.client_reauthenticate(remote, { server = "https://127.0.0.1:1", token = "t" }))
+        core.client_close(remote)
+    end,
     ["core.client_pointer"] = function() must(core.client_pointer(client)) end,
     ["informer.has_synced"] = function() informer:has_synced() end,
     ["informer.__tostring"] = function() tostring(informer) end,

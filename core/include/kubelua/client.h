@@ -49,6 +49,8 @@ typedef struct kl_client_options {
     kl_transport *transport; /* the client takes a reference; NULL: curl. A
                                 transport serves one client, which closes it */
     const char *user_agent;  /* NULL: "kubelua/VERSION (linux/amd64)" */
+    const char *name; /* of its cluster, before the names of its informers in
+                         logs and metrics: "eu: pods"; NULL: none */
 } kl_client_options;
 
 /*
@@ -77,6 +79,19 @@ KL_API const char *kl_client_namespace(const kl_client *client);
 /* The API server's URL, as the configuration has it; NULL for a client of an
  * in-process simulator. Borrowed from the client. Thread-safe. */
 KL_API const char *kl_client_server(const kl_client *client);
+
+/*
+ * Gives the client other credentials for its server: certificate authority,
+ * client certificate, token, user and password, impersonation. Requests
+ * from now on have them; watches that are open go on. `options` are those of a
+ * kl_config for the same server. KL_ECONFLICT: the server, the proxy or the
+ * like differ, or one has a plugin: make a new client; KL_ECONFIG as
+ * kl_config_load; KL_EINVAL: a client of an in-process simulator; KL_ENOMEM,
+ * KL_EFORKED. Waits for 50 ms at most. Thread-safe.
+ */
+KL_API kl_code kl_client_reauthenticate(kl_client *client,
+                                        const kl_config_options *options,
+                                        kl_error *err);
 
 /* How often requests of a method had an answer of a status. */
 typedef struct kl_request_count {

@@ -113,6 +113,20 @@ static kl_code connect_by_curl(void *world, kl_error *err)
     return err->code;
 }
 
+static kl_code reauthenticate(void *world, kl_error *err)
+{
+    cluster *self = world;
+    const kl_config_options options = {.kubeconfig = self->kubeconfig};
+    kl_client *client = kl_client_new(
+        &(kl_client_options){.config = self->config, .name = "eu"}, err);
+
+    if (client != NULL) {
+        (void)kl_client_reauthenticate(client, &options, err);
+        kl_client_unref(client);
+    }
+    return err->code;
+}
+
 static kl_code look_at_client(void *world, kl_error *err)
 {
     cluster *self = world;
@@ -401,6 +415,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_config_source, look_at_config),
     REFUSES(kl_client_new, connect_inside),
     REFUSES(kl_client_new, connect_by_curl),
+    REFUSES(kl_client_reauthenticate, reauthenticate),
     NEVER_ALLOCATES(kl_client_ref, look_at_client),
     NEVER_ALLOCATES(kl_client_unref, look_at_client),
     NEVER_ALLOCATES(kl_client_namespace, look_at_client),
