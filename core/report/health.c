@@ -224,6 +224,9 @@ static void put_controller(kl__buf *out, const kl_reported *one)
 {
     kl__buf_putc(out, '{');
     put_string(out, "name", one->name);
+    if (one->cluster != NULL) {
+        put_string(out, "cluster", one->cluster);
+    }
     put_bool(out, "listed",
              atomic_load_explicit(&one->is_listed, memory_order_relaxed));
     put_count(out, "workers", (uint64_t)one->workers);

@@ -74,6 +74,7 @@ static void free_client(seen_client *seen)
 static void free_controller(kl_reported *controller)
 {
     kl__free(controller->lease);
+    kl__free(controller->cluster);
     kl__free(controller);
 }
 
@@ -371,10 +372,14 @@ kl_reported *kl_report_add_controller(kl_report *report,
     controller = kl__calloc(1, sizeof(*controller) + size);
     if (controller != NULL) {
         controller->lease = kl__strdup(options->lease);
+        controller->cluster = kl__strdup(options->cluster);
     }
     if (controller == NULL ||
-        (options->lease != NULL && controller->lease == NULL)) {
-        kl__free(controller);
+        (options->lease != NULL && controller->lease == NULL) ||
+        (options->cluster != NULL && controller->cluster == NULL)) {
+        if (controller != NULL) {
+            free_controller(controller);
+        }
         kl_error_set(err, KL_ENOMEM, "out of memory for a controller");
         return NULL;
     }

@@ -44,7 +44,8 @@ struct kl_reported {
     kl__list node;
     kl_queue *queue; /* borrowed */
     int workers;
-    char *lease; /* NULL: none is needed */
+    char *lease;   /* NULL: none is needed */
+    char *cluster; /* NULL: it has none */
     atomic_bool is_listed;
     atomic_int_fast64_t leads_until_ms;
     char name[];

@@ -121,15 +121,17 @@ static int queue_gc(lua_State *L)
     return 0;
 }
 
-/* queue:show(name, workers, lease or nil): shows the controller that owns the
- * queue in the report of its lua_State. True; or nil, message, code. */
+/* queue:show(name, workers, lease or nil, cluster or nil): shows the controller
+ * that owns the queue in the report of its lua_State. True; or nil, message,
+ * code. */
 static int queue_show(lua_State *L)
 {
     queue_box *box = check_queue_box(L);
     kl_reported_options options = {.name = check_text(L, 2),
                                    .queue = box->queue,
                                    .workers = (int)luaL_checkinteger(L, 3),
-                                   .lease = luaL_optstring(L, 4, NULL)};
+                                   .lease = luaL_optstring(L, 4, NULL),
+                                   .cluster = luaL_optstring(L, 5, NULL)};
     kl_error err;
     kl_report *report = push_report(L, &err);
 

@@ -72,6 +72,7 @@ typedef struct kl_reported_options {
     kl_queue *queue;   /* borrowed: remove the controller before it is freed */
     int workers;       /* how many keys may be in progress */
     const char *lease; /* "namespace/name"; NULL: none is needed */
+    const char *cluster; /* its name in a fleet; NULL: it has none */
 } kl_reported_options;
 
 /* Adds a controller, which is not ready yet. NULL: KL_ENOMEM, KL_EFORKED. */

@@ -135,9 +135,10 @@ end
 ---@param name string
 ---@param workers integer
 ---@param lease string?
+---@param cluster string? of a fleet
 ---@return true?, string?, string?
-function Queue:show(name, workers, lease)
-    return self.raw:show(name, workers, lease)
+function Queue:show(name, workers, lease, cluster)
+    return self.raw:show(name, workers, lease, cluster)
 end
 
 ---The controller has ended.
