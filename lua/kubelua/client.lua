@@ -1,13 +1,15 @@
 -- A client: the connection to one API server, with its verbs, informers and events.
 -- lua/src/client.c has the parts that are in C.
+local connect_options = require "kubelua.connect_options"
 local core = require "kubelua.core"
 local events = require "kubelua.events"
 local failures = require "kubelua.failures"
+local fence = require "kubelua.fleet.fence"
+local here = require "kubelua.fleet.here"
 local informer_parts = require "kubelua.informer.parts"
 local informers = require "kubelua.informer"
 local misuse = require "kubelua.misuse"
 local nginx = require "kubelua.nginx"
-local options_of = require "kubelua.options"
 local requests = require "kubelua.requests"
 local tasks = require "kubelua.tasks"
 local scheduler = require "kubelua.scheduler"
@@ -27,35 +29,6 @@ for _, methods in ipairs { verbs.methods, events.methods } do
     end
 end
 
----What kubelua.connect takes; every key is optional.
----@class kubelua.ConnectOptions
----@field kubeconfig? string the path of a kubeconfig, instead of the default one
----@field kubeconfig_text? string a kubeconfig itself, YAML or JSON, instead of a path
----@field context? string a context of the kubeconfig, instead of its current one
----@field server? string the URL of the API server
----@field token? string a bearer token
----@field token_file? string the path of a token; read again when it changes
----@field ca_file? string the path of PEM certificates: the authorities to trust
----@field ca_data? string the same as PEM text
----@field insecure? boolean trust any certificate
----@field tls_server_name? string the name in the server's certificate
----@field cert_file? string a client certificate
----@field key_file? string the key of the client certificate
----@field cert_data? string a client certificate as PEM text, not in base64 again
----@field key_data? string its key as PEM text
----@field proxy_url? string an HTTP(S) or SOCKS5 proxy
----@field namespace? string what client:namespace() returns
----@field sim? kubelua.Sim a simulated cluster
----@field share? string a name: Lua states of this process that connect with it share watches
-
-local TYPES = {
-    kubeconfig = "string", kubeconfig_text = "string", context = "string", server = "string",
-    token = "string", token_file = "string", ca_file = "string", ca_data = "string",
-    insecure = "boolean", tls_server_name = "string", cert_file = "string", key_file = "string",
-    cert_data = "string", key_data = "string", proxy_url = "string", namespace = "string",
-    sim = "userdata", share = "string",
-}
-
 local clients = {
     -- The options of the command line: the defaults of every call of kubelua.connect.
     defaults = {},
@@ -74,51 +47,11 @@ local last_number = 0 -- clients are numbered as they are opened
 -- for other states.
 local shared_clients = {}
 
--- The simulator's module, if a script has loaded it; otherwise no cluster can exist.
-local function simulator()
-    return package.loaded["kubelua.simcore"]
-end
-
-local function check_sim(cluster)
-    if not simulator() or not simulator().is_sim(cluster) then
-        misuse("connect: 'sim' must be a cluster, such as require(\"kubelua.sim\").new(), not a "
-            .. type(cluster))
-    end
-end
-
--- Merges options: those of this connect win over those of the command line, or of a test's cluster.
-local function merge_options(given, cluster)
-    local merged = {}
-    for key, value in pairs(cluster and { sim = cluster } or clients.defaults) do
-        merged[key] = value
-    end
-    for key, value in pairs(given) do
-        merged[key] = value
-    end
-    if given.server or given.kubeconfig or given.kubeconfig_text then
-        merged.sim = given.sim -- a server that is named wins over --sim
-    end
-    if given.kubeconfig_text and not given.kubeconfig then
-        merged.kubeconfig = nil -- of the command line
-        merged.context, merged.server = given.context, given.server
-    end
-    return merged
-end
-
--- The options of a client that names a server of its own, if none may be reached.
-local function replace_server(merged, given)
-    if clients.elsewhere and given.sim == nil
-        and (given.server or given.kubeconfig or given.kubeconfig_text or given.context) then
-        return { sim = clients.elsewhere(given), namespace = merged.namespace }
-    end
-    return merged
-end
-
 -- Opens a client of the core: over the network, or into a simulated cluster.
-local function open_client(merged)
+local function open_client(merged, name)
     local transport, message, code
     if merged.sim ~= nil then
-        transport, message, code = simulator().transport(merged.sim, merged.token)
+        transport, message, code = connect_options.simulator().transport(merged.sim, merged.token)
         if not transport then
             return nil, message, code
         end
@@ -130,7 +63,7 @@ local function open_client(merged)
     if not is_open then
         return nil, message, code
     end
-    return core.connect(merged, transport)
+    return core.connect(merged, transport, name)
 end
 
 -- True if two sets of options are equal, each a table of plain values.
@@ -167,30 +100,8 @@ local function take_over(merged)
     return first
 end
 
----Makes a client. Does not wait for the network.
----@param given kubelua.ConnectOptions?
----@return kubelua.Client?, string?, string?
-function clients.connect(given)
-    given = given == nil and {} or given
-    if type(given) == "table" and given.sim ~= nil then
-        check_sim(given.sim)
-    end
-    options_of.check("connect", given, TYPES)
-    nginx.take_log_level()
-    core.check_namespace("connect", given.namespace)
-    -- A script under test connects to its cluster, also in tasks that it spawned and in handlers:
-    -- the clock of a task knows the cluster.
-    local cluster = tasks.clock_here().cluster
-    local merged = replace_server(merge_options(given, cluster), given)
-    local self = take_over(merged)
-    if self then
-        return self
-    end
-    local message, code
-    self, message, code = open_client(merged)
-    if not self then
-        return nil, message, code
-    end
+-- Notes a client that was opened, with the options that it was opened with.
+local function note_client(self, merged, is_scoped)
     open_clients[self] = true
     if merged.share and not merged.sim then
         shared_clients[self] = true
@@ -202,19 +113,88 @@ function clients.connect(given)
     last_number = last_number + 1
     state.options, state.number = state.script and merged, last_number
     if merged.sim then
-        local of_sim = simulator().state(merged.sim)
+        local of_sim = connect_options.simulator().state(merged.sim)
         of_sim.connected = of_sim.connected or setmetatable({}, { __mode = "k" })
         of_sim.connected[self], state.token = true, merged.token
     end
     state.name_space = merged.sim and merged.namespace -- a simulated cluster has no configuration
-    if not cluster and given.namespace == nil and not clients.is_in_pod then
+    if is_scoped then
         state.scope = clients.defaults.namespace -- namespace of informers that name none
     end
+end
+
+---Makes a client. Does not wait for the network. For a cluster of a fleet, without options: its
+---client.
+---@param given kubelua.ConnectOptions?
+---@return kubelua.Client?, string?, string?
+function clients.connect(given)
+    given = given == nil and {} or given
+    connect_options.check(given)
+    nginx.take_log_level()
+    local life = here.life()
+    if life and next(given) == nil then
+        return life.client
+    end
+    -- A script under test connects to its cluster, also in tasks that it spawned and in handlers:
+    -- the clock of a task knows the cluster.
+    local cluster = tasks.clock_here().cluster
+    local merged = connect_options.merge(clients, given, cluster)
+    local self = take_over(merged)
+    if self then
+        return self
+    end
+    local message, code
+    self, message, code = open_client(merged)
+    if not self then
+        return nil, message, code
+    end
+    note_client(self, merged,
+        not cluster and given.namespace == nil and not clients.is_in_pod)
     if cluster then
-        local opened = simulator().state(cluster).clients or {} -- nil: the cluster is closed
+        -- nil: the cluster is closed
+        local opened = connect_options.simulator().state(cluster).clients or {}
         opened[#opened + 1] = self
     end
+    here.own(self, self.close)
     return self
+end
+
+---Makes the client of a cluster of a fleet.
+---@param name string of the cluster
+---@param given kubelua.ConnectOptions
+---@return kubelua.Client?, string?, string?
+function clients.connect_member(name, given)
+    connect_options.check(given)
+    local merged = connect_options.of_member(clients, given)
+    local self = take_over(merged)
+    if self then
+        return self
+    end
+    local message, code
+    self, message, code = open_client(merged, name)
+    if not self then
+        return nil, message, code
+    end
+    note_client(self, merged, given.namespace == nil and not clients.is_in_pod)
+    return self
+end
+
+---Gives such a client other credentials for the same server. nil, message, code: that needs a new
+---client, or the options are wrong.
+---@param self kubelua.Client
+---@param given kubelua.ConnectOptions
+---@return true?, string?, string?
+function clients.reauthenticate_member(self, given)
+    connect_options.check(given)
+    local merged = connect_options.of_member(clients, given)
+    if merged.sim or core.state(self, TYPE).sim then
+        return nil, "a simulated cluster has no credentials", "conflict"
+    end
+    local ok, message, code = core.client_reauthenticate(self, merged)
+    if ok and core.state(self, TYPE).options then
+        core.state(self, TYPE).options = merged
+    end
+    return ok, message, code
 end
 
 ---An informer of a client. If it names no namespace, it has that of `scope`, else the client's
@@ -232,6 +212,7 @@ function clients.informer(client, given, scope)
     for _, part in ipairs(informer_parts.informers(informer)) do
         state.informers[part] = true
     end
+    here.own(informer, informer.stop)
     if clients.recorder then
         clients.recorder:attach(informer, given)
     end
@@ -274,7 +255,9 @@ function Client:request(given)
     if type(given) ~= "table" or READS[(given.method or "GET"):upper()] then
         return send_request(self, given)
     end
-    return failures.note("client:request", send_request(self, given))
+    return failures.note("client:request", fence.request(self, given, function(bounded)
+        return send_request(self, bounded)
+    end))
 end
 
 ---Joins the shared informer of this resource, namespace and selectors; starts it if there is none.

@@ -3,6 +3,7 @@
 local cache_of = require "kubelua.controller.cache_of"
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
+local here = require "kubelua.fleet.here"
 local loop = require "kubelua.loop"
 local mapping = require "kubelua.controller.mapping"
 local misuse = require "kubelua.misuse"
@@ -38,12 +39,15 @@ function Controller:stop()
     state_of(self):stop()
 end
 
+local function has_synced(state)
+    return state.is_listed and state.unhandled_count == 0
+        and (not state.sharding or state.sharding:check_share() and state.sharding:is_at_work())
+end
+
 ---True once a run of every key of the first lists has ended, with success or with a failure.
 ---@return boolean
 function Controller:has_synced()
-    local state = state_of(self)
-    return state.is_listed and state.unhandled_count == 0
-        and (not state.sharding or state.sharding:check_share() and state.sharding:is_at_work())
+    return has_synced(state_of(self))
 end
 
 ---Adds a key to the queue, as an event does: at once, or in so many seconds. This replaces the time
@@ -123,11 +127,16 @@ local function name_stage(state)
     return state:is_at_work() and "running" or "standby"
 end
 
----The state of the controller: what it waits for, its queue, its runs, its failures.
+local controllers = {
+    -- The states of all controllers that have started: a weak set, for the command.
+    started = setmetatable({}, { __mode = "k" }), ---@type table<kubelua.controller.State, true>
+}
+
+---The status of a controller, by its state.
+---@param state kubelua.controller.State
 ---@return kubelua.ControllerStatus
-function Controller:status()
-    local state = state_of(self)
-    return { name = state.name, state = name_stage(state), has_synced = self:has_synced(),
+function controllers.status(state)
+    return { name = state.name, state = name_stage(state), has_synced = has_synced(state),
         queue = state.queue:status(), running = list_runs(state), failures = list_failures(state),
         dropped_writes = state.dropped.count, sources = list_sources(state),
         leader = state.leader and state.leader.status(),
@@ -135,10 +144,11 @@ function Controller:status()
             and state.sharding.membership:status() or nil }
 end
 
-local controllers = {
-    -- The states of all controllers that have started: a weak set, for the command.
-    started = setmetatable({}, { __mode = "k" }), ---@type table<kubelua.controller.State, true>
-}
+---The state of the controller: what it waits for, its queue, its runs, its failures.
+---@return kubelua.ControllerStatus
+function Controller:status()
+    return controllers.status(state_of(self))
+end
 
 -- A state that has started; nil, message, code: the configuration, or the server's kind, does not
 -- fit. Raises if the script's options are wrong.
@@ -171,11 +181,16 @@ function controllers.new(given)
     local where = core.script_line()
     local options, list = options_of.read(given)
     local state, message, code = start_state(options, list, where)
+    local life = here.life()
     if not state then
-        loop.add_hopeless(where, "controller " .. options.name, message)
+        local add = life and function(...) life:add_hopeless(...) end or loop.add_hopeless
+        add(where, "controller " .. options.name, message)
         return nil, message, code
     end
     controllers.started[state] = true
+    if life then
+        life:add_controller(state)
+    end
     local self = setmetatable({}, Controller)
     states[self] = state
     return self

@@ -120,6 +120,14 @@ function kubelua.admit(given)
     return require("kubelua.admission").admit(given)
 end
 
+---Calls a function for each cluster that a source names: docs/FLEETS.md. nil, message, code: the
+---configuration of the home cluster is wrong.
+---@param given kubelua.FleetOptions
+---@return kubelua.Fleet?, string?, string?
+function kubelua.fleet(given)
+    return require("kubelua.fleet").new(given)
+end
+
 ---Tells that a host runs other things on this thread: outside of tasks, every call that would block
 ---raises from now on. kubelua.host(false) takes it back.
 ---@param yes boolean

@@ -2,6 +2,7 @@
 -- they are what they always were; as JSON each is one record (docs/LUA.md, Messages). Lines of the
 -- core's threads are written in the same format by lua/src/log.c.
 local core = require "kubelua.core"
+local here = require "kubelua.fleet.here"
 local log_json = require "kubelua.log_json"
 local nginx = require "kubelua.nginx"
 local scopes = require "kubelua.scope"
@@ -25,6 +26,7 @@ end
 ---@class kubelua.LogSubject
 ---@field msg string? the message of the record, if it is not the text
 ---@field logger string? default: "kubelua"
+---@field cluster string? of a fleet; default: that for which the present code works
 ---@field controller string?
 ---@field key string? "namespace/name", or "name"
 ---@field attempt integer?
@@ -94,7 +96,7 @@ function Record:add(name, value)
 end
 
 -- The script's own fields, sorted. One with a name of the record's own gets a "_" behind it.
-function Record:add_fields(fields)
+function Record:add_fields(fields, cluster)
     local names, keys = {}, {}
     for key in next, fields do
         local ok, name = pcall(tostring, key)
@@ -107,7 +109,8 @@ function Record:add_fields(fields)
         if self.is_cut then
             return
         end
-        self:add(RESERVED[name] and name .. "_" or name, rawget(fields, keys[name]))
+        local is_taken = RESERVED[name] or (name == "cluster" and cluster)
+        self:add(is_taken and name .. "_" or name, rawget(fields, keys[name]))
     end
 end
 
@@ -126,6 +129,7 @@ local function make_record(text, subject)
     local record = setmetatable({ parts = {}, length = 0, is_cut = false }, Record)
     record:add("logger", subject.logger or "kubelua")
     record:add("msg", message)
+    record:add("cluster", subject.cluster)
     record:add("controller", subject.controller)
     record:add("namespace", namespace)
     record:add("name", name or subject.key)
@@ -133,7 +137,7 @@ local function make_record(text, subject)
     record:add("error", problem)
     record:add("line", subject.line or line)
     record:add("traceback", trace)
-    record:add_fields(subject.fields or {})
+    record:add_fields(subject.fields or {}, subject.cluster)
     return table.concat(record.parts, ",") .. (record.is_cut and ',"truncated":true' or "")
 end
 
@@ -142,23 +146,26 @@ end
 ---@param text string
 ---@param subject kubelua.LogSubject? of a record
 function lines.write(level, text, subject)
+    local cluster = subject and subject.cluster or here.name()
     if not lines.is_json or nginx.is_inside then
-        nginx.log(level, core.escape(text))
+        nginx.log(level, core.escape(cluster and cluster .. ": " .. text or text))
     elseif lines.LEVELS[level] >= lines.LEVELS[level_now] then
-        core.log_record(level, make_record(text, subject or {}))
+        subject = subject or {}
+        subject.cluster = cluster
+        core.log_record(level, make_record(text, subject))
     end
 end
 
 ---Writes one line of a controller.
 ---@param level "debug"|"info"|"warn"|"error"
----@param state { name: string, what: string } of the controller
+---@param state { name: string, what: string, cluster: string? } of the controller
 ---@param key string? that it is about
 ---@param message string with string.format's directives
 ---@param ... any
 function lines.of_controller(level, state, key, message, ...)
     local text = string.format(message, ...)
     lines.write(level, state.what .. ": " .. text,
-        { controller = state.name, key = key, msg = text })
+        { cluster = state.cluster, controller = state.name, key = key, msg = text })
 end
 
 ---Writes what ends the command, at any level.

@@ -2,6 +2,7 @@
 -- namespaces. delivery.lua calls them.
 local core = require "kubelua.core"
 local deliveries = require "kubelua.delivery"
+local here = require "kubelua.fleet.here"
 local misuse = require "kubelua.misuse"
 local options_of = require "kubelua.options"
 local scripts = require "kubelua.script"
@@ -109,6 +110,7 @@ function registrations.new(informer, of_informer, given)
     state.name = given.name or of_informer.what -- used in messages
     deliveries.begin(state, given, { stream })
     of_informer.registrations[self] = true
+    here.own(self, Registration.remove)
     return self
 end
 
@@ -138,6 +140,7 @@ function registrations.over(parts, given)
     for _, others in ipairs(siblings) do
         others[self] = true
     end
+    here.own(self, Registration.remove)
     return self
 end
 

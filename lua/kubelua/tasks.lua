@@ -1,6 +1,7 @@
 -- The tasks of the loop of one lua_State: coroutines that wait by yielding. This file makes,
 -- resumes, suspends and cancels them; scheduler.lua decides when.
 local core = require "kubelua.core"
+local here = require "kubelua.fleet.here"
 local lines = require "kubelua.log_lines"
 local log = require "kubelua.log"
 local misuse = require "kubelua.misuse"
@@ -97,6 +98,7 @@ local tasks = {
 ---@field no_wait string? the name of a function that it calls now, and that must not wait
 ---@field doing (fun(): string?)? names what it does now; absent: its `what`, all the time
 ---@field scope kubelua.Scope? the work that it is a part of
+---@field life kubelua.fleet.Life? the cluster of a fleet for which it works
 ---@field script kubelua.Script? whose it is; nil: KubeLua's own, or scripts are not replaced
 ---@field tells boolean? see script.lua
 ---@field on_over fun(ok: boolean, problem: any)? called once it is over
@@ -121,6 +123,10 @@ end
 
 scopes.here = tasks.scope_here
 
+function here.life()
+    return current and current.life
+end
+
 function scripts.here()
     if current then
         return current.script
@@ -129,7 +135,22 @@ function scripts.here()
 end
 
 tasks.join_scope = scopes.join
-tasks.leave_scope = scopes.leave
+
+---Makes a task one that does not end with the work that it is a part of: KubeLua ends it.
+---@param task kubelua.Task
+function tasks.leave_scope(task)
+    scopes.leave(task)
+    if task.life then
+        task.life.tasks[task] = nil
+    end
+end
+
+---Makes a task one of a fleet's cluster: it ends with it, and so do those that it makes.
+---@param task kubelua.Task
+---@param life kubelua.fleet.Life
+function tasks.enter_life(task, life)
+    task.life, life.tasks[task] = life, true
+end
 
 local function finish_task(task, ok, problem)
     task.is_over = true
@@ -137,6 +158,9 @@ local function finish_task(task, ok, problem)
     scopes.leave(task)
     if task.on_over then
         task.on_over(ok, problem)
+    end
+    if task.life then
+        task.life:remove_task(task)
     end
 end
 
@@ -195,6 +219,9 @@ function tasks.task(what, f, ...)
         return f((table.unpack or unpack)(arguments, 1, arguments.n))
     end)
     scopes.join(task, tasks.scope_here())
+    if current and current.life then
+        tasks.enter_life(task, current.life)
+    end
     running.add(task)
     tasks.wake(task)
     return task

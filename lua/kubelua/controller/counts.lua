@@ -9,6 +9,8 @@ local core = require "kubelua.core"
 ---@field timeouts kubelua.Series
 ---@field terminal kubelua.Series
 ---@field seconds kubelua.Series
+---@field name string
+---@field life kubelua.fleet.Life?
 ---@field waited kubelua.Series
 ---@field worked kubelua.Series
 local Counts = {}
@@ -73,10 +75,12 @@ end
 
 ---The counts of a controller of that name; all controllers of one name share them.
 ---@param name string
+---@param life kubelua.fleet.Life? of the fleet's cluster that it is for
 ---@return kubelua.controller.Counts?, string?, string?
-function Counts.new(name)
+function Counts.new(name, life)
     local ok, made = pcall(make, name)
     if ok then
+        made.name, made.life = name, life
         return made
     elseif type(made) ~= "table" then
         error(made, 0)
@@ -90,6 +94,9 @@ end
 ---@param seconds number that it took
 function Counts:note(record, result, seconds)
     self.results[result.result]:inc()
+    if self.life then
+        self.life:count(self.name, RESULTS[result.result])
+    end
     self.seconds:observe(seconds)
     self.worked:observe(seconds)
     self.waited:observe(record.item.waited)

@@ -64,6 +64,9 @@ end
 ---@param state kubelua.controller.State
 ---@return boolean
 function duty.allows_runs(state)
+    if state.life and not state.life:may_begin_runs() then
+        return false
+    end
     return not state.options.leader or (state.leader ~= nil and state.leader.is_leader())
 end
 

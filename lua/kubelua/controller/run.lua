@@ -20,6 +20,7 @@ local writes_seen = require "kubelua.controller.writes_seen"
 ---@field key string
 ---@field attempt integer 1, plus 1 for each failure in a row before
 ---@field due number? Unix time of the later run that was asked for
+---@field cluster string? the name of its cluster, in a fleet
 ---@field client kubelua.Client
 ---@field memo table of this key and UID, in memory; empty after this process has become the leader
 ---@field log fun(level: "debug"|"info"|"warn"|"error", message: string, ...)
@@ -28,7 +29,8 @@ local methods = {}
 -- The key of the fields that are not for the script: the state and the object.
 local INSIDE = {}
 
-local FIELDS = { key = true, attempt = true, due = true, client = true, memo = true, log = true }
+local FIELDS = { key = true, attempt = true, due = true, client = true, memo = true, log = true,
+    cluster = true }
 
 -- Makes the memo when the script first reads it.
 local function read_memo(self)
@@ -84,9 +86,10 @@ function runs.new(state, key, object, item)
     return setmetatable({
         [INSIDE] = { state = state, key = key, object = object, term = state.terms },
         key = key, attempt = item and item.attempt, due = item and item.due,
+        cluster = state.cluster,
         log = function(level, message, ...)
-            script_log.write("run.log", { controller = state.name, key = key,
-                attempt = item and item.attempt },
+            script_log.write("run.log", { cluster = state.cluster, controller = state.name,
+                key = key, attempt = item and item.attempt },
                 state.what .. ": " .. (key and key .. ": " or ""), level, message, ...)
         end,
     }, Run)

@@ -5,6 +5,7 @@ local Counts = require "kubelua.controller.counts"
 local core = require "kubelua.core"
 local dropped = require "kubelua.controller.dropped"
 local duty = require "kubelua.controller.duty"
+local here = require "kubelua.fleet.here"
 local loop = require "kubelua.loop"
 local fights = require "kubelua.controller.fights"
 local idle = require "kubelua.controller.idle"
@@ -26,6 +27,8 @@ local writes = require "kubelua.controller.writes"
 ---@field what string "controller NAME", for messages
 ---@field where string the line of the script that made it: "foo.lua:5: ", or ""
 ---@field script kubelua.Script? the script that made it
+---@field life kubelua.fleet.Life? of the fleet's cluster that it was made for
+---@field cluster string? the name of that cluster
 ---@field options table checked
 ---@field client kubelua.Client
 ---@field clock kubelua.Clock
@@ -70,6 +73,7 @@ function State.new(client, options, list, where)
         memos = {}, terms = 0, runs = {}, running = 0, failing = {}, is_listed = false,
         is_stopped = false, unhandled = {}, unhandled_count = 0, dropped = dropped.new(),
         early = {}, fights = fights.new(), since = core.now(), script = scripts.here(),
+        life = here.life(), cluster = here.name(),
     }, State)
     for _, one in ipairs(list) do
         self.sources[one.name] = one
@@ -90,7 +94,7 @@ function State.new(client, options, list, where)
             return nil, message, code
         end
     end
-    self.counts, message, code = Counts.new(self.name)
+    self.counts, message, code = Counts.new(self.name, self.life)
     if not self.counts then
         return nil, message, code
     end
@@ -246,7 +250,8 @@ local function tell_begin(self)
     lines.write("info", string.format("%s %s: %s%d key%s, synced in %.2f s", self.what,
         self:is_at_work() and "runs" or "stands by", what, count, count == 1 and "" or "s",
         seconds),
-        { controller = self.name, fields = { keys = count, seconds = seconds } })
+        { cluster = self.cluster, controller = self.name,
+            fields = { keys = count, seconds = seconds } })
 end
 
 -- Sets is_listed once every cache holds its first list, and the list was mapped.
@@ -275,6 +280,9 @@ local function finish_stop(self)
     duty.leave(self)
     if self.forget_end then
         self.forget_end()
+    end
+    if self.life then
+        self.life.wake()
     end
 end
 
@@ -307,7 +315,8 @@ end
 ---@return true?, string?, string?
 function State:start()
     local lease = self.options.leader and leader.options(self.options.leader).name
-    local ok, message, code = self.queue:show(self.name, self.options.workers, lease or nil)
+    local ok, message, code = self.queue:show(self.name, self.options.workers, lease or nil,
+        self.cluster)
     if not ok then
         return nil, message, code
     end
@@ -355,7 +364,11 @@ end
 ---Ends a controller that can never work.
 ---@param message string
 function State:fail(message)
-    loop.add_hopeless(self.where, self.what, message)
+    if self.life then
+        self.life:add_hopeless(self.where, self.what, message)
+    else
+        loop.add_hopeless(self.where, self.what, message)
+    end
     self:stop()
 end
 

@@ -132,7 +132,8 @@ local function report_result(state, record, result, again)
         if result.message then
             lines.write("info", string.format("%s: %s: %s; it runs again after its next event",
                 state.what, state:describe(record.key), result.message), {
-                controller = state.name, key = record.key, attempt = attempt,
+                cluster = state.cluster, controller = state.name, key = record.key,
+                attempt = attempt,
                 msg = result.message .. "; it runs again after its next event" })
         end
         return
@@ -143,7 +144,8 @@ local function report_result(state, record, result, again)
         lines.write(result.is_bug and "error" or "warn", string.format("%s: %s: %s (attempt %d%s)",
             state.what, state:describe(record.key), result.message, attempt,
             again and string.format("; again in %.1f s", again) or ""), {
-            controller = state.name, key = record.key, attempt = attempt, msg = "the run failed",
+            cluster = state.cluster, controller = state.name, key = record.key, attempt = attempt,
+            msg = "the run failed",
             error = result.message, fields = { code = result.code, again_in = again } })
     end
 end

@@ -3,6 +3,7 @@
 local replies = require "kubelua.verbs.replies"
 local core = require "kubelua.core"
 local failures = require "kubelua.failures"
+local fence = require "kubelua.fleet.fence"
 local kinds = require "kubelua.kinds"
 local requests = require "kubelua.requests"
 local targets = require "kubelua.verbs.targets"
@@ -232,16 +233,14 @@ function ports.write(port, write, call, target, read)
     write.dry_run = write.dry_run or port.client ~= nil and requests.trial ~= nil
     write.kind, write.namespace = target.kind, target.namespace
     write.name, write.uid = write.name or target.name, write.uid or target.uid
-    if scope and scope.before_write then
-        local ok, message, code = scope.before_write(write)
-        if not ok then
-            return nil, message, code
-        end
-        call.timeout, call.send_by = write.timeout, write.send_by
-        call.may_finish = write.answered ~= nil
-        if write.begun then
-            write.begun()
-        end
+    local may_write, refusal, reason = fence.ask(write, scope)
+    if not may_write then
+        return nil, refusal, reason
+    end
+    call.timeout, call.send_by = write.timeout, write.send_by
+    call.may_finish = write.answered ~= nil
+    if write.begun then
+        write.begun()
     end
     call.tells = true -- so a cancelled task reports to its scope before it raises
     local ok, reply, message, code, retry_after = pcall(send_call, port, call, target)
