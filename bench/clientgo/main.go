@@ -1,6 +1,7 @@
 // Command clientgo keeps all objects of one kind, or of some, in informers of
 // client-go and reports what that costs. Usage: clientgo SERVER stream|page
-// protobuf|json|dynamic RESOURCE.VERSION.GROUP... Or, to see how long a process
+// protobuf|json|dynamic RESOURCE.VERSION.GROUP... SERVER may be the path of a
+// kubeconfig. Or, to see how long a process
 // takes to its first event: clientgo SERVER first protobuf pods.v1.
 package main
 
@@ -11,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -23,6 +25,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 const stamp = "bench.example.com/written"
@@ -109,8 +112,15 @@ func keep(config *rest.Config, mode string, resources []string, on cache.Resourc
 	return all, nil
 }
 
+// configure finds the server: a URL, or the path of a kubeconfig.
 func configure(server, mode string) *rest.Config {
 	config := &rest.Config{Host: server}
+	if strings.HasPrefix(server, "/") {
+		var err error
+		if config, err = clientcmd.BuildConfigFromFlags("", server); err != nil {
+			panic(err)
+		}
+	}
 	config.ContentType = "application/json"
 	if mode == "protobuf" {
 		config.ContentType = "application/vnd.kubernetes.protobuf"

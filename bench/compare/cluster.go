@@ -170,13 +170,20 @@ func (c *cluster) fill(namespace string, count int) error {
 		"kind": "Namespace", "metadata": object{"name": namespace}}, nil); err != nil {
 		return err
 	}
+	return writeAll(count, func(i int) error {
+		return c.ask(http.MethodPost, fmt.Sprintf(widgets, namespace), widget(i), nil)
+	})
+}
+
+// writeAll calls `write` with each number below count, some at a time; a writer that
+// fails stops.
+func writeAll(count int, write func(i int) error) error {
 	var group sync.WaitGroup
 	failures := make(chan error, writers)
 	for first := range writers {
 		group.Go(func() {
 			for i := first; i < count; i += writers {
-				if err := c.ask(http.MethodPost, fmt.Sprintf(widgets, namespace), widget(i),
-					nil); err != nil {
+				if err := write(i); err != nil {
 					failures <- err
 					return
 				}

@@ -204,6 +204,22 @@ func (r *running) memory(field string) (bytes float64) {
 	return bytes * 1024
 }
 
+// switches is how often threads that are alive were taken off a core.
+func (r *running) switches() (count float64) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", r.process.Process.Pid))
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task)
+		for _, line := range strings.Split(string(text), "\n") {
+			if name, value, is := strings.Cut(line, ":"); is && strings.HasSuffix(name, "_ctxt_switches") {
+				var once float64
+				fmt.Sscan(value, &once)
+				count += once
+			}
+		}
+	}
+	return count
+}
+
 // cpu is the CPU time that the process has used so far, in microseconds: two
 // fields of /proc/PID/stat behind the name in brackets, in hundredths of a second.
 func (r *running) cpu() float64 {

@@ -18,7 +18,7 @@ type options struct {
 	quick                                     bool
 	rounds, updates, pods                     int
 	only, build, under, out, parts, recording string
-	controllers                               bool
+	controllers, real                         bool
 	kubeconfig                                string
 	workers                                   int
 }
@@ -225,13 +225,17 @@ func main() {
 	flag.StringVar(&o.build, "build", "../build-bench", "the build folder")
 	flag.StringVar(&o.out, "out", "results.json", "the file to write")
 	flag.BoolVar(&o.controllers, "controllers", false, "compare controllers, not informers")
-	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "of an API server for them (default: a simulator)")
+	flag.BoolVar(&o.real, "real", false, "compare informers on a real API server")
+	flag.StringVar(&o.kubeconfig, "kubeconfig", "",
+		"of an API server (default: a simulator for -controllers, one of spec/cluster for -real)")
 	flag.IntVar(&o.workers, "workers", 16, "keys that a controller reconciles at once")
 	flag.Parse()
 	o.build, _ = filepath.Abs(o.build)
 	compare := run
 	if o.controllers {
 		compare = runControllers
+	} else if o.real {
+		compare = runReal
 	}
 	if err := compare(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)

@@ -26,8 +26,9 @@ func (all figures) but(names ...string) figures {
 // trial is a contender that runs, and what is known of it so far.
 type trial struct {
 	*running
-	server  *replay.Server
+	server  *replay.Server // nil: a real one
 	objects int
+	sum     int64 // of the bytes that handlers read of all objects
 	isBlind bool
 	empty   float64 // resident memory before there was an informer
 	got     figures
@@ -45,8 +46,8 @@ func (c *contender) begin(server *replay.Server, listing string) (*trial, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &trial{running: r, server: server, objects: server.Count(), isBlind: c.isBlind,
-		got: figures{}}
+	t := &trial{running: r, server: server, objects: server.Count(), sum: server.Sum(),
+		isBlind: c.isBlind, got: figures{}}
 	if err = t.sync(); err != nil {
 		r.stop(true)
 		return nil, fmt.Errorf("%s of %d objects: %w", listing, t.objects, err)
@@ -59,6 +60,7 @@ func (t *trial) sync() error {
 		return err
 	}
 	t.empty = t.memory("VmRSS")
+	switches := t.switches()
 	begin := time.Now()
 	t.say("")
 	end, err := t.wait("synced")
@@ -66,11 +68,11 @@ func (t *trial) sync() error {
 		return err
 	}
 	wall := time.Since(begin)
-	if end.count != int64(t.objects) || t.hasMissed(end.sum, t.server.Sum()) {
-		return fmt.Errorf("synced %d objects, read %d of %d bytes",
-			end.count, end.sum, t.server.Sum())
+	if end.count != int64(t.objects) || t.hasMissed(end.sum, t.sum) {
+		return fmt.Errorf("synced %d objects, read %d of %d bytes", end.count, end.sum, t.sum)
 	}
 	highest := t.memory("VmHWM")
+	t.got["sync_switches"] = (t.switches() - switches) / float64(t.objects)
 	t.say("")
 	if _, err = t.wait("rest"); err != nil {
 		return err
@@ -81,6 +83,7 @@ func (t *trial) sync() error {
 	t.got["rest_bytes"] = (rest - t.empty) / float64(t.objects)
 	t.got["rest_all"] = rest
 	t.got["peak"] = highest / rest
+	t.got["peak_all"] = highest
 	t.got["peak_bytes"] = (highest - t.empty) / float64(t.objects)
 	return nil
 }
@@ -134,18 +137,24 @@ func (t *trial) afterwards(count int) {
 }
 
 // delays measures the time from a write to the handler; changes come in bursts.
-// The collector of this process, which is the server's too, stays away.
 func (t *trial) delays(name string, of changes) error {
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	end, err := t.phase("delays", of.Count, func() int64 {
+	_, err := t.timed(name, of.Count, func() int64 {
 		return t.server.Bursts(of.Count, of.Burst, time.Duration(of.PauseMS)*time.Millisecond)
 	})
-	if err == nil && len(end.delays) != of.Count {
+	return err
+}
+
+// timed measures the time from each write of `act` to the handler. The collector of
+// this process, which writes or is the server, stays away.
+func (t *trial) timed(name string, count int, act func() int64) (line, error) {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	end, err := t.phase("delays", count, act)
+	if err == nil && len(end.delays) != count {
 		err = fmt.Errorf("%s: %d delays", name, len(end.delays))
 	}
 	if err != nil {
-		return err
+		return end, err
 	}
 	slices.Sort(end.delays)
 	rank := func(share float64) float64 {
@@ -153,7 +162,7 @@ func (t *trial) delays(name string, of changes) error {
 		return float64(end.delays[at]) / 1000
 	}
 	t.got[name+"_p50"], t.got[name+"_p99"], t.got[name+"_max"] = rank(0.5), rank(0.99), rank(1)
-	return nil
+	return end, nil
 }
 
 // relist measures a list of which nothing is new.
@@ -195,10 +204,10 @@ func (c *contender) measure(server *replay.Server, data *replay.Data, with *sett
 		return nil, err
 	}
 	if c.isBlind {
-		return t.got.but("rest_all", "rest_bytes", "peak", "peak_bytes", "late_bytes", "later_bytes"), nil
+		return t.got.but("rest_all", "peak_all", "rest_bytes", "peak", "peak_bytes", "late_bytes", "later_bytes"), nil
 	}
 	all := t.got
-	all.but("rest_all")
+	all.but("rest_all", "peak_all")
 	all[sized("update_cpu", objects)] = all["update_cpu"]
 	if c.hasPages {
 		server.Serve(data, objects)

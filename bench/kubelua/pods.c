@@ -2,6 +2,7 @@
  * pods.c - the C contender of the benchmark: keeps all objects of one kind, or
  * of some, in informers and reports what that costs. Usage:
  *     pods SERVER stream|page packed|plain RESOURCE...
+ * SERVER is a URL, or the path of a kubeconfig.
  * packed: the cache is compressed.
  */
 #include <kubelua/kubelua.h>
@@ -262,7 +263,7 @@ static void measure(kl_client *client, long since, char **how, kl_error *err)
 int main(int argc, char **argv)
 {
     kl_error err = {0};
-    kl_config_options where = {.server = argc > 1 ? argv[1] : NULL};
+    kl_config_options where = {0};
     kl_config *config;
     kl_client *client = NULL;
     long since;
@@ -271,6 +272,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: pods SERVER stream|page packed|plain "
                         "RESOURCE...\n");
         return 2;
+    }
+    if (argv[1][0] == '/') {
+        where.kubeconfig = argv[1];
+    } else {
+        where.server = argv[1];
     }
     config = kl_config_load(&where, &err);
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -1,6 +1,6 @@
 -- The Lua contender of the benchmark: keeps all objects of one kind, or of some, in informers and
 -- reports what that costs. Usage: pods.lua SERVER stream|page packed|plain RESOURCE...
--- packed: the cache is compressed.
+-- SERVER: a URL, or the path of a kubeconfig. packed: the cache is compressed.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
@@ -61,7 +61,7 @@ end
 
 report("ready 0 0 0")
 since = os.clock()
-local client = assert(kubelua.connect { server = server })
+local client = assert(kubelua.connect { [server:find("^/") and "kubeconfig" or "server"] = server })
 local informers, syncing = {}, #arg - 3
 
 local function synced()

@@ -167,6 +167,16 @@ func status(pod *corev1.Pod, i int, random *rand.Rand) corev1.PodStatus {
 	return out
 }
 
+// NewPod makes a pod that has not run yet, as a client creates it.
+func NewPod(i int) *corev1.Pod {
+	model := pod(i % models)
+	return &corev1.Pod{TypeMeta: model.TypeMeta, Spec: model.Spec,
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%05d", i), Labels: model.Labels}}
+}
+
+// Stamp is the annotation that says when an object was written.
+const Stamp = stampName
+
 // pod makes the model of a pod: of a Deployment, running; managedFields as the
 // controller manager and a kubelet leave them.
 func pod(i int) *corev1.Pod {

@@ -5,17 +5,11 @@ local here = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = here .. "/?.lua;" .. package.path
 local cjson = require "cjson"
 local figures = require "figures"
+local marks = require "marks"
 
 local BASE = "controller-runtime"
 local FIRST, LAST = "<!-- bench/controllers writes this -->\n", "<!-- controllers end here -->"
 local MB = 1024 * 1024
-
-local function read(path)
-    local file = assert(io.open(path))
-    local text = file:read("a")
-    file:close()
-    return text
-end
 
 -- "0.33" of the base; a range where rounds differ too much.
 local function relative(results, contender, name)
@@ -78,7 +72,7 @@ local function failures(results)
     return table.concat(lines)
 end
 
-local results = cjson.decode(read(arg[1]))
+local results = cjson.decode(marks.read(arg[1]))
 results.by_name = { [figures.BASE] = nil }
 for _, contender in ipairs(results.contenders) do
     results.by_name[contender.name] = contender
@@ -89,11 +83,6 @@ end
 local text = preface(results) .. "\n" .. rows(results) .. failures(results)
 print(text)
 if results.complete and arg[2] then
-    local whole = read(arg[2])
-    local _, from = whole:find(FIRST, 1, true)
-    local to = assert(whole:find(LAST, from, true), arg[2] .. " lacks the marks")
-    local file = assert(io.open(arg[2], "w"))
-    assert(file:write(whole:sub(1, from), text, whole:sub(to)))
-    file:close()
+    marks.write(arg[2], marks.between(arg[2], FIRST, LAST, text))
     io.stderr:write("wrote ", arg[2], "\n")
 end

@@ -17,7 +17,7 @@ function figures.read(path)
     file:close()
     -- All numbers come as floats; these stand in names.
     results.settings.pods = math.floor(results.settings.pods)
-    for _, size in ipairs(results.settings.sizes) do
+    for _, size in ipairs(results.settings.sizes or {}) do
         size.pods = math.floor(size.pods)
     end
     results.by_name = {}
