@@ -457,18 +457,18 @@ static kl_code begin_transfer(kl__http_source *self, const kl__request *request,
     return KL_OK;
 }
 
-/* Sends a GET of `target`; takes the bytes of `target`. */
+/* Sends a GET of `target`, of which `request` says the rest; takes the bytes of
+ * `target`. */
 static kl_code send_get(kl__http_source *self, kl__buf *target,
-                        bool fresh_connection, kl__cancel *cancel,
-                        kl_error *err)
+                        kl__request request, kl__cancel *cancel, kl_error *err)
 {
     kl__header accept = {"Accept", accepted_types(self)};
-    kl__request request = {.method = "GET",
-                           .target = target->bytes,
-                           .headers = &accept,
-                           .header_count = 1,
-                           .fresh_connection = fresh_connection};
     kl_code code;
+
+    request.method = "GET";
+    request.target = target->bytes;
+    request.headers = &accept;
+    request.header_count = 1;
 
     if (target->failed) {
         code = kl_error_set(err, KL_ENOMEM, "out of memory for a request");
@@ -506,7 +506,9 @@ static kl_code ask_list(kl__http_source *self, const kl__list_params *params,
     put_text(&target, "continue", params->continue_token);
     put_text(&target, "resourceVersion", params->resource_version);
     put_text(&target, "resourceVersionMatch", params->resource_version_match);
-    return send_get(self, &target, params->fresh_connection, cancel, err);
+    return send_get(self, &target,
+                    (kl__request){.fresh_connection = params->fresh_connection},
+                    cancel, err);
 }
 
 static kl_code ask_watch(kl__http_source *self, const kl__watch_params *params,
@@ -526,7 +528,10 @@ static kl_code ask_watch(kl__http_source *self, const kl__watch_params *params,
         kl__url_query(&target, "sendInitialEvents", "true");
         kl__url_query(&target, "resourceVersionMatch", "NotOlderThan");
     }
-    return send_get(self, &target, params->fresh_connection, cancel, err);
+    return send_get(self, &target,
+                    (kl__request){.fresh_connection = params->fresh_connection,
+                                  .gathers = params->send_initial_events},
+                    cancel, err);
 }
 
 /* True if the request is to be sent again, as a guessed resource was corrected.

@@ -454,7 +454,10 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
     }
     code = cut_frame(&at, err);
     if (code == KL_OK) {
-        at.self->counts_items |= item->initial_events_end;
+        if (item->initial_events_end) {
+            at.self->counts_items = true;
+            kl__stream_stop_gathering(at.self->stream);
+        }
         kl__http_source_note_item(at.self);
     } else {
         kl__item_clear(item);

@@ -35,6 +35,7 @@ static void drop_easy(kl__curl_stream *stream)
         return;
     }
     kl__list_remove(&stream->waiting_node);
+    kl__curl_end_gathering(stream);
     stream->transport->brief_count -= stream->is_counted;
     stream->is_counted = false;
     if (stream->held) {
@@ -332,8 +333,9 @@ static void nudge_stream(kl__curl_stream *stream)
  * pauses nghttp2 then: with 50 transfers at a time, one in 1,700 hung. So after
  * bytes have arrived or a transfer has ended, every transfer that may share a
  * connection is looked at again before the loop sleeps, until no more bytes
- * come. Over HTTP/1 there is none: looking at a thousand watches after each of
- * their answers took 4 s.
+ * come. Not after the bytes of a transfer that has its connection to itself
+ * (note_byte): this takes as long as reading a lone event does. Over HTTP/1
+ * each has: looking at a thousand watches after each of their answers took 4 s.
  */
 static void nudge_all(kl__curl_transport *transport)
 {
@@ -376,16 +378,21 @@ static void pause_full(kl__curl_stream *stream)
     }
 }
 
+/* Tells readers that bytes have come, but those of lists that gather. */
 static void deliver_news(kl__curl_transport *transport)
 {
-    kl__list *node;
+    kl__list *news = &transport->news;
 
-    while ((node = kl__list_shift(&transport->news)) != NULL) {
+    for (kl__list *node = news->next, *next; node != news; node = next) {
         kl__curl_stream *stream =
             KL__CONTAINER(node, kl__curl_stream, news_node);
 
+        next = node->next;
         pause_full(stream);
-        kl__curl_stream_deliver(stream);
+        if (!kl__curl_holds_back(stream)) {
+            kl__list_remove(node);
+            kl__curl_stream_deliver(stream);
+        }
     }
 }
 
@@ -434,13 +441,15 @@ void *kl__curl_loop(void *arg)
         if (transport->must_nudge) {
             nudge_all(transport);
         }
+        transport->is_flowing = false;
         curl_multi_perform(transport->multi, &running);
         end_finished(transport);
         deliver_news(transport);
         admitted = admit_some(transport);
-        if (!transport->must_nudge && !admitted && may_sleep(transport) &&
-            curl_multi_poll(transport->multi, NULL, 0,
-                            sleep_limit_ms(transport), NULL) != CURLM_OK) {
+        /* curl reads one TLS record in a turn: first read what has come. */
+        if (!transport->is_flowing && !transport->must_nudge && !admitted &&
+            may_sleep(transport) &&
+            kl__curl_sleep(transport, sleep_limit_ms(transport)) != CURLM_OK) {
             poll(NULL, 0, PAUSE_MS); /* out of memory: try again later */
         }
     }

@@ -17,6 +17,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* How many sockets a transport knows: over HTTP/2 there are few. */
+enum { KL__CURL_SOCKETS = 8 };
+
 typedef struct kl__curl_transport {
     kl_transport base;
     kl__forks made_in;
@@ -38,8 +41,12 @@ typedef struct kl__curl_transport {
     /* Used only by the loop, with one exception: any thread that holds
      * wake_mutex and sees `is_over` as false may call curl_multi_wakeup. */
     CURLM *multi;
-    kl__list streams;  /* all streams between ADD and FORGET */
-    kl__list news;     /* streams whose readers must be woken: bytes arrived */
+    kl__list streams;   /* all streams between ADD and FORGET */
+    kl__list news;      /* streams whose readers must be woken: bytes arrived */
+    kl__list gathering; /* streams whose bytes gather: see curl_gather.c */
+    bool is_flowing;    /* one of them got bytes in this turn */
+    int sockets[KL__CURL_SOCKETS]; /* the last that were opened; -1: closed */
+    int next_socket;               /* the index of the next one */
     kl__list waiting;  /* streams not given to curl yet: see admit_next */
     int brief_count;   /* brief streams given to curl */
     bool must_nudge;   /* bytes arrived, or a transfer ended: see nudge_all */
@@ -87,7 +94,14 @@ typedef struct kl__curl_stream {
     kl__list node;
     kl__list news_node;
     kl__list waiting_node;
-    CURL *easy; /* NULL: the transfer is over, or could not start */
+    kl__list gather_node;
+    size_t received;       /* bytes of the body, while a list comes */
+    int socket;            /* while it gathers; -1: not known */
+    bool is_flowing;       /* some have come since the loop slept */
+    bool is_low;           /* its socket has a raised low-water mark */
+    int64_t held_until_ms; /* on the real clock: then the reader is told of its
+                              bytes; 0: none are held back */
+    CURL *easy;            /* NULL: the transfer is over, or could not start */
     struct curl_slist *headers;
     struct curl_slist *connect_to;
     char curl_message[CURL_ERROR_SIZE];
@@ -148,8 +162,9 @@ typedef struct kl__curl_stream {
     _Atomic size_t unread; /* bytes in `arrived` and `taken` together */
     atomic_bool paused;    /* the transfer waits for RESUME */
 
-    /* Relaxed: no other data depends on it. */
+    /* Relaxed: no other data depends on them. */
     _Atomic int64_t last_byte_ms;
+    atomic_bool gathers; /* the reader clears it when the list is complete */
 } kl__curl_stream;
 
 /* True if the stream may share its connection with others: over HTTP/2. Before
@@ -160,6 +175,36 @@ static inline bool kl__curl_may_share(const kl__curl_stream *stream)
 
     return stream->secure && (response->status == 0 || response->http2);
 }
+
+/* True if the other stream may be on the connection of `stream`, or come to it:
+ * a transfer that was not sent yet may get any. On the loop. */
+static inline bool kl__curl_may_meet(const kl__curl_stream *stream,
+                                     const kl__curl_stream *other)
+{
+    return other != stream && other->easy != NULL &&
+           kl__curl_may_share(stream) && kl__curl_may_share(other) &&
+           (other->attempts == 0 || other->local_port == stream->local_port);
+}
+
+/* True while the stream brings a list, object by object. */
+static inline bool kl__curl_still_gathers(kl__curl_stream *stream)
+{
+    return atomic_load_explicit(&stream->gathers, memory_order_relaxed);
+}
+
+/* In curl_gather.c. Notes that bytes of a list have come. On the loop. */
+void kl__curl_note_list(kl__curl_stream *stream, size_t length);
+/* The stream does not gather any more; it may begin again. On the loop. */
+void kl__curl_end_gathering(kl__curl_stream *stream);
+/* A socket was opened, or is about to be closed. On the loop. */
+void kl__curl_note_socket(kl__curl_transport *transport, int socket);
+void kl__curl_forget_socket(kl__curl_transport *transport, int socket);
+/* True if the reader need not be told of its bytes yet. On the loop. */
+bool kl__curl_holds_back(kl__curl_stream *stream);
+/* True if only lists that gather come over the connection of this one. */
+bool kl__curl_is_all_lists(const kl__curl_stream *stream);
+/* Sleeps until there is something to do, at most `most_ms`. */
+CURLMcode kl__curl_sleep(kl__curl_transport *transport, int most_ms);
 
 /* In curl_transport.c. Sends the loop a command about a stream. False: the loop
  * has stopped and does not use the stream any more. Thread-safe. */

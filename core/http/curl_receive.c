@@ -149,12 +149,30 @@ void kl__curl_stream_deliver(kl__curl_stream *stream)
 
 /* ---- what curl calls ---- */
 
+/* True if no other transfer may use the same connection. */
+static bool is_alone(const kl__curl_stream *stream)
+{
+    const kl__list *streams = &stream->transport->streams;
+
+    for (kl__list *node = streams->next; node != streams; node = node->next) {
+        if (kl__curl_may_meet(stream,
+                              KL__CONTAINER(node, kl__curl_stream, node))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void note_byte(kl__curl_stream *stream)
 {
+    kl__curl_transport *transport = stream->transport;
+
     atomic_store_explicit(&stream->last_byte_ms,
                           kl__clock_now(kl__clock_real()),
                           memory_order_relaxed);
-    stream->transport->must_nudge |= kl__curl_may_share(stream);
+    if (!transport->must_nudge && kl__curl_may_share(stream)) {
+        transport->must_nudge = !is_alone(stream);
+    }
 }
 
 size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
@@ -226,6 +244,9 @@ size_t kl__curl_on_body(char *bytes, size_t one, size_t length, void *arg)
         return length;
     }
     note_byte(stream);
+    if (kl__curl_still_gathers(stream)) {
+        kl__curl_note_list(stream, length);
+    }
     kl__mutex_lock(&stream->mutex);
     unread = atomic_load(&stream->unread); /* the reader may lower it now */
     if (!stream->resuming && is_full(stream, unread, length)) {
@@ -325,6 +346,7 @@ int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
     stream->h2_id = 0;
     stream->local_port = local_port;
     kl__mutex_unlock(&stream->mutex);
+    kl__curl_end_gathering(stream);
     stream->sent_ms = kl__clock_now(kl__clock_real());
     return may_send ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }

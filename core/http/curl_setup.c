@@ -242,7 +242,16 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
         set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
         set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, USER_TIMEOUT_MS);
     }
+    kl__curl_note_socket(stream->transport, fd);
     return fd;
+}
+
+/* Called by curl at the end of a connection, maybe after the stream that opened
+ * it has been freed. */
+static int close_socket(void *arg, curl_socket_t fd)
+{
+    kl__curl_forget_socket(arg, fd);
+    return close(fd);
 }
 
 /* Called by curl when the TCP connection is made and the TLS handshake
@@ -484,6 +493,8 @@ static void set_callbacks(kl__curl_stream *stream, CURLcode *status)
     }
     SET(easy, status, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     SET(easy, status, CURLOPT_OPENSOCKETDATA, stream);
+    SET(easy, status, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    SET(easy, status, CURLOPT_CLOSESOCKETDATA, stream->transport);
 }
 
 static void set_connection(kl__curl_stream *stream, const kl__request *request,

@@ -43,10 +43,12 @@ kl__curl_stream *kl__curl_stream_new(kl__curl_transport *transport,
     kl__list_init(&stream->node);
     kl__list_init(&stream->news_node);
     kl__list_init(&stream->waiting_node);
+    kl__list_init(&stream->gather_node);
     kl__mutex_init(&stream->mutex, KL__RANK_STREAM);
     kl__cond_init(&stream->cond);
     atomic_init(&stream->unread, 0);
     atomic_init(&stream->paused, false);
+    atomic_init(&stream->gathers, request->gathers);
     atomic_init(&stream->last_byte_ms, kl__clock_now(kl__clock_real()));
     return stream;
 }
@@ -79,6 +81,13 @@ static bool stream_set_hook(kl__stream *base, const kl__stream_hook *hook)
     has_news = stream->has_head || stream->finished;
     kl__mutex_unlock(&stream->mutex);
     return has_news;
+}
+
+static void stream_stop_gathering(kl__stream *base)
+{
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+
+    atomic_store_explicit(&stream->gathers, false, memory_order_relaxed);
 }
 
 static bool stream_withdraw(kl__stream *base)
@@ -578,4 +587,5 @@ static const kl__stream_ops ops = {.response = stream_response,
                                    .look_again_ms = stream_look_again_ms,
                                    .withdraw = stream_withdraw,
                                    .headers = stream_headers,
-                                   .wait = stream_wait};
+                                   .wait = stream_wait,
+                                   .stop_gathering = stream_stop_gathering};

@@ -31,6 +31,10 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     kl__list_init(&transport->streams);
     kl__list_init(&transport->news);
     kl__list_init(&transport->waiting);
+    kl__list_init(&transport->gathering);
+    for (int i = 0; i < KL__CURL_SOCKETS; i++) {
+        transport->sockets[i] = -1;
+    }
     transport->multi = curl_multi_init();
     /* If no descriptors are left, curl_multi_init succeeds without the ones for
      * wake-ups, and the loop would notice a request only when its poll times

@@ -41,6 +41,10 @@ typedef struct kl__request {
     bool is_brief;         /* a call, not a watch. Over HTTP/1, where each
                             * needs a connection, at most 100 of these run at
                             * once */
+    bool gathers;          /* the answer brings a list object by object: until
+                            * kl__stream_stop_gathering, bytes of a long one
+                            * may come up to 5 ms later and in larger parts, if
+                            * that makes no other request wait */
 } kl__request;
 
 typedef struct kl__response {
@@ -95,7 +99,8 @@ typedef struct kl__stream_ops {
     kl_code (*headers)(kl__stream *stream, const char **lines, kl_error *err);
     kl_code (*wait)(kl__stream *stream, const kl__stream_turn *turn,
                     int64_t deadline_ms, kl__cancel *cancel,
-                    kl_error *err); /* NULL: no turn can be lent */
+                    kl_error *err);             /* NULL: no turn can be lent */
+    void (*stop_gathering)(kl__stream *stream); /* NULL: nothing gathers */
 } kl__stream_ops;
 
 /* The first member of every implementation's struct. */
@@ -229,6 +234,15 @@ static inline kl_code kl__stream_headers(kl__stream *stream, const char **lines,
                                          kl_error *err)
 {
     return stream->ops->headers(stream, lines, err);
+}
+
+/* For a request that `gathers`: the list is complete, and from now on each byte
+ * is told at once. */
+static inline void kl__stream_stop_gathering(kl__stream *stream)
+{
+    if (stream->ops->stop_gathering != NULL) {
+        stream->ops->stop_gathering(stream);
+    }
 }
 
 /* Ends the transfer and frees the stream; never waits for the network. NULL is

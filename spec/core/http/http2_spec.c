@@ -196,17 +196,28 @@ static int set_up_server(void **state)
 
 /* ---- asking it ---- */
 
-static kl__stream *ask_for(server *s, const char *target, bool fresh)
+/* Sends a GET of `target`, of which `request` says the rest. */
+static kl__stream *ask_with(server *s, const char *target, kl__request request)
 {
-    kl__request request = {.method = "GET",
-                           .base_url = s->url,
-                           .target = target,
-                           .tls = s->tls,
-                           .fresh_connection = fresh};
-    kl__stream *stream = kl__transport_open(s->transport, &request, NULL);
+    kl__stream *stream;
 
+    request.method = "GET";
+    request.base_url = s->url;
+    request.target = target;
+    request.tls = s->tls;
+    stream = kl__transport_open(s->transport, &request, NULL);
     assert_non_null(stream);
     return stream;
+}
+
+static kl__stream *ask_for(server *s, const char *target, bool fresh)
+{
+    return ask_with(s, target, (kl__request){.fresh_connection = fresh});
+}
+
+static kl__stream *ask_list(server *s)
+{
+    return ask_with(s, "/big", (kl__request){.gathers = true});
 }
 
 /* How many sockets of this process lead to the server. */
@@ -257,15 +268,7 @@ static void skip_without(const server *s)
 
 static kl__stream *ask_with_window(server *s, const char *target, size_t window)
 {
-    kl__request request = {.method = "GET",
-                           .base_url = s->url,
-                           .target = target,
-                           .tls = s->tls,
-                           .window = window};
-    kl__stream *stream = kl__transport_open(s->transport, &request, NULL);
-
-    assert_non_null(stream);
-    return stream;
+    return ask_with(s, target, (kl__request){.window = window});
 }
 
 /* ---- specs ---- */
@@ -478,6 +481,23 @@ static void closing_a_paused_stream_beside_others_leaks_no_memory(void **state)
     assert_int_equal(connections(s), 1);
 }
 
+/* Bytes gather over a connection that carries nothing else. */
+static void a_list_comes_whole_alone_and_beside_others(void **state)
+{
+    server *s = *state;
+    kl__stream *list, *other;
+
+    skip_without(s);
+    assert_int_equal(read_length(ask_for(s, "/small", false)), SMALL);
+    assert_int_equal(read_length(ask_list(s)), BIG);
+    list = ask_list(s);
+    other = ask_list(s);
+    assert_int_equal(read_length(ask_for(s, "/small", false)), SMALL);
+    assert_int_equal(read_length(list), BIG);
+    assert_int_equal(read_length(other), BIG);
+    assert_int_equal(connections(s), 1);
+}
+
 int main(void)
 {
 #define SPEC(name) \
@@ -494,6 +514,7 @@ int main(void)
         SPEC(a_killed_server_ends_every_stream),
         SPEC(a_stream_closed_early_leaves_its_connection_open),
         SPEC(closing_a_paused_stream_beside_others_leaks_no_memory),
+        SPEC(a_list_comes_whole_alone_and_beside_others),
     };
 
     return cmocka_run_group_tests(specs, NULL, NULL);
