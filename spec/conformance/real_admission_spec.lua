@@ -4,7 +4,7 @@ local clients = require "kubelua.client"
 local conformance = require "conformance"
 local core = require "kubelua.core"
 local eventually = require "eventually"
-local identity = require "kubelua.cli.admit.identity"
+local identity = require "kubelua.admission.identity"
 local kubelua = require "kubelua"
 
 if not (os.getenv("KUBELUA_BACKEND") or ""):find("real", 1, true) then

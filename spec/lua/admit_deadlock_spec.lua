@@ -1,6 +1,6 @@
 -- The warning of kubelua run --admit: a webhook is asked about what its own replicas need.
 local configuration = require "kubelua.admission.configuration"
-local deadlock = require "kubelua.cli.admit.deadlock"
+local deadlock = require "kubelua.admission.deadlock"
 local hooks = require "kubelua.admission.hook"
 
 local function find(given)

@@ -2,6 +2,7 @@
 -- script's functions. The server is in C (lua/serve/admit.c) and has a thread: it answers in time
 -- that there was no answer, also while the loop hangs.
 local admission = require "kubelua.admission"
+local clients = require "kubelua.client"
 local core = require "kubelua.core"
 local log = require "kubelua.log"
 local loop = require "kubelua.loop"
@@ -82,12 +83,29 @@ local function check_options(options)
     return true
 end
 
+-- The certificate of --admit-service or --admit-url. Its file needs kubelua.serve.
+local function open_own(options, use)
+    local own_certificate = require "kubelua.admission.own_certificate"
+    local client, message = clients.connect()
+    if not client then
+        return nil, message
+    end
+    local source
+    source, message = own_certificate(client,
+        { service = options.admit_service, url = options.admit_url }, admission.ready, use,
+        "--admit")
+    if not source then
+        client:close()
+    end
+    return source, message
+end
+
 -- Where the certificate comes from: it has a method look(use), and `pause`, in seconds.
 local function open_source(options, use)
     if options.admit_cert then
         return require("kubelua.cli.certificate_files")(options.admit_cert, options.admit_key, use)
     end
-    return require("kubelua.cli.admit.own_certificate")(options, use)
+    return open_own(options, use)
 end
 
 local function start(options)

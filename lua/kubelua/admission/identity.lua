@@ -1,5 +1,6 @@
--- The certificates of kubelua run --admit-service and --admit-url: a CA, and the certificate of the
--- server that it signs. This file says when which is made anew; secret.lua keeps them.
+-- The certificates of a server that answers webhooks (own_certificate.lua): a CA, and the
+-- certificate of the server that it signs. This file says when which is made anew; secret.lua
+-- keeps them.
 --
 -- A new CA is trusted before it is used: it comes into ca.crt, and so into the configurations of
 -- the webhooks, an hour before a certificate is signed by it. The one before stays in ca.crt until
@@ -15,7 +16,7 @@ local identity = {
     OVERLAP = 3600, -- seconds that a CA is trusted before it is used; a spec changes it
 }
 
----@class kubelua.cli.Identity the data of the Secret
+---@class kubelua.AdmitIdentity the data of the Secret
 ---@field ["ca.crt"] string PEM of all CAs to trust, the newest first
 ---@field ["ca.key"] string of the newest
 ---@field ["tls.crt"] string
@@ -96,7 +97,7 @@ end
 ---@param names string[] DNS names and addresses of the server
 ---@param now number Unix time
 ---@param is_trusted boolean the configurations have the CAs of `data`
----@return kubelua.cli.Identity?
+---@return kubelua.AdmitIdentity?
 function identity.renew(data, names, now, is_trusted)
     local new, is_new = copy_table(data), false
     local ca = read_certificate(new["ca.crt"])

@@ -1,12 +1,12 @@
--- The Secret that holds the certificates of kubelua run --admit-service and --admit-url, so that
--- all replicas serve the same. Any replica renews it; a conflict means that another one has.
+-- The Secret that holds the certificates of a server that answers webhooks, so that all
+-- replicas serve the same. Any replica renews it; a conflict means that another one has.
 local core = require "kubelua.core"
-local identity = require "kubelua.cli.admit.identity"
+local identity = require "kubelua.admission.identity"
 local values = require "kubelua.values"
 
 local TRIES = 5
 
----@class kubelua.cli.AdmitSecret
+---@class kubelua.AdmitSecret
 ---@field client kubelua.Client
 ---@field namespace string
 ---@field name string
@@ -70,7 +70,7 @@ end
 
 ---What the Secret holds; it is made or renewed first, if that is due.
 ---@param is_trusted fun(data: table): boolean
----@return kubelua.cli.Identity?, string?, string?
+---@return kubelua.AdmitIdentity?, string?, string?
 function Secret:read(is_trusted)
     local data, message, code
     for _ = 1, TRIES do
@@ -86,7 +86,7 @@ end
 ---@param namespace string
 ---@param name string
 ---@param names string[]
----@return kubelua.cli.AdmitSecret
+---@return kubelua.AdmitSecret
 return function(client, namespace, name, names)
     return setmetatable({ client = client, namespace = namespace, name = name, names = names },
         Secret)

@@ -1,40 +1,45 @@
--- kubelua run --admit-service and --admit-url: the certificate of the server comes from a Secret
--- that the replicas make and renew themselves, and the webhooks are registered with its CA.
-local clients = require "kubelua.client"
+-- The certificate of a server that answers webhooks, for a Service or a URL: it comes from a Secret
+-- that the replicas make and renew themselves, and the webhooks are registered with its CA. For
+-- kubelua run --admit, and kube.admit_certificate in nginx.
 local core = require "kubelua.core"
 local log = require "kubelua.log"
-local new_register = require "kubelua.cli.admit.register"
-local new_secret = require "kubelua.cli.admit.secret"
+local new_register = require "kubelua.admission.register"
+local new_secret = require "kubelua.admission.secret"
 
 local LOOK = 10 -- seconds between two looks at the Secret
 
----@class kubelua.cli.OwnCertificate
+---@class kubelua.AdmitCertificate
 ---@field client kubelua.Client
----@field secret kubelua.cli.AdmitSecret
----@field register kubelua.cli.Register
----@field data kubelua.cli.Identity? what is served
+---@field secret kubelua.AdmitSecret
+---@field register kubelua.AdmitRegister
+---@field data kubelua.AdmitIdentity? what is served
 ---@field read_at number
 ---@field problem string?
 ---@field pause number seconds until the next look
+---@field what string begins the lines of the log
 local OwnCertificate = {}
 OwnCertificate.__index = OwnCertificate
 
--- What the options say: the address of the configurations, the names of the server, and a word for
--- the names of objects.
-local function read_address(options, default_namespace)
-    if options.admit_url then
-        local host = options.admit_url:match("^https://%[?([^%[%]/]-)%]?:?%d*/*$")
+---How the API server reaches the server: one of them.
+---@class kubelua.AdmitReached
+---@field service string? "NAME", "NAMESPACE/NAME" or "NAMESPACE/NAME:PORT"
+---@field url string? "https://HOST:PORT"
+
+-- The address of the configurations, the names of the server, and a word for the names of objects.
+local function read_address(reached, default_namespace)
+    if reached.url then
+        local host = reached.url:match("^https://%[?([^%[%]/]-)%]?:?%d*/*$")
         if not host or host == "" then
-            return nil, "--admit-url " .. options.admit_url .. ": write https://HOST:PORT"
+            return nil, "the URL " .. reached.url .. ": write https://HOST:PORT"
         end
-        return { address = { url = options.admit_url }, names = { host },
+        return { address = { url = reached.url }, names = { host },
             namespace = default_namespace, label = host,
             word = "admit-" .. host:lower():gsub("[^%w]+", "-") }
     end
-    local namespace, name, port = options.admit_service:match("^([^/]-)/?([^/:]+):?(%d*)$")
+    local namespace, name, port = reached.service:match("^([^/]-)/?([^/:]+):?(%d*)$")
     if not name then
-        return nil, "--admit-service " .. options.admit_service .. ": write NAME, NAMESPACE/NAME "
-            .. "or NAMESPACE/NAME:PORT"
+        return nil, "the Service " .. reached.service
+            .. ": write NAME, NAMESPACE/NAME or NAMESPACE/NAME:PORT"
     end
     namespace = namespace ~= "" and namespace or default_namespace
     local host = name .. "." .. namespace .. ".svc"
@@ -57,39 +62,32 @@ local function take(self, use)
     if not ok then
         return nil, message
     elseif old and old["tls.crt"] ~= data["tls.crt"] then
-        log("info", "--admit: has taken the new certificate of the Secret %s/%s",
+        log("info", "%s: has taken the new certificate of the Secret %s/%s", self.what,
             self.secret.namespace, self.secret.name)
     end
     self.data = data
     return true
 end
 
----Reads or makes the Secret.
----@param options table of the command line
+---Reads or makes the Secret. It waits.
+---@param client kubelua.Client closed with the certificate
+---@param reached kubelua.AdmitReached
+---@param list_ready kubelua.ListReady
 ---@param use fun(cert: string, key: string): any, string?
----@return kubelua.cli.OwnCertificate?, string?
-local function open(options, use)
-    local client, message = clients.connect()
-    if not client then
-        return nil, message
-    end
-    local told
-    told, message = read_address(options, client:namespace() or "default")
+---@param what string begins the lines of the log
+---@return kubelua.AdmitCertificate?, string?
+local function open(client, reached, list_ready, use, what)
+    local told, message = read_address(reached, client:namespace() or "default")
     if not told then
-        client:close()
         return nil, message
     end
     local prefix = told.namespace .. "-" .. told.word .. "-"
-    local self = setmetatable({ read_at = core.now(), pause = 1, client = client,
+    local self = setmetatable({ read_at = core.now(), pause = 1, client = client, what = what,
         secret = new_secret(client, told.namespace, told.word, told.names),
-        register = new_register(client, told, prefix) }, OwnCertificate)
+        register = new_register(client, told, prefix, list_ready) }, OwnCertificate)
     local ok
     ok, message = take(self, use)
-    if not ok then
-        client:close()
-        return nil, message
-    end
-    return self
+    return ok and self or nil, message
 end
 
 ---Looks at the Secret again, and registers what is due. It waits.
@@ -102,7 +100,7 @@ function OwnCertificate:look(use)
     self.read_at = core.now()
     local ok, message = take(self, use)
     if not ok and message ~= self.problem then
-        log("error", "--admit: the certificate before stays in use: %s", message)
+        log("error", "%s: the certificate before stays in use: %s", self.what, message)
     end
     self.problem = not ok and message or nil
 end

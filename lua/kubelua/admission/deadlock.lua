@@ -6,7 +6,7 @@ local deadlock = {}
 
 local NAMESPACE = "kubernetes.io/metadata.name"
 
--- What a Deployment, its pods, the Secret of --admit and a leader need, by plural.
+-- What a Deployment, its pods, the Secret of the certificate and a leader need, by plural.
 local NEEDED = {}
 for _, name in ipairs { "deployments", "replicasets", "pods", "pods/binding", "secrets", "leases",
     "endpointslices", "serviceaccounts/token" } do

@@ -1,13 +1,20 @@
 -- Keeps the configurations of the script's webhooks in the cluster: server-side apply, once a
 -- webhook's caches are known, when the CAs have changed, and now and then.
-local admission = require "kubelua.admission"
 local core = require "kubelua.core"
-local deadlock = require "kubelua.cli.admit.deadlock"
+local deadlock = require "kubelua.admission.deadlock"
 local log = require "kubelua.log"
 
 local AGAIN = 60 -- seconds until a configuration is applied again, as it may have been changed
 
----@class kubelua.cli.Register
+---A webhook that can decide by now.
+---@class kubelua.ReadyHook
+---@field name string
+---@field configuration fun(self, address: kubelua.AdmitAddress): table[]
+
+---@alias kubelua.ListReady fun(): kubelua.ReadyHook[]
+
+---@class kubelua.AdmitRegister
+---@field list_ready kubelua.ListReady
 ---@field client kubelua.Client
 ---@field address kubelua.AdmitAddress
 ---@field namespace string of the replicas
@@ -44,7 +51,7 @@ end
 ---Applies what is due.
 ---@param ca string PEM
 function Register:look(ca)
-    for _, hook in ipairs(admission.ready()) do
+    for _, hook in ipairs(self.list_ready()) do
         local last = self.applied[hook.name]
         if not last or last.ca ~= ca or last.at + AGAIN <= core.now() then
             local called, ok, message = pcall(apply_one, self, hook, ca)
@@ -66,7 +73,7 @@ end
 ---@param ca string?
 ---@return boolean
 function Register:is_trusted(ca)
-    local hooks = admission.ready()
+    local hooks = self.list_ready()
     for _, hook in ipairs(hooks) do
         local last = self.applied[hook.name]
         if not last or last.ca ~= ca then
@@ -84,10 +91,11 @@ end
 ---@param client kubelua.Client
 ---@param told { address: kubelua.AdmitAddress, namespace: string, label: string }
 ---@param prefix string
----@return kubelua.cli.Register
-return function(client, told, prefix)
+---@param list_ready kubelua.ListReady
+---@return kubelua.AdmitRegister
+return function(client, told, prefix, list_ready)
     return setmetatable({ client = client, address = told.address, namespace = told.namespace,
-        prefix = prefix, applied = {}, labels = {
+        prefix = prefix, list_ready = list_ready, applied = {}, labels = {
             ["app.kubernetes.io/managed-by"] = "kubelua",
             ["kubelua.dev/admit-namespace"] = make_label(told.namespace),
             ["kubelua.dev/admit"] = make_label(told.label) } }, Register)
