@@ -1,4 +1,5 @@
 -- Checks the options of kubelua.fleet, and makes its source of them.
+local clients = require "kubelua.client"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 
@@ -8,18 +9,28 @@ local options = require "kubelua.options"
 ---@field source kubelua.FleetSource|fun(): table<string, kubelua.ConnectOptions> where the
 ---clusters come from; a function returns the options of connect by name
 ---@field name? string # in logs, metrics and status; default: "fleet"
+---@field client? kubelua.Client the home cluster: of Secrets and profiles; default:
+---kubelua.connect()
 ---@field interval? number seconds between two looks at a function or a folder; default: 10
 ---@field grace? number seconds that runs have to end when their cluster goes; default: 10
 
 ---Where the clusters come from: one of these.
 ---@class kubelua.FleetSource
 ---@field folder? string of kubeconfigs, one a file
+---@field secrets? string "argocd", "cluster-api", or a key of Secrets, with a kubeconfig
+---@field profiles? table<string, kubelua.FleetProvider> of ClusterProfiles: the program of each
+---provider
+---@field namespace? string of Secrets and profiles; "*": all; default: the client's
+---@field labels? string a selector of Secrets and profiles
+---@field exec? boolean Secrets may name programs, which then run here
+---@field insecure? boolean servers need not be verified
 
 local TYPES = { source = "function|table", name = "string", interval = "number",
-    grace = "number" }
+    grace = "number", client = "userdata" }
 
 -- Each kind of source: its first option, and the file that makes it.
-local KINDS = { folder = "kubelua.fleet.folder" }
+local KINDS = { folder = "kubelua.fleet.folder", secrets = "kubelua.fleet.secrets",
+    profiles = "kubelua.fleet.profiles" }
 
 local checked = {}
 
@@ -74,6 +85,29 @@ local function make_source(given, named)
     return require(KINDS[found])(given, named)
 end
 
+---The home cluster.
+---@class kubelua.fleet.Home
+---@field client kubelua.Client
+---@field is_own boolean the fleet has opened it, and closes it
+
+-- Returns a function for the home cluster, which connects when it is first called.
+local function find_home(given)
+    local home
+    return function()
+        if not home then
+            local client, message, code = given, nil, nil
+            if not client then
+                client, message, code = clients.connect()
+            end
+            if not client then
+                return nil, message, code
+            end
+            home = { client = client, is_own = given == nil }
+        end
+        return home
+    end
+end
+
 ---Checks the options; returns them with their defaults, and the source. Raises if they are wrong.
 ---nil, message, code: the home cluster cannot be reached by this configuration.
 ---@param given kubelua.FleetOptions
@@ -96,12 +130,13 @@ function checked.read(given)
         misuse("kubelua.fleet: 'name': use letters, digits and . - _ : / @ +")
     end
     local result = { call = call, name = named.name or "fleet", grace = named.grace or 10 }
-    named.interval = named.interval or 10
+    named.interval, named.home = named.interval or 10, find_home(named.client)
     local message, code
     result.source, message, code = make_source(named.source, named)
     if not result.source then
         return nil, message, code
     end
+    result.home = result.source.home
     return result
 end
 

@@ -33,6 +33,7 @@ local tasks = require "kubelua.tasks"
 ---@field grace number
 ---@field source kubelua.fleet.Source
 ---@field ring kubelua.fleet.Ring? with shards
+---@field home kubelua.fleet.Home? if the source or the ring needs it
 ---@field clusters table<string, kubelua.fleet.Cluster> by name
 ---@field clashes kubelua.fleet.Entry[] entries whose names others have
 ---@field clock kubelua.Clock
@@ -47,12 +48,13 @@ local State = {}
 State.__index = State
 
 ---@param options { name: string, call: function, grace: number, source: kubelua.fleet.Source,
----ring: kubelua.fleet.Ring? }
+---ring: kubelua.fleet.Ring?, home: kubelua.fleet.Home? }
 ---@return kubelua.fleet.State
 function State.new(options)
     local self = setmetatable({ name = options.name, what = "fleet " .. options.name,
         call = options.call, grace = options.grace, source = options.source,
-        ring = options.ring, clusters = {}, clashes = {}, clock = tasks.clock_here(),
+        ring = options.ring, home = options.home,
+        clusters = {}, clashes = {}, clock = tasks.clock_here(),
         metrics = Metrics.new(options.name), script = scripts.here(), has_read = false,
         is_stopped = false, is_due = true }, State)
     self.wake = function()
@@ -189,6 +191,9 @@ local function close(self)
     self.source:close()
     if self.ring then
         self.ring:leave()
+    end
+    if self.home and self.home.is_own then
+        self.home.client:close()
     end
     sources.remove(self.id)
     self.is_over = true
