@@ -3,6 +3,7 @@
 -- from there. docs/NGINX.md describes its use. The parts are in kubelua/ beside this file.
 local library = require "resty.kubelua.library" -- first: it says what is missing
 local admission = require "resty.kubelua.admission"
+local admission_certificate = require "resty.kubelua.admission_certificate"
 local core = require "kubelua.core"
 local caches = require "resty.kubelua.cache"
 local connection = require "resty.kubelua.connection"
@@ -79,6 +80,8 @@ local INIT_WORKER_TYPES = { wait = "number" }
 ---@field collect fun(prometheus: table)
 ---@field admit fun(options: resty.kubelua.AdmitOptions): resty.kubelua.Admission
 ---@field admission fun()
+---@field admit_certificate fun(reached: kubelua.AdmitReached)
+---@field admit_handshake fun()
 
 -- The services that kube.pick has found: a cache of bounded size for each map. A weak table.
 local found_names = setmetatable({}, { __mode = "k" })
@@ -383,6 +386,9 @@ function calls.admission(map)
     map:check_open("kube.admission")
     admission.serve(map)
 end
+
+calls.admit_certificate = admission_certificate.keep
+calls.admit_handshake = admission_certificate.handshake
 
 kube = bind(first)
 kube.init, kube._VERSION = init, core.version

@@ -1,4 +1,5 @@
 -- kube.admit in a real nginx: a location answers AdmissionReviews from tables of kube.owner.
+local copies = require "nginx_copies"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local nginx = require "nginx"
@@ -135,5 +136,117 @@ describe("kube.admit in nginx", function()
             "give validate, mutate or both", "kube.admit: tables" } do
             assert.truthy(said:find(text, 1, true), text .. " is not in\n" .. said)
         end
+    end)
+end)
+
+-- The conf of docs/ADMISSION.md: the certificate is made by the owner.
+local OWN_HTTP = [[
+    init_by_lua_block {
+        kube = require "resty.kubelua"
+        assert(kube.init { connect = { server = "@server@" }, services = false,
+            tables = { "hosts" } })
+        kube.admit_certificate { url = "https://127.0.0.1:@tls@" }
+        kube.admit { "ingresses", name = "hosts", validate = function(_, _, _, cluster)
+            return false, "it is " .. cluster.lookup("hosts", "a") end }
+        said = ""
+        for _, given in ipairs { {}, { url = "https://a:1", service = "b" }, { host = "a" } } do
+            said = said .. tostring(select(2, pcall(kube.admit_certificate, given))) .. "\n"
+        end
+    }
+    init_worker_by_lua_block {
+        kube.owner(function()
+            kube.put("hosts", "a", "there")
+            kube.complete("hosts")
+        end)
+        kube.init_worker {}
+    }
+    server {
+        listen 127.0.0.1:@tls@ ssl;
+        ssl_certificate data:$ssl_server_name;
+        ssl_certificate_key data:$ssl_server_name;
+        ssl_certificate_by_lua_block { kube.admit_handshake() }
+        location /admit/ { content_by_lua_block { kube.admission() } }
+    }
+]]
+
+local OWN_SERVER = [[
+    location = /said { content_by_lua_block { ngx.print(said) } }
+    location = /ready { content_by_lua_block { ngx.exit(kube.synced() and 200 or 503) } }
+]]
+
+describe("kube.admit_certificate", function()
+    local sim, client, one, tls
+
+    before_each(function()
+        sim = assert(Sim.new())
+        client = assert(sim:connect())
+        tls = copies.free_ports(1)[1]
+        local values = { server = assert(sim:listen { address = "127.0.0.1", port = 0 }),
+            tls = tls }
+        one = nginx.start { workers = 2, server = OWN_SERVER,
+            http = (OWN_HTTP:gsub("@(%l+)@", values)) }
+    end)
+
+    after_each(function()
+        one:close()
+        client:close()
+        sim:close()
+    end)
+
+    local function registered()
+        return client:get("validatingwebhookconfigurations",
+            "default-admit-127-0-0-1-hosts")
+    end
+
+    -- Asks as the API server does: it trusts the CAs of the configuration, and nothing else.
+    local function ask(bundle)
+        local ca, body = os.tmpname(), os.tmpname()
+        for path, text in pairs { [ca] = bundle, [body] = review("default", "two", "h") } do
+            local out = assert(io.open(path, "w"))
+            out:write(text)
+            out:close()
+        end
+        local pipe = assert(io.popen(("curl -sS -m 10 --cacert %s --data-binary @%s "
+            .. "https://127.0.0.1:%d/admit/hosts/validate 2>&1"):format(ca, body, tls)))
+        local text = pipe:read("*a")
+        pipe:close()
+        os.remove(ca)
+        os.remove(body)
+        return text
+    end
+
+    local function bundle_of(object)
+        return assert(kubelua.unbase64(object.webhooks[1].clientConfig.caBundle))
+    end
+
+    it("is made, registered and served in every worker", function()
+        local object = eventually(registered, "the webhook is registered", 20)
+        assert.equal(200, (one:get("/ready")))
+        assert.equal(("https://127.0.0.1:%d/admit/hosts"):format(tls),
+            object.webhooks[1].clientConfig.url)
+        for _ = 1, 10 do
+            local text = ask(bundle_of(object))
+            assert.truthy(text:find("it is there", 1, true), text)
+        end
+        local _, said = one:get("/said")
+        for _, text in ipairs { "give service = ", "'host'" } do
+            assert.truthy(said:find(text, 1, true), said)
+        end
+    end)
+
+    it("is that of the Secret, also after a kill of all workers and a new Secret", function()
+        local before = bundle_of(eventually(registered, "the webhook is registered", 20))
+        for _, pid in ipairs(one:workers()) do
+            one:signal("KILL", pid)
+        end
+        assert(client:delete("secrets", "default/admit-127-0-0-1"))
+        local after = eventually(function()
+            local bundle = bundle_of(registered())
+            return bundle ~= before and bundle
+        end, "a new CA is registered", 40)
+        eventually(function()
+            return ask(after):find("it is there", 1, true)
+        end, "the new certificate is served", 20)
+        assert.truthy(ask(before):find("certificate", 1, true))
     end)
 end)

@@ -68,6 +68,22 @@ local function tell_missing(map, entry)
     return names[1] and table.concat(names, ", ") .. " not complete" or nil
 end
 
+---The webhooks that can decide by now: what they read is complete.
+---@param map resty.kubelua.Map
+---@return kubelua.ReadyHook[]
+function admission.list_ready(map)
+    local list, all = {}, registered[map] or {}
+    for _, name in ipairs(sorted_keys(all)) do
+        local entry = all[name]
+        if not tell_missing(map, entry) then
+            list[#list + 1] = { name = name, configuration = function(_, address)
+                return configuration.make(entry.hook, address)
+            end }
+        end
+    end
+    return list
+end
+
 -- The whole body; nginx has put a large one into a file.
 local function read_body()
     ngx.req.read_body()

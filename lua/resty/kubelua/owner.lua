@@ -43,8 +43,10 @@ local heard = 0 -- when the last round began
 -- that the number has changed, and ends.
 local latest = 0
 
--- True in the worker that may write to the map.
-local function is_owner(map)
+---True in the worker that may write to the map.
+---@param map resty.kubelua.Map
+---@return boolean
+function owner.is_owner(map)
     return library.kl_shared_role(map.pointer) == ROLE_OWNER
 end
 
@@ -123,7 +125,7 @@ local function keep_scripts()
     local is_running = false
     for _, map in ipairs(maps.all) do
         local cast = casts[map]
-        local may_run = cast ~= nil and not ngx.worker.exiting() and is_owner(map)
+        local may_run = cast ~= nil and not ngx.worker.exiting() and owner.is_owner(map)
         if may_run and not cast.is_running then
             start_scripts(map, cast)
         elseif cast and cast.is_running and not may_run then
@@ -140,7 +142,7 @@ end
 
 local function may_run()
     for map in pairs(casts) do
-        if is_owner(map) then
+        if owner.is_owner(map) then
             return not ngx.worker.exiting()
         end
     end

@@ -1,8 +1,7 @@
 -- ssl_certificate_by_lua: the certificates for a handshake, by the name that the client asks for.
--- They come from the shared map, with their keys: the map is memory of nginx's own processes, or a
--- file with mode 0600, which kube.init refuses if others can read it. Each version is parsed once a
--- worker.
+-- They come from the shared map, with their keys.
 local hostname = require "resty.kubelua.gateway.hostname"
+local key_pair = require "resty.kubelua.key_pair"
 local publish = require "resty.kubelua.gateway.publish"
 local routing = require "resty.kubelua.gateway.routing"
 local ssl = require "ngx.ssl"
@@ -14,38 +13,6 @@ local default ---@type string? "namespace/name" of a Secret
 ---@param options resty.kubelua.GatewayOptions
 function tls.set_up(options)
     default = options.certificate
-end
-
--- The parsed values of gateway.secrets; false: does not parse. Weak: a new version is a new table.
-local parsed = setmetatable({}, { __mode = "k" })
-
-local function parse(value)
-    local chain, message = ssl.parse_pem_cert(value.certificate)
-    local key
-    if chain then
-        key, message = ssl.parse_pem_priv_key(value.key)
-    end
-    if not key then
-        return false, message
-    end
-    return { chain = chain, key = key }
-end
-
-local function read_secret(name)
-    local value = routing.kube.lookup(publish.SECRETS, name)
-    if not value then
-        return nil
-    end
-    local pair = parsed[value]
-    if pair == nil then
-        local message
-        pair, message = parse(value)
-        parsed[value] = pair
-        if not pair then
-            ngx.log(ngx.ERR, "gateway: the Secret ", name, ": ", message)
-        end
-    end
-    return pair or nil
 end
 
 local function read_address()
@@ -84,8 +51,7 @@ end
 local function set_pairs(secrets)
     local count = 0
     for i = #secrets, 1, -1 do
-        local pair = read_secret(secrets[i])
-        if pair and ssl.set_cert(pair.chain) and ssl.set_priv_key(pair.key) then
+        if key_pair.set(routing.kube.map, publish.SECRETS, secrets[i]) then
             count = count + 1
         end
     end
