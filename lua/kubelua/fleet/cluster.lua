@@ -20,7 +20,7 @@ local tasks = require "kubelua.tasks"
 ---@field is_wanted fun(): boolean this process is to run it
 ---@field may_work fun(): boolean it may, at this moment
 ---@field is_hurried fun(): boolean its end must not wait for runs any more
----@field fence fun(write: kubelua.Write): true?, string?, string? for each write
+---@field guard fun(): fun(write: kubelua.Write): true?, string?, string? # the fence of a life
 ---@field ended fun() its life has ended
 
 ---@class kubelua.fleet.Cluster
@@ -127,12 +127,18 @@ local function renew(self)
     end
 end
 
+-- Of a cluster that is handed over, runs have as long as the ring can wait.
+local function seconds_to_end(self)
+    local is_handed_over = self.entry and not self.fleet.is_stopped
+    return is_handed_over and self.fleet.ring:patience() or self.fleet.grace
+end
+
 local function look_at_life(self)
     local life = self.life
-    if not is_wanted(self) then
+    if life.is_revoked or not is_wanted(self) then
         tell(self, "info", self.entry and not self.fleet.is_stopped and "it is another member's"
             or "it ends")
-        close(self, self.fleet.grace)
+        close(self, seconds_to_end(self))
     elseif life.problem then
         local problem = life.problem
         close(self, 0)

@@ -33,6 +33,7 @@ local waiting = require "kubelua.waiting"
 ---@field owned table<any, fun(thing: any)> what ends with it, and how; weak keys
 ---@field controllers table<kubelua.controller.State, true> a weak set
 ---@field is_ending boolean no run begins
+---@field is_revoked boolean? this process was no member of the ring meanwhile
 ---@field has_begun boolean the function has returned
 ---@field problem string? why it must end: the function has raised
 local Life = {}
@@ -86,7 +87,7 @@ function Life.begin(fleet, entry, share, wake)
     for name, value in pairs(entry.labels or {}) do
         labels[name] = value
     end
-    core.state(client, "kubelua.client").fence = share and share.fence
+    core.state(client, "kubelua.client").fence = share and share.guard()
     local self = setmetatable({ name = entry.name, fleet = fleet.name, entry = entry,
         client = client, wake = wake, metrics = fleet.metrics,
         may_work = share and share.may_work or always, tasks = setmetatable({}, WEAK),

@@ -2,6 +2,7 @@
 local clients = require "kubelua.client"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local Ring = require "kubelua.fleet.ring"
 
 ---What kubelua.fleet takes: the function comes first.
 ---@class kubelua.FleetOptions
@@ -9,8 +10,9 @@ local options = require "kubelua.options"
 ---@field source kubelua.FleetSource|fun(): table<string, kubelua.ConnectOptions> where the
 ---clusters come from; a function returns the options of connect by name
 ---@field name? string # in logs, metrics and status; default: "fleet"
----@field client? kubelua.Client the home cluster: of Secrets and profiles; default:
+---@field client? kubelua.Client the home cluster: of Secrets, profiles and Leases; default:
 ---kubelua.connect()
+---@field shards? string|kubelua.LeaderOptions a ring: its members share out the clusters
 ---@field interval? number seconds between two looks at a function or a folder; default: 10
 ---@field grace? number seconds that runs have to end when their cluster goes; default: 10
 
@@ -26,7 +28,7 @@ local options = require "kubelua.options"
 ---@field insecure? boolean servers need not be verified
 
 local TYPES = { source = "function|table", name = "string", interval = "number",
-    grace = "number", client = "userdata" }
+    grace = "number", client = "userdata", shards = "string|table" }
 
 -- Each kind of source: its first option, and the file that makes it.
 local KINDS = { folder = "kubelua.fleet.folder", secrets = "kubelua.fleet.secrets",
@@ -129,6 +131,7 @@ function checked.read(given)
     if named.name and not checked.is_name(named.name) then
         misuse("kubelua.fleet: 'name': use letters, digits and . - _ : / @ +")
     end
+    named.shards = named.shards and Ring.options(named.shards)
     local result = { call = call, name = named.name or "fleet", grace = named.grace or 10 }
     named.interval, named.home = named.interval or 10, find_home(named.client)
     local message, code
@@ -137,6 +140,13 @@ function checked.read(given)
         return nil, message, code
     end
     result.home = result.source.home
+    if named.shards then
+        result.home, message, code = named.home()
+        if not result.home then
+            return nil, message, code
+        end
+        result.ring = Ring.new(named.shards, result.home)
+    end
     return result
 end
 

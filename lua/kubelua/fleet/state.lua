@@ -18,14 +18,6 @@ local tasks = require "kubelua.tasks"
 ---@field interval number? seconds until the next read, if nothing changes earlier
 ---@field close fun(self)
 
----What shares out the clusters among replicas.
----@class kubelua.fleet.Ring
----@field join fun(self, fleet: kubelua.fleet.State): true?, string?, string?
----@field share fun(self, name: string): kubelua.fleet.ClusterShare
----@field look fun(self) called when the source has named other clusters
----@field leave fun(self) once no cluster is left
----@field status fun(self): kubelua.ShardsStatus?
-
 ---@class kubelua.fleet.State
 ---@field name string
 ---@field what string "fleet NAME", for messages
@@ -190,7 +182,7 @@ local function close(self)
     end
     self.source:close()
     if self.ring then
-        self.ring:leave()
+        self.ring:close()
     end
     if self.home and self.home.is_own then
         self.home.client:close()
@@ -204,7 +196,11 @@ local function run_fleet(self)
         local ok, problem = pcall(function()
             if self.is_stopped then
                 close(self)
-            elseif self.is_due then
+                return
+            elseif self.ring then
+                assert(self.ring:join(self))
+            end
+            if self.is_due then
                 read_and_take(self)
             end
         end)
