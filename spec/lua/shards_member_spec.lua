@@ -205,4 +205,84 @@ describe("a member", function()
         come_back(ring, 3, announce_pending(ring, 2))
         assert.equal(PARTS, count_parts(ring))
     end)
+
+    it("keeps what it has when its watch is opened anew, and takes more only after that", function()
+        local ring = lone_ring()
+        see(ring, 0, "other", { claims = "me,other" })
+        come_back(ring, 1, announce_pending(ring, 0))
+        local share = count_parts(ring)
+        ring:reopen()
+        see(ring, 2, "other", { claims = "other" }) -- an older state
+        assert.equal(0, count_parts(ring))
+        see(ring, 3, "other", { claims = "" }) -- as if it had never announced anything
+        assert.equal(0, count_parts(ring))
+        local anew = announce_pending(ring, 3)
+        see(ring, 4, "other", { claims = "me,other" })
+        assert.equal(0, count_parts(ring))
+        come_back(ring, 5, anew)
+        assert.equal(share, count_parts(ring))
+    end)
+
+    it("announces the same anew when its watch is opened anew, and works on meanwhile", function()
+        local ring = lone_ring()
+        come_back(ring, 1, announce_pending(ring, 0))
+        ring:reopen()
+        ring:look(2)
+        assert.equal("me", ring.pending)
+        assert.equal(PARTS, count_parts(ring))
+        come_back(ring, 3, announce_pending(ring, 2))
+        assert.is_nil(ring.pending)
+        assert.equal(PARTS, count_parts(ring))
+    end)
+
+    it("begins no work while it resigns, and may end what goes on", function()
+        local ring = lone_ring()
+        come_back(ring, 1, announce_pending(ring, 0))
+        ring:resign(true)
+        assert.equal(0, count_parts(ring))
+        see(ring, 2, "other")
+        assert.is_nil(ring.pending)
+        assert.equal(0, count_parts(ring))
+        assert.is_true(ring:holds(1))
+        ring:resign(false)
+        ring:look(3)
+        assert.is_true(count_parts(ring) > 0)
+    end)
+
+    it("counts a member whose Lease cannot be read as there until it would run out", function()
+        local ring = lone_ring()
+        ring:suspect("odd", 0)
+        come_back(ring, 1, announce_pending(ring, 0))
+        assert.equal(0, count_parts(ring))
+        come_back(ring, LEASE, 1)
+        come_back(ring, LEASE + 1, announce_pending(ring, LEASE))
+        assert.equal(PARTS, count_parts(ring))
+        see(ring, LEASE + 2, "left", { holder = "" })
+        assert.equal(PARTS, count_parts(ring))
+        ring:suspect("left", LEASE + 3)
+        ring:look(LEASE + 3)
+        assert.equal(0, count_parts(ring))
+    end)
+
+    it("looks at members that announce the same together", function()
+        local ring, tokens, lookups = lone_ring(), { "me" }, 0
+        for i = 1, 200 do
+            tokens[#tokens + 1] = "m" .. i
+        end
+        local claims = table.concat(tokens, ",")
+        for i = 2, #tokens do
+            ring:see({ token = tokens[i], holder = tokens[i], record = "0", duration = LEASE,
+                acquired = "9", claims = claims, by = "key", number = "" }, 0)
+        end
+        ring:look(0)
+        come_back(ring, 1, announce_pending(ring, 0))
+        local of = ring.owners.of
+        ring.owners.of = function(...)
+            lookups = lookups + 1
+            return of(...)
+        end
+        ring:look(2)
+        assert.is_true(lookups < 2 * PARTS, lookups)
+        ring.owners.of = nil
+    end)
 end)

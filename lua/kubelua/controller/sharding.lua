@@ -7,6 +7,7 @@ local DeletedKeys = require "kubelua.controller.deleted_keys"
 local dropped = require "kubelua.controller.dropped"
 local lines = require "kubelua.log_lines"
 local shards = require "kubelua.shards"
+local source = require "kubelua.controller.source"
 local worker = require "kubelua.controller.worker"
 
 ---@class kubelua.controller.Sharding
@@ -141,7 +142,7 @@ function Sharding:end_run(record)
             self.deleted:forget(record.key) -- unless it is to run again
         end
         if self.membership then
-            self.membership:look()
+            self.membership:work_ended()
         end
     end
 end
@@ -221,6 +222,27 @@ local function change(self, parts)
     self.state.wake()
 end
 
+-- Why the caches of the controller do not work, if so; and true if they were listed.
+local function find_problem(state)
+    for _, one in ipairs(state.in_order) do
+        local status = source.status(one)
+        if status.error then
+            return ("%s cannot be listed or watched: %s"):format(one.name, status.error),
+                status.code, state.is_listed
+        end
+    end
+    if not state.is_listed then
+        return "the caches of " .. state.what .. " are not listed yet", nil, false
+    end
+end
+
+---The first lists of all sources are there, and were mapped to keys.
+function Sharding:note_listed()
+    if self.membership then
+        self.membership:check()
+    end
+end
+
 ---Joins the ring.
 ---@return true?, string?, string?
 function Sharding:join()
@@ -234,6 +256,7 @@ function Sharding:join()
         end,
         is_busy = function(part) return self.running[part] ~= nil end,
         cancel = function(part) cancel_runs(self, part) end,
+        problem = function() return find_problem(self.state) end,
     }
     self.membership, message, code = shards.join(self.state.client, self.options, self.user)
     return self.membership and true, message, code

@@ -264,6 +264,9 @@ local function check_lists(self)
     self.is_listed = true
     self.queue:set_listed()
     tell_begin(self)
+    if self.sharding then
+        self.sharding:note_listed()
+    end
     if self.options.resync > 0 then
         arm_resync(self, self.clock:now() + self.options.resync)
     end

@@ -14,6 +14,8 @@ local waiting = require "kubelua.waiting"
 ---@class kubelua.leader.Use
 ---@field teller fun(options: kubelua.LeaderOptions): kubelua.leader.Teller
 ---@field describe fun(metadata: table)? sets labels and annotations of the Lease in each write
+---@field wants (fun(): boolean, string?)? false: the Lease is released, for that reason, and not
+---asked for again before it is wanted; call hurry when that changes
 
 ---@class kubelua.Candidate
 ---@field use kubelua.leader.Use
@@ -193,18 +195,43 @@ local function sleep_till(self, at)
     tasks.end_if_cancelled()
 end
 
+-- Releases the Lease, if it is held, and sleeps until hurry is called.
+local function rest(self, why)
+    self.election:give_up(why)
+    self:look()
+    members.release(self, send_order)
+    if not self.use.wants() then
+        self.sleeps = true
+        tasks.suspend()
+        self.sleeps = false
+        tasks.end_if_cancelled()
+    end
+end
+
+local function carry_out_next(self)
+    local order = self.election:next(self:now(), self.clock:unix())
+    self:look()
+    if order.what == "wait" then
+        sleep_till(self, order.at)
+        self:look()
+    else
+        local _, message, code = send_order(self, order)
+        self:look()
+        self.teller:answered(self.election, order, message, code)
+    end
+end
+
 -- The task of the election, until it is cancelled.
 local function compete(self)
     while find_open_client(self) do
-        local order = self.election:next(self:now(), self.clock:unix())
-        self:look()
-        if order.what == "wait" then
-            sleep_till(self, order.at)
-            self:look()
+        local wants, why = true, nil
+        if self.use.wants then
+            wants, why = self.use.wants()
+        end
+        if wants then
+            carry_out_next(self)
         else
-            local _, message, code = send_order(self, order)
-            self:look()
-            self.teller:answered(self.election, order, message, code)
+            rest(self, why or "it is not wanted")
         end
     end
     self.election:give_up("its client is closed")

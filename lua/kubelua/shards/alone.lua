@@ -4,6 +4,8 @@ local function allow()
     return true
 end
 
+local function ignore() end
+
 ---@param options table of shards.join
 ---@param user kubelua.shards.User
 ---@return kubelua.shards.Membership
@@ -14,7 +16,8 @@ return function(options, user)
     end
     user.changed(all)
     return { options = options, may_work = allow, is_at_work = allow, leave = allow,
-        has_share = allow, look = function() end, guard = function() return allow end,
+        has_share = allow, check = ignore, work_ended = ignore,
+        guard = function() return allow end,
         status = function()
             return { ring = options.namespace .. "/" .. options.name, identity = options.identity,
                 by = options.by, working = true, members = { options.identity }, parts = 256 }

@@ -1,4 +1,4 @@
--- The Leases of a ring: what their names, labels and annotations mean.
+-- The Leases of a ring: what their names, labels and annotations mean, and which rights they need.
 --   NAME         the ring's own: its annotation `members` names all that may be at work
 --   NAME-TOKEN   of one member: its holder and times are those of leader/election.lua
 local core = require "kubelua.core"
@@ -12,6 +12,16 @@ local MEMBERS, BY, NUMBER = "kubelua.dev/members", "kubelua.dev/by", "kubelua.de
 local function field(table, name)
     local value = type(table) == "table" and table[name] or nil
     return type(value) == "string" and value or ""
+end
+
+---What to do about a failure, to be added to its message; "" if the code does not tell.
+---@param code string?
+---@param namespace string
+---@return string
+function lease.remedy(code, namespace)
+    return code == "forbidden" and "; a ring needs the verbs get, list, watch, create, update and "
+        .. "delete on leases of the group coordination.k8s.io in the namespace " .. namespace
+        .. ": see Rights in docs/SCALE.md" or ""
 end
 
 ---The token of a member: short, and the same for the same identity.
@@ -48,13 +58,18 @@ function lease.describe(metadata, ring, said)
     annotations[MEMBERS], annotations[BY], annotations[NUMBER] = said.claims, said.by, said.number
 end
 
----What a member's Lease says.
+---What a member's Lease says; nil: it has no holder, not even an empty one as of a Lease that was
+---released, or cannot be read.
 ---@param object kubelua.Object
 ---@param token string
----@return kubelua.shards.Facts
+---@return kubelua.shards.Facts?
 function lease.facts(object, token)
-    local found = object:table { nulls = false }
-    local spec, annotations = found.spec or {}, found.metadata.annotations
+    local ok, found = pcall(object.table, object, { nulls = false })
+    local spec = ok and type(found) == "table" and found.spec or nil
+    if type(spec) ~= "table" or type(spec.holderIdentity) ~= "string" then
+        return nil
+    end
+    local annotations = found.metadata.annotations
     local seconds = tonumber(spec.leaseDurationSeconds)
     return { token = token, holder = field(spec, "holderIdentity"),
         record = field(spec, "renewTime") .. " " .. field(spec, "acquireTime") .. " "

@@ -3,13 +3,17 @@
 -- are one member.
 local clearing = require "kubelua.shards.clearing"
 local core = require "kubelua.core"
+local Figures = require "kubelua.shards.figures"
 local leader = require "kubelua.leader"
 local leases = require "kubelua.shards.lease"
-local log = require "kubelua.log"
+local News = require "kubelua.shards.news"
+local Readiness = require "kubelua.shards.readiness"
+local Resignation = require "kubelua.shards.resignation"
 local Registry = require "kubelua.shards.registry"
 local Ring = require "kubelua.shards.ring"
 local Sight = require "kubelua.shards.sight"
 local tasks = require "kubelua.tasks"
+local make_status = require "kubelua.shards.status"
 local make_teller = require "kubelua.shards.teller"
 local Writes = require "kubelua.shards.writes"
 
@@ -21,6 +25,8 @@ local Writes = require "kubelua.shards.writes"
 ---@field lost fun() this process is no member any more: its runs must end
 ---@field is_busy fun(part: integer): boolean a run of a key in that part has not ended
 ---@field cancel fun(part: integer) such runs take too long
+---@field problem fun(): string?, string?, boolean? why its caches do not work, if so: the message,
+---the code, and true if they were listed before
 
 ---@class kubelua.shards.Membership
 ---@field options table name, namespace, identity, lease, renew, retry, by
@@ -33,10 +39,13 @@ local Writes = require "kubelua.shards.writes"
 ---@field watches_for kubelua.shards.User whose client the watch uses
 ---@field writes kubelua.shards.Writes
 ---@field waits_since number? when what is pending was first held up
+---@field readiness kubelua.shards.Readiness
+---@field resignation kubelua.shards.Resignation
 local Membership = {}
 Membership.__index = Membership
 
 local PARTS = 256
+local RETRY = 1 -- seconds after a look that has failed
 
 local function is_busy(self, part, now)
     if self.writes:has(part, now) then
@@ -82,42 +91,16 @@ local function is_equal(a, b)
     return true
 end
 
--- Says what this member has, once nothing is about to change.
-local function log_share(self)
-    local count, members = 0, #self.sight:members()
-    for _ in pairs(self.ring.allowed) do
-        count = count + 1
-    end
-    if count ~= self.logged and self.ring:has_place() and not self.ring.pending
-        and (count > 0 or members > 1) then
-        self.logged = count
-        log("info", "%s: %s has %d of %d parts, beside %d other member%s", self.teller.what,
-            self.options.identity, count, PARTS, members - 1, members == 2 and "" or "s")
-    end
-end
-
 local function tell_changes(self)
     local parts = self.ring.allowed
-    log_share(self)
+    self.news:tell_share(self.ring, #self.sight:members())
     if is_equal(parts, self.told) then
         return
     end
     self.told = parts
+    self.figures:show(parts)
     for _, user in ipairs(self.users) do
         user.changed(parts)
-    end
-end
-
-local function tell_older(self)
-    local older = self.ring.stands_by
-    if older ~= self.told_older then
-        self.told_older = older
-        local known = older and self.sight.known[older]
-        if known then
-            self.teller:say("older", "warn", "%s shares out by %s, and this process by %s: it "
-                .. "works on nothing until all members of before have left",
-                known.facts.holder, known.facts.by, self.options.by)
-        end
     end
 end
 
@@ -137,12 +120,11 @@ local function arm(self, at, now)
     end
 end
 
--- One look; see Membership:look.
 local function look_once(self)
     local now = self.held.now()
     local object = self.sight:read(now)
     local holds = self.held.is_leader()
-    if holds and not self.ring.first then
+    if holds and self.readiness.is_ready and not self.ring.first then
         self.ring:begin()
     end
     local at = self.ring:look(now)
@@ -153,22 +135,70 @@ local function look_once(self)
     elseif not self.ring.pending then
         self.waits_since = nil
     end
-    tell_older(self)
+    local older = self.ring.stands_by
+    local known = older and self.sight.known[older]
+    self.news:tell_older(older, known and known.facts)
     tell_changes(self)
     if holds then
-        local remains = {}
-        for _, token in ipairs(clearing.remains(self.ring)) do
-            remains[#remains + 1] = self.sight.known[token] and self.sight.known[token].object
-        end
-        self.registry:update(object, clearing.registration(self.ring), remains)
+        self.registry:update(object, clearing.registration(self.ring),
+            self.sight:objects(clearing.remains(self.ring)))
     else
         self.registry:update(nil, nil, {})
     end
     arm(self, at, now)
 end
 
+local function resign(self)
+    local is_working = self:is_working() or self.writes:are_open()
+    if self.resignation:go_on(self.users, is_working, self.held.now()) then
+        self.held.hurry()
+    end
+end
+
+---Looks if this member can do its work, and should hold its Lease.
+function Membership:check()
+    if self.has_left then
+        return
+    end
+    local now, holds, readiness = self.held.now(), self.ring.first ~= nil, self.readiness
+    local has_changed = readiness:update(self.users, self.sight, now, holds)
+    if holds and readiness:is_silent(self.sight, now) then
+        self:watch(self.watches_for)
+    end
+    if has_changed then
+        self.ring:resign(not readiness.is_ready)
+        if holds and not readiness.is_ready then
+            self.resignation:begin(now)
+        else
+            self.resignation:cancel()
+        end
+        tell_changes(self)
+        self.held.hurry()
+    end
+    self:look()
+end
+
+local function arm_check(self)
+    self.check_timer = self.clock:at(self.clock:now() + self.options.retry, function()
+        if not self.has_left then
+            arm_check(self)
+            self:check()
+        end
+    end)
+end
+
+---A run or a write has ended: what waits for it can go on.
+function Membership:work_ended()
+    if self.ring.pending or self.resignation.since then
+        self:look()
+    end
+end
+
 ---Looks at the Leases and at the clock, and does what follows.
 function Membership:look()
+    if self.resignation.since and not self.has_left then
+        resign(self)
+    end
     self.is_due = true
     if self.is_looking or self.has_left or not self.sight.is_synced then
         return
@@ -179,6 +209,7 @@ function Membership:look()
         local ok, problem = pcall(look_once, self)
         if not ok then
             self.teller:say("problem", "error", "%s", tostring(problem))
+            arm(self, self.held.now() + RETRY, self.held.now())
         end
     end
     self.is_looking = false
@@ -189,6 +220,7 @@ local function lose(self)
         return -- another user has told it
     end
     self.ring:stop()
+    self.resignation:cancel()
     self.waits_since = nil
     for _, user in ipairs(self.users) do
         user.lost()
@@ -202,10 +234,21 @@ end
 function Membership.new(options)
     local teller = make_teller(options, options.namespace .. "/" .. options.name)
     local self = setmetatable({ options = options, teller = teller, users = {}, told = {},
-        clock = tasks.clock_here(), ring = Ring.new { token = leases.token(options.identity),
+        clock = tasks.clock_here(), readiness = Readiness.new(options, teller),
+        resignation = Resignation.new(options.renew), figures = Figures.new(options),
+        news = News.new(options, teller), ring = Ring.new { token = leases.token(options.identity),
             by = options.by, lease = options.lease, prefix = core.random(4) } }, Membership)
     self.registry = Registry.new(options, teller)
-    self.sight = Sight.new(options, teller, self.ring, function() self:look() end)
+    self.sight = Sight.new(options, teller, self.ring, {
+        look = function()
+            if self.readiness.is_ready then
+                self:look()
+            else
+                self:check()
+            end
+        end,
+        now = function() return self.held and self.held.now() or 0 end,
+    })
     return self
 end
 
@@ -222,17 +265,29 @@ local function hold(self, client)
             end
             leases.describe(metadata, options.name, ring:announcement())
         end,
+        wants = function()
+            local readiness = self.readiness
+            return readiness.is_ready or ring.first ~= nil and not self.resignation.is_over,
+                readiness.why
+        end,
     })
     self.held = self.held or held
-    self.writes = self.writes or Writes.new(options.lease, held.now, function() self:look() end)
+    self.writes = self.writes or Writes.new(options.lease, held.now, function()
+        self:work_ended()
+    end)
     held.on_loss(function() lose(self) end)
     held.while_busy(function() return self:is_working() end)
-    held.on_gain(function() self:look() end)
+    held.on_gain(function()
+        self.sight.heard_at = held.now() -- the watch is to bring its own Lease now
+        self:look()
+    end)
     return held
 end
 
--- Watches the ring with the client of a user.
-local function watch(self, user)
+---Watches the ring with the client of a user.
+---@param user kubelua.shards.User
+---@return true?, string?, string?
+function Membership:watch(user)
     self.watches_for, self.registry.client = user, user.client
     return self.sight:open(user.client)
 end
@@ -292,14 +347,18 @@ end
 ---@return true?, string?, string?
 function Membership:join(user)
     if #self.users == 0 then
-        local ok, message, code = watch(self, user)
+        local ok, message, code = self:watch(user)
         if not ok then
             return nil, message, code
         end
     end
     table.insert(self.users, user)
     user.held = hold(self, user.client)
+    if #self.users == 1 then
+        arm_check(self)
+    end
     user.changed(self.told)
+    self:check()
     return true
 end
 
@@ -320,40 +379,22 @@ function Membership:leave(user)
     if not heir then
         self.has_left = true
         arm(self, nil, 0)
+        self.check_timer.cancelled = true
         self.sight:close()
+        self.figures:remove()
     else
         self.held = heir.held
         if self.watches_for == user then
-            watch(self, heir)
+            self:watch(heir)
         end
     end
     user.held.release()
     return heir == nil
 end
 
----@class kubelua.ShardsStatus
----@field ring string "namespace/name"
----@field identity string of this member
----@field by string how it shares out
----@field working boolean it has announced what it works on
----@field members string[] the identities of all members that it sees, sorted
----@field parts integer how many of the 256 parts it may work on
----@field stands_by_for string? the identity of an older member that shares out otherwise
----@field problem string? of its Lease, or of the watch of the others
----@field code string?
-
 ---@return kubelua.ShardsStatus
 function Membership:status()
-    local held, options, parts = self.held.status(), self.options, 0
-    for _ in pairs(self.ring.allowed) do
-        parts = parts + 1
-    end
-    local problem, code = self.sight:problem()
-    local older = self.ring.stands_by and self.sight.known[self.ring.stands_by]
-    return { ring = options.namespace .. "/" .. options.name, identity = options.identity,
-        by = options.by, working = self:is_at_work(), members = self.sight:members(), parts = parts,
-        stands_by_for = older and older.facts.holder, problem = held.problem or problem,
-        code = held.problem and held.code or code }
+    return make_status(self)
 end
 
 return Membership

@@ -43,9 +43,8 @@ local COMES = { conflict = true, already_exists = true, not_found = true }
 
 local function tell(self, what, message, code)
     if message and not COMES[code] then
-        self.teller:say("registry", "warn", "%s: %s%s", what, message, code == "forbidden"
-            and "; this needs the verbs get, list, watch, create, update and delete on leases of "
-            .. "the group coordination.k8s.io in the namespace " .. self.options.namespace or "")
+        self.teller:say("registry", "warn", "%s: %s%s", what, message, leases.remedy(code,
+            self.options.namespace))
     end
     if message then
         waiting.sleep(PAUSE)

@@ -17,10 +17,14 @@
 --      its work from before has ended, that is the same as before: see rule 2.
 --   6. A Lease runs out only if this member's own renewals have come meanwhile. With a watch that
 --      is silent, it would announce all parts, and all others would stop.
+--   7. A watch that was opened anew may begin with an older state than the one before: this member
+--      takes no part by it until an announcement that was written later has come back. What it has
+--      it keeps: the others have seen its claims, and they stand.
 -- As long as members announce different things, some parts rest; all see the same Leases, so all
 -- announce the same soon.
+local announcing = require "kubelua.shards.announcing"
 local Owners = require "kubelua.shards.owners"
-local sorted_keys = require "kubelua.sorted_keys"
+local taken = require "kubelua.shards.taken"
 
 local PARTS = 256
 
@@ -61,6 +65,9 @@ local PARTS = 256
 ---@field allowed table<integer, true> the parts that this member may work on
 ---@field record string? of its own Lease
 ---@field renewed_at number when its watch has brought its own renewal last
+---@field anew integer? the watch was opened anew: the first announcement after that
+---@field limit table<integer, true>? until that one has come back, this member has no other parts
+---@field resigns boolean? it gives its Lease back: no work begins
 local Ring = {}
 Ring.__index = Ring
 
@@ -74,7 +81,7 @@ function Ring.new(options)
 end
 
 -- A member that others name, but whose Lease is not there, may be at work.
-local function suspect(self, tokens, now)
+local function suspect_missing(self, tokens, now)
     for _, token in ipairs(tokens) do
         if token ~= self.token and not self.others[token] then
             self.others[token] = { seen_at = now }
@@ -110,11 +117,26 @@ function Ring:see(facts, now)
         other = {}
         self.others[facts.token] = other
     end
+    local is_told = other.facts ~= nil and other.facts.claims == facts.claims
+        and other.facts.holder ~= "" and not other.dead_after and not other.is_missing
     if not other.facts or other.facts.record ~= facts.record or other.is_missing then
         other.seen_at, other.dead_after, other.is_missing = now, nil, nil
     end
     other.facts = facts
-    suspect(self, Owners.tokens(facts.claims), now)
+    if not is_told then
+        suspect_missing(self, Owners.tokens(facts.claims), now)
+    end
+end
+
+---A member's Lease has changed, and cannot be read: its member may be at work, until a Lease would
+---have run out.
+---@param token string
+---@param now number
+function Ring:suspect(token, now)
+    local other = self.others[token]
+    if token ~= self.token and (not other or other.dead_after or Ring.has_left(other)) then
+        self.others[token] = { seen_at = now }
+    end
 end
 
 ---A member's Lease was deleted.
@@ -136,7 +158,7 @@ function Ring:register(tokens, now)
     for _, token in ipairs(tokens) do
         self.registry[token] = true
     end
-    suspect(self, tokens, now)
+    suspect_missing(self, tokens, now)
 end
 
 ---The ring's own Lease was deleted.
@@ -146,7 +168,20 @@ end
 
 ---This process has gained its Lease.
 function Ring:begin()
-    self.first, self.pending = self.counter + 1, nil
+    self.first, self.pending, self.resigns = self.counter + 1, nil, nil
+end
+
+---The watch is opened anew: see rule 7.
+function Ring:reopen()
+    self.anew, self.limit = self.counter + 1, self.allowed
+end
+
+---This process is about to give its Lease back, or not any more. No work begins meanwhile; what it
+---claims stands.
+---@param resigns boolean
+function Ring:resign(resigns)
+    self.resigns, self.pending = resigns or nil, nil
+    self.allowed = resigns and {} or self.allowed
 end
 
 ---This process has lost its Lease. What it has announced stays until `rest`.
@@ -243,59 +278,6 @@ function Ring.is_present(other)
     return other.facts ~= nil and not has_left(other) and not other.dead_after
 end
 
-local is_present = Ring.is_present
-
--- The oldest member says how the parts are shared out: the token of that member if it says
--- otherwise than this one.
-local function find_older(self)
-    local oldest, acquired, by = self.token, self.acquired, self.by
-    for token, other in pairs(self.others) do
-        local facts = other.facts
-        if is_present(other) and facts.by ~= "" and (facts.acquired < acquired
-            or facts.acquired == acquired and token < oldest) then
-            oldest, acquired, by = token, facts.acquired, facts.by
-        end
-    end
-    return by ~= self.by and oldest or nil
-end
-
--- True if the last announcement is from before the Lease was lost.
-local function begins_anew(self)
-    local last = self.said[#self.said]
-    return last ~= nil and last.number < self.first
-end
-
--- What this member should announce.
-local function wanted(self)
-    self.stands_by = find_older(self)
-    if begins_anew(self) then
-        return self.said[#self.said].text
-    elseif self.stands_by then
-        return ""
-    end
-    local tokens = { [self.token] = true }
-    for token, other in pairs(self.others) do
-        if is_present(other) and other.facts.by == self.by then
-            tokens[token] = true
-        end
-    end
-    return table.concat(sorted_keys(tokens), ",")
-end
-
--- True if what was announced last must be announced anew.
-local function is_outdated(self, text)
-    local last = self.said[#self.said]
-    if not last or last.text ~= text or begins_anew(self) then
-        return true
-    end
-    for _, other in pairs(self.others) do
-        if other.dead_after and other.dead_after > last.number then
-            return true
-        end
-    end
-    return false
-end
-
 ---True if this member may work on all that it has announced. That may be no part, if there are very
 ---many members.
 ---@return boolean
@@ -310,24 +292,6 @@ function Ring:has_share()
         end
     end
     return true
-end
-
--- Removes from a set of parts those that a member may be working on.
-local function remove_parts(self, parts, token, other)
-    if has_left(other) or self:is_dead(other) then
-        return
-    elseif not other.facts or (other.facts.by ~= self.by and other.facts.claims ~= "") then
-        for part = 1, PARTS do
-            parts[part] = nil
-        end
-        return
-    end
-    local owners = self.owners:of(other.facts.claims)
-    for part = 1, PARTS do
-        if owners[part] == token then
-            parts[part] = nil
-        end
-    end
 end
 
 ---True if this member has a part by all that it has announced: it may end its work on it.
@@ -352,17 +316,17 @@ end
 
 local function find_allowed(self)
     local parts = {}
-    if not self:is_at_work() then
+    if not self:is_at_work() or self.resigns then
         return parts
+    elseif self.anew and self.confirmed >= self.anew then
+        self.anew, self.limit = nil, nil
     end
+    local limit = self.limit
     for part = 1, PARTS do
-        parts[part] = self:holds(part) and (not self.pending
+        parts[part] = self:holds(part) and (not limit or limit[part]) and (not self.pending
             or self.owners:of(self.pending)[part] == self.token) or nil
     end
-    for token, other in pairs(self.others) do
-        remove_parts(self, parts, token, other)
-    end
-    return parts
+    return taken.remove(self, parts)
 end
 
 ---Looks at the clock, and at what has come in. Then `pending`, `allowed` and `stands_by` are new.
@@ -371,12 +335,15 @@ end
 function Ring:look(now)
     local next_at = mark_dead(self, now)
     self.pending = nil
-    if self.first and self.acquired ~= "" and self.registry and self.registry[self.token] then
-        local text = wanted(self)
-        self.pending = is_outdated(self, text) and text or nil
+    if self.first and not self.resigns and self.acquired ~= ""
+        and self.registry and self.registry[self.token] then
+        self.stands_by = announcing.find_older(self)
+        local text = announcing.text(self)
+        self.pending = announcing.is_outdated(self, text) and text or nil
     end
     forget_dead(self)
     self.allowed = find_allowed(self)
+    self.limit = self.limit and self.allowed -- a part that it has lost does not come back by it
     self.owners:forget_unused()
     return next_at
 end
