@@ -122,11 +122,14 @@ endforeach()
 kubelua_test(gateway.suite_spec LABELS gateway PLACES 4 COST 250
     COMMAND sh spec/gateway-api/gateway.sh)
 
-# --- the gateway in chaos, with a real API server ---
+# --- nginx with a real API server: the gateway in chaos, and webhooks ---
 
 kubelua_test(gateway.chaos_spec LABELS gateway PLACES 4 COST 200
     ENV KUBELUA_CHAOS_CLUSTER=real
     COMMAND sh spec/nginx/run.sh luajit -o TAP spec/nginx/chaos_spec.lua)
+
+kubelua_test(gateway.admission_spec LABELS gateway COST 100
+    COMMAND sh spec/nginx/run.sh luajit -o TAP spec/nginx/real/admission_spec.lua)
 
 # --- annotations, as an editor checks them ---
 
