@@ -14,7 +14,7 @@ assert(counts.open { workers = 4 })
 local rules, backends = {}, {}
 for i = 1, 1000 do
     rules[i] = { source = ("HTTPRoute web/route-%d 1"):format(i) }
-    backends[i] = { service = ("web/service-%d:80"):format(i) }
+    backends[i] = { name = ("web/service-%d:80"):format(i) }
 end
 
 local function least(rounds, call)

@@ -20,6 +20,7 @@ local function matcher_of(hosts)
     return match.new {
         entry = function(key) return key == "*:80" and entry or nil end,
         host = function(key) return hosts[key] end,
+        read = function(value) return value end,
         regex = function() return false end,
     }
 end

@@ -22,6 +22,16 @@ local function host_of(matches)
     return host
 end
 
+-- `entry` and `host` give the value of a key, each time that a request needs it.
+local function new_matcher(entry, host)
+    return match.new {
+        entry = function(key) return function() return entry(key) end end,
+        host = function(key) return function() return host(key) end end,
+        read = function(value_of) return value_of() end,
+        regex = search,
+    }
+end
+
 -- `listeners`: names; `hosts`: "LISTENER ROUTE_HOST" to matches. All on port 80 of any address.
 local function matcher_of(listeners, hosts)
     local entry, values = { id = "e", listeners = {} }, {}
@@ -32,14 +42,10 @@ local function matcher_of(listeners, hosts)
         values["e " .. key] = host_of(matches)
     end
     local asked = {}
-    return match.new {
-        entry = function(key) return key == "*:80" and entry or nil end,
-        host = function(key)
-            asked[#asked + 1] = key
-            return values[key]
-        end,
-        regex = search,
-    }, asked
+    return new_matcher(function(key) return key == "*:80" and entry or nil end, function(key)
+        asked[#asked + 1] = key
+        return values[key]
+    end), asked
 end
 
 -- A request: "GET a.example.com/path?b=c", with headers.
@@ -282,8 +288,8 @@ describe("a match of hosts", function()
         end
         local entries = { ["10.0.0.1:80"] = entry("one"), ["*:80"] = entry("any"),
             ["fd00::1:80"] = entry("six") }
-        local matcher = match.new { entry = function(key) return entries[key] end, regex = search,
-            host = function(key) return host_of { { to = key } } end }
+        local matcher = new_matcher(function(key) return entries[key] end,
+            function(key) return host_of { { to = key } } end)
         for address, id in pairs { ["10.0.0.1"] = "one", ["10.0.0.2"] = "any",
             ["fd00::1"] = "six" } do
             local request = request_of("GET a/")
@@ -312,8 +318,7 @@ end)
 describe("a match in tables that change", function()
     it("sees a new value, and forgets the old one", function()
         local entry, value = { id = "e", listeners = { ["*"] = {} } }, host_of { { to = "old" } }
-        local matcher = match.new { entry = function() return entry end, regex = search,
-            host = function() return value end }
+        local matcher = new_matcher(function() return entry end, function() return value end)
         assert.equal("old", (matcher:find(request_of("GET a.com/"))).source)
         local gone = setmetatable({ entry, value }, { __mode = "v" })
         entry, value = { id = "f", listeners = { ["*.com"] = {} } }, host_of { { to = "new" } }

@@ -3,6 +3,7 @@
 -- that there is none.
 local ffi = require "ffi"
 local caches = require "resty.kubelua.cache"
+local cold = require "resty.kubelua.cold"
 local library = require "resty.kubelua.library"
 local values = require "kubelua.values"
 
@@ -10,6 +11,7 @@ local tables = {}
 
 local OK, TOO_SMALL, BUSY = 0, 5, 7 -- kl_shared_result
 local MOST = 4096 -- values of a table that a worker keeps for certain
+local UNREAD = -1 -- no version
 
 -- The first byte of a value: a string, or JSON.
 local STRING, JSON = "s", "j"
@@ -48,25 +50,27 @@ local function read_bytes(map, key)
     return result
 end
 
-local function read_entry(map, cache, table_name, name, entry)
-    local key = entry and entry.key or map:key(table_name, name)
-    if not key then
-        return nil
-    end
+local read_entry = cold(function(map, entry)
     local value
-    local result = read_bytes(map, key)
+    local result = read_bytes(map, entry.key)
     if result == BUSY then
         return nil
     elseif result == OK then
         value = decode_value(ffi.string(buffer, told.length))
     end
-    if entry then
-        entry.version, entry.value = told.version, value
-    else
-        cache:set(name, { key = key, bucket = key.bucket, version = told.version, value = value })
-    end
+    entry.version, entry.value = told.version, value
     return value
-end
+end)
+
+local add_entry = cold(function(map, cache, table_name, name)
+    local key = map:key(table_name, name)
+    if not key then
+        return nil
+    end
+    local entry = { key = key, bucket = key.bucket, version = UNREAD, value = nil }
+    cache:set(name, entry)
+    return entry
+end)
 
 ---The same value as `lookup` gives, read for this call alone: to read all of a table, while what
 ---requests need stays in memory.
@@ -82,13 +86,18 @@ function tables.read(map, table_name, name)
     return nil
 end
 
----The value that the owner has put under a key; nil: none. Do not change a table: all requests of
----this worker share it.
+---@class resty.kubelua.Entry a key of a table, and what this worker has read there
+---@field key ffi.cdata* kl_shared_key
+---@field bucket integer
+---@field version integer that was read; UNREAD: none
+---@field value any
+
+---An entry of a table, for tables.value: without a search for its name. nil: the name is not valid.
 ---@param map resty.kubelua.Map
 ---@param table_name string
 ---@param name string
----@return any
-function tables.lookup(map, table_name, name)
+---@return resty.kubelua.Entry?
+function tables.entry(map, table_name, name)
     local of_map = read[map]
     local cache = of_map and of_map[table_name]
     if not cache then
@@ -96,11 +105,28 @@ function tables.lookup(map, table_name, name)
         read[map] = of_map or {}
         read[map][table_name] = cache
     end
-    local entry = cache:get(name)
-    if entry and map.versions[entry.bucket] == entry.version then
+    return cache:get(name) or add_entry(map, cache, table_name, name)
+end
+
+---The value of an entry; nil: none. Do not change a table: all requests of this worker share it.
+---@param map resty.kubelua.Map
+---@param entry resty.kubelua.Entry
+---@return any
+function tables.value(map, entry)
+    if map.versions[entry.bucket] == entry.version then
         return entry.value
     end
-    return read_entry(map, cache, table_name, name, entry)
+    return read_entry(map, entry)
+end
+
+---The value that the owner has put under a key; nil: none. Do not change a table, as above.
+---@param map resty.kubelua.Map
+---@param table_name string
+---@param name string
+---@return any
+function tables.lookup(map, table_name, name)
+    local entry = tables.entry(map, table_name, name)
+    return entry and tables.value(map, entry)
 end
 
 return tables

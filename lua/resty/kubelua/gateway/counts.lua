@@ -4,6 +4,7 @@
 --
 -- The name of a series is "R KIND NAMESPACE/NAME" for a route, "U NAMESPACE/NAME:PORT" for a
 -- Service. Those of OTHER have what found no room, and the requests that no route took.
+local cold = require "resty.kubelua.cold"
 local ffi = require "ffi"
 local library = require "resty.kubelua.library"
 
@@ -21,10 +22,6 @@ local area ---@type ffi.cdata*? kl_counts *
 local stripe = 0
 local problem = ffi.new("kl_error")
 local other ---@type table<string, ffi.cdata*> kl_count_row by the keys of counts.OTHER
-
--- The series of rules and of backends, which are new tables after each change. Weak tables.
-local of_rule = setmetatable({}, { __mode = "k" })
-local of_backend = setmetatable({}, { __mode = "k" })
 
 local function find(name)
     local row = ffi.new("kl_count_row")
@@ -61,53 +58,57 @@ function counts.join(worker)
     stripe = worker
 end
 
--- Counts in a series, which is found anew if it was forgotten meanwhile.
-local function add(rows, owner, name, fallback, kind, ms)
-    local row = rows[owner]
-    if row and library.kl_counts_add(area, row, stripe, kind, ms) then
-        return
-    end
-    row = find(name(owner)) or other[fallback]
+-- "HTTPRoute web/shop 1": the number, or a word, is of the rule.
+local function name_of_plan(plan)
+    return "R " .. plan.source:match("^%S+ %S+")
+end
+
+local function name_of_service(service)
+    return "U " .. service.name
+end
+
+-- The series was not known yet, or was forgotten meanwhile.
+local find_and_add = cold(function(owner, name, fallback, kind, ms)
+    local row = find(name(owner)) or other[fallback]
     if row then
-        rows[owner] = row
+        owner.series = row
         library.kl_counts_add(area, row, stripe, kind, ms)
     end
-end
+end)
 
--- "HTTPRoute web/shop 1": the number, or a word, is of the rule.
-local function name_of_rule(rule)
-    return "R " .. rule.source:match("^%S+ %S+")
-end
-
-local function name_of_backend(backend)
-    return "U " .. backend.service
+-- Counts in the series of a plan or a Service, which gets a field with it.
+local function add(owner, name, fallback, kind, ms)
+    local row = owner.series
+    if not (row and library.kl_counts_add(area, row, stripe, kind, ms)) then
+        find_and_add(owner, name, fallback, kind, ms)
+    end
 end
 
 ---Counts a request that has ended.
----@param rule table? nil: no route took it
+---@param plan resty.kubelua.gateway.Plan? of its rule; nil: no route took it
 ---@param status integer
 ---@param seconds number since it came
-function counts.request(rule, status, seconds)
+function counts.request(plan, status, seconds)
     if not area then
         return
     end
     local kind = (status - status % 100) / 100
     kind = kind > 0 and kind < 6 and kind or 0
     local ms = seconds > 0 and seconds * 1000 + 0.5 or 0
-    if rule then
-        add(of_rule, rule, name_of_rule, "route", kind, ms)
+    if plan then
+        add(plan, name_of_plan, "route", kind, ms)
     elseif other.none then
         library.kl_counts_add(area, other.none, stripe, kind, ms)
     end
 end
 
 ---Counts one try of a request at a Service.
----@param backend table
+---@param service resty.kubelua.Service
 ---@param outcome "ok"|"failed"|"cancelled"
 ---@param seconds number? until the answer began
-function counts.try(backend, outcome, seconds)
+function counts.try(service, outcome, seconds)
     if area then
-        add(of_backend, backend, name_of_backend, "service", counts.OUTCOMES[outcome],
+        add(service, name_of_service, "service", counts.OUTCOMES[outcome],
             seconds and (seconds > 0 and seconds * 1000 + 0.5 or 0) or -1)
     end
 end

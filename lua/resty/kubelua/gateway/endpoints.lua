@@ -23,8 +23,10 @@ local function pick(state, service)
     if not host then
         return nil, port
     end
-    state.host, state.port, state.token = host, port, token
-    state.cookie = cookie or state.cookie
+    state.service, state.host, state.port, state.token = service, host, port, token
+    if cookie then
+        state.cookie = cookie
+    end
     if state.is_copy then -- of a mirror: no log phase would end it
         endpoints.finish(state, "cancelled")
     end
@@ -60,6 +62,21 @@ function endpoints.pick(state)
     return host, why
 end
 
+---Picks the first endpoint for a request of a direct plan.
+---@param state resty.kubelua.gateway.State
+---@param plan resty.kubelua.gateway.Plan
+---@return string? host nil: there is none
+---@return string? why
+function endpoints.pick_direct(state, plan)
+    local service = plan.service
+    if not service then
+        service = services.of(plan.only)
+        plan.service = service
+    end
+    state.backend, state.balance = plan.only, plan.balance
+    return pick(state, service)
+end
+
 ---Ends the last pick: the endpoint gave no answer.
 ---@param state resty.kubelua.gateway.State
 ---@param is_kept boolean it closed a kept connection, as it may at any moment: that is no failure
@@ -88,7 +105,7 @@ function endpoints.finish(state, outcome, seconds)
         balance.done(state.token, outcome, seconds)
         state.token = nil
         if not state.is_copy then
-            counts.try(state.backend, outcome, outcome == "ok" and state.answered
+            counts.try(state.service, outcome, outcome == "ok" and state.answered
                 and state.answered - state.sent or nil)
         end
     end
@@ -122,10 +139,13 @@ function endpoints.finish_by_status(state)
     endpoints.finish(state, is_failure and "failed" or "ok", seconds)
 end
 
----How many more tries nginx may make.
+---How many more tries nginx may make: one, unless the route or its balancer says otherwise.
 ---@param state resty.kubelua.gateway.State
 ---@return integer
 function endpoints.more_tries(state)
+    if state.plan.direct then
+        return 1
+    end
     local timeouts, policy = state.rule.timeouts, retry_policy.of(state)
     if timeouts and timeouts.request and not policy then
         return 0 -- after a timeout there is no time for another try

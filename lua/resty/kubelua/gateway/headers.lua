@@ -2,9 +2,6 @@
 -- headers through the functions that read and write them.
 local headers = {}
 
--- What is to be done for each filter: made once a filter. Weak; a value does not lead to its key.
-local prepared = setmetatable({}, { __mode = "k" })
-
 -- Of entries with one name, in any case of letters, the first counts.
 local function first_of_each(list)
     local kept, seen = {}, {}
@@ -18,10 +15,11 @@ local function first_of_each(list)
     return kept
 end
 
+-- Made once a filter.
 local function prepare(filter)
     local done = { set = first_of_each(filter.set), add = first_of_each(filter.add),
         remove = filter.remove or {} }
-    prepared[filter] = done
+    filter.ready = done
     return done
 end
 
@@ -41,11 +39,11 @@ local function add_value(name, old, value)
 end
 
 ---Changes headers as a filter says.
----@param filter { set: string[][]?, add: string[][]?, remove: string[]? }
+---@param filter { set: string[][]?, add: string[][]?, remove: string[]? } it gets a field `ready`
 ---@param read fun(name: string): string|string[]|nil
 ---@param write fun(name: string, value: string|string[]|nil) nil: remove it
 function headers.change(filter, read, write)
-    local wanted = prepared[filter] or prepare(filter)
+    local wanted = filter.ready or prepare(filter)
     local set, add, remove = wanted.set, wanted.add, wanted.remove
     for i = 1, #set do
         write(set[i][1], set[i][2])

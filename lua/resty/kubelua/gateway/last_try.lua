@@ -24,7 +24,7 @@ end
 -- would have. Their number shows in how many more its limit lets it be given. nil: nginx.conf has
 -- another limit, or none.
 local function was_kept(state)
-    local room = LIMIT - 1 - state.more - state.kept
+    local room = LIMIT - 1 - state.more - (state.kept or 0)
     local low, middle, high = is_reduced(room - 1), is_reduced(room), is_reduced(room + 1)
     balancer.set_more_tries(0)
     if low or not high then
@@ -45,10 +45,11 @@ function last_try.read(state)
     end
     local is_kept = outcome == "error" and was_kept(state) or false
     if is_kept then
-        state.kept = state.kept + 1
+        state.kept = (state.kept or 0) + 1
     end
     return { method = ngx.req.get_method(), outcome = outcome,
-        sent = last_number(var.upstream_bytes_sent) ~= 0, tries = state.tries - state.kept,
+        sent = last_number(var.upstream_bytes_sent) ~= 0,
+        tries = state.tries - (state.kept or 0),
         -- after a status nginx has dropped the answer: too late to give up
         seconds = outcome ~= status and ngx.now() - state.began or nil }, is_kept
 end
@@ -59,7 +60,7 @@ end
 ---@param state resty.kubelua.gateway.State
 ---@return boolean
 function last_try.allows_another(policy, attempt, state)
-    return state.kept <= last_try.MOST_KEPT and retries.allows(policy, attempt)
+    return (state.kept or 0) <= last_try.MOST_KEPT and retries.allows(policy, attempt)
 end
 
 -- So many kept connections may fail of one request: it may be the request that makes them fail.

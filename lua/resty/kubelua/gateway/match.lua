@@ -5,10 +5,13 @@
 --      are not asked (listener isolation of the Gateway API).
 --   3. The routes' host with the most specific name; where none of its matches fits, the next.
 --   4. rules.lua finds the match by path, method, headers and arguments.
+local cold = require "resty.kubelua.cold"
 local hostname = require "resty.kubelua.gateway.hostname"
 local rules = require "resty.kubelua.gateway.rules"
 
 local match = {}
+
+local find_rule = rules.find
 
 -- What a worker remembers of hosts, which clients choose: 16 MB at most. A longer host, or one with
 -- more keys, is looked at anew each time.
@@ -30,8 +33,9 @@ local MOST_DOTS = 7
 ---@field cookie (fun(name: string): string?)?
 
 ---@class resty.kubelua.gateway.MatchOptions
----@field entry fun(key: string): table? a value of gateway.entries; the same table until it changes
----@field host fun(key: string): table? a value of gateway.hosts; the same
+---@field entry fun(key: string): any? where a value of gateway.entries is read from; nil: no key
+---@field host fun(key: string): any? the same of gateway.hosts
+---@field read fun(from: any): table? the value there; the same table until it changes
 ---@field clock (fun(): number)? seconds of CPU; default: os.clock
 ---@field regex fun(text: string, pattern: string): any, any true if the pattern is found; nil and
 ---why if the search was given up. In nginx it is ngx.re.find with "jo": lua_regex_match_limit
@@ -42,11 +46,20 @@ local MOST_DOTS = 7
 ---@field host string the host of the request, normalised
 ---@field name string of the listener: a host, "*.example.com" or "*"
 ---@field listener table
----@field keys string[] of gateway.hosts, the most specific first, as far as they were needed
+---@field from any where the rules of the most specific host are read from
+---@field value table? what was there
+---@field rules resty.kubelua.gateway.Rules? made of it
+---@field keys string[] of the less specific hosts in gateway.hosts, as far as they were needed
 ---@field prefix string of these keys
----@field widest string? the name of the last of `keys`
+---@field widest string the name of the last of `keys`
+
+---@class resty.kubelua.gateway.Point an address and a port that requests come to
+---@field exact any? where its own entry is read from
+---@field any any? where that of the port at any address is read from
 
 ---@class resty.kubelua.gateway.Matcher
+---@field points table<string, table<string|integer, resty.kubelua.gateway.Point>> by address, port
+---@field addresses integer how many of them there are
 ---@field places table<table, table<string, resty.kubelua.gateway.Place|false>> by entry; weak
 ---@field kept integer how many of them there are
 ---@field rules table<table, resty.kubelua.gateway.Rules> by value of gateway.hosts; weak
@@ -54,27 +67,48 @@ local Matcher = {}
 Matcher.__index = Matcher
 
 local WEAK = { __mode = "k" }
+local MOST_ADDRESSES = 256 -- that are remembered: clients choose, where nginx has a whole network
 
 ---@param options resty.kubelua.gateway.MatchOptions
 ---@return resty.kubelua.gateway.Matcher
 function match.new(options)
-    return setmetatable({ entry = options.entry, host = options.host, regex = options.regex,
-        clock = options.clock, places = setmetatable({}, WEAK), kept = 0,
-        rules = setmetatable({}, WEAK) }, Matcher)
+    return setmetatable({ entry = options.entry, host = options.host, read = options.read,
+        regex = options.regex, clock = options.clock, points = {}, addresses = 0,
+        places = setmetatable({}, WEAK), kept = 0, rules = setmetatable({}, WEAK) }, Matcher)
 end
 
+local make_point = cold(function(self, address, port)
+    local point = { exact = self.entry(address .. ":" .. port), any = self.entry("*:" .. port) }
+    if not self.points[address] then
+        if self.addresses >= MOST_ADDRESSES then
+            self.points, self.addresses = {}, 0
+        end
+        self.points[address], self.addresses = {}, self.addresses + 1
+    end
+    self.points[address][port] = point
+    return point
+end)
+
 local function find_entry(self, address, port)
-    return self.entry(address .. ":" .. port) or self.entry("*:" .. port)
+    local ports = self.points[address]
+    local point = ports and ports[port] or make_point(self, address, port)
+    return point.exact and self.read(point.exact) or point.any and self.read(point.any)
 end
 
 -- A table of its own: it must not lead to the entry, which is its key in a weak table.
-local function make_place(entry, host)
-    local name = host == "" and "*" or host ---@type string?
+local function make_place(self, entry, host)
+    local own = host == "" and "*" or host
+    local name = own ---@type string?
     while name and not entry.listeners[name] do
         name = hostname.widen(name)
     end
-    return name and { host = host, name = name, listener = entry.listeners[name], keys = {},
-        prefix = entry.id .. " " .. name .. " " }
+    if not name then
+        return false
+    end
+    local prefix = entry.id .. " " .. name .. " "
+    return { host = host, name = name, listener = entry.listeners[name],
+        from = self.host(prefix .. own), value = nil, rules = nil,
+        keys = {}, prefix = prefix, widest = own }
 end
 
 local function keep_place(self, entry, header, place)
@@ -86,21 +120,25 @@ local function keep_place(self, entry, header, place)
     self.kept = self.kept + 1
 end
 
+local find_place = cold(function(self, entry, header)
+    local host = hostname.normalise(header)
+    if not host then
+        return nil
+    end
+    local place = make_place(self, entry, host)
+    if #header <= LONGEST_KEPT and select(2, host:gsub("%.", "")) <= MOST_DOTS then
+        keep_place(self, entry, header, place)
+    end
+    return place
+end)
+
 -- False: no listener takes the host. nil: not a host.
 local function place_of(self, entry, header)
     header = header or ""
     local places = self.places[entry]
     local place = places and places[header]
-    if place ~= nil then
-        return place
-    end
-    local host = hostname.normalise(header)
-    if not host then
-        return nil
-    end
-    place = make_place(entry, host) or false
-    if #header <= LONGEST_KEPT and select(2, host:gsub("%.", "")) <= MOST_DOTS then
-        keep_place(self, entry, header, place)
+    if place == nil then
+        return find_place(self, entry, header)
     end
     return place
 end
@@ -123,16 +161,13 @@ function Matcher:place(address, port, host)
     return place
 end
 
--- The i-th key of gateway.hosts; nil: there are no more.
+-- The i-th key of less specific hosts; nil: there are no more.
 local function key_of(place, i)
     local key = place.keys[i]
     if key then
         return key
     end
-    local name = place.host == "" and "*" or place.host
-    if i > 1 then
-        name = hostname.widen(place.widest)
-    end
+    local name = hostname.widen(place.widest)
     if name then
         place.widest = name
         place.keys[i] = place.prefix .. name
@@ -140,31 +175,43 @@ local function key_of(place, i)
     return place.keys[i]
 end
 
+local make_rules = cold(function(self, value)
+    local made = rules.new(value)
+    self.rules[value] = made
+    return made
+end)
+
 local function rules_of(self, value)
-    local known = self.rules[value]
-    if not known then
-        known = rules.new(value)
-        self.rules[value] = known
-    end
-    return known
+    return self.rules[value] or make_rules(self, value)
 end
 
--- The rule of the host with this key; nil, "regex": no other may take the request.
-local function find_at(self, key, request)
-    local value = key and self.host(key)
-    if value then
-        return rules_of(self, value):find(request, self.regex, self.clock)
+local renew_place = cold(function(self, place, value)
+    place.value, place.rules = value, rules_of(self, value)
+end)
+
+-- The rule of the most specific host; nil, "regex": no other may take the request.
+local function find_first(self, place, request)
+    local value = place.from and self.read(place.from)
+    if not value then
+        return nil
+    elseif value ~= place.value then
+        renew_place(self, place, value)
     end
+    return find_rule(place.rules, request, self.regex, self.clock)
 end
 
 -- The rule of a less specific host.
 local function find_wider(self, place, request)
-    local i = 2
+    local i = 1
     local key = key_of(place, i)
     while key do
-        local rule, found = find_at(self, key, request)
-        if rule or found then
-            return rule, found
+        local from = self.host(key)
+        local value = from and self.read(from)
+        if value then
+            local rule, found = find_rule(rules_of(self, value), request, self.regex, self.clock)
+            if rule or found then
+                return rule, found
+            end
         end
         i = i + 1
         key = key_of(place, i)
@@ -176,7 +223,7 @@ end
 ---search of a pattern was given up, so no other rule may take the request: 500.
 ---@param request resty.kubelua.gateway.Request
 ---@return table? rule
----@return resty.kubelua.gateway.Match|string match or why there is none
+---@return resty.kubelua.gateway.Candidate|string found or why there is none
 ---@return resty.kubelua.gateway.Place? place
 function Matcher:find(request)
     local place, why = self:place(request.address, request.port, request.host)
@@ -185,7 +232,7 @@ function Matcher:find(request)
         return nil, why
     end
     -- The usual request ends here: in a loop, LuaJIT would make its trace begin at the loop.
-    local rule, found = find_at(self, key_of(place, 1), request)
+    local rule, found = find_first(self, place, request)
     if not rule and not found then
         rule, found = find_wider(self, place, request)
     end

@@ -19,8 +19,8 @@ function mirrors.begin()
         or math.random() * 100 >= (filter.percent or 100) then
         return ngx.exit(204)
     end
-    local copy = { rule = state.rule, backend = filter, host = false, port = false, tries = 0,
-        is_copy = true }
+    local copy = { rule = state.rule, plan = state.plan, backend = filter, host = false,
+        port = false, tries = 0, is_copy = true }
     if not endpoints.pick(copy) then
         return ngx.exit(204)
     end

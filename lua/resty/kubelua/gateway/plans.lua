@@ -1,11 +1,13 @@
 -- What a rule and a backend ask of a request, sorted by what is to be done: made once for each
--- version of a rule in each worker, so that a request goes through no list of filters.
+-- version of a rule in each worker, so that a request goes through no list of filters. The plan is
+-- a field of its rule: a table by rules would cost a request one more place of memory to wait for.
+local cold = require "resty.kubelua.cold"
 local guards = require "resty.kubelua.gateway.guards"
 
 local plans = {}
 
 ---@class resty.kubelua.gateway.Plan
----@field plain boolean nothing is to be done but to pick a backend
+---@field plain boolean nothing is to be done with a request but to pick a backend
 ---@field cors table?
 ---@field redirect table?
 ---@field request_headers table[]? filters
@@ -16,10 +18,14 @@ local plans = {}
 ---@field denied string? why no request may pass
 ---@field guard resty.kubelua.gateway.Guard?
 ---@field settings table of the rule
-
--- Weak: a plan goes with its rule or backend. No field may lead back to the key, but the settings
--- and filters in it, which the key holds, may be held.
-local known = setmetatable({}, { __mode = "k" })
+---@field source string of the rule
+---@field has_limits boolean of time
+---@field balance resty.kubelua.gateway.BalanceSettings? of a direct one
+---@field service resty.kubelua.Service? the same, once a request was here
+---@field only table? the backend that takes all requests
+---@field direct boolean plain: all requests go to one Service, from the location "/"; of answers
+---only `response_headers` are changed
+---@field silent boolean direct, and answers are not changed
 
 local LISTS = { request_headers = "request_headers", response_headers = "response_headers",
     mirror = "mirrors", script = "scripts" }
@@ -44,25 +50,54 @@ end
 
 local EMPTY = {}
 
-local function make(owner)
-    local plan = { settings = owner.settings or EMPTY }
+-- The backend of all requests; nil: there are several, or none has a weight.
+local function only_backend(owner)
+    local backends = owner.backends or EMPTY
+    local first = backends[1]
+    return not backends[2] and first and (first.weight or 1) > 0 and first or nil
+end
+
+local function is_direct(owner, plan)
+    local only = plan.only
+    local balance = only and only.balance
+    return plan.plain and only ~= nil and only.service ~= nil
+        and not (only.status or only.tls or only.filters or only.protocol)
+        and not (owner.grpc or owner.retry or owner.timeouts)
+        and not (balance and (balance.retry or balance.by == "sticky"))
+end
+
+local make = cold(function(owner)
+    local plan = { settings = owner.settings or EMPTY, source = owner.source,
+        has_limits = (owner.timeouts or owner.settings) ~= nil }
     for _, filter in ipairs(owner.filters or EMPTY) do
         add_filter(plan, filter)
     end
     add_settings(plan, plan.settings, owner.source or "")
-    plan.plain = not (plan.cors or plan.redirect or plan.request_headers or plan.response_headers
-        or plan.rewrite or plan.mirrors or plan.scripts or plan.denied or next(plan.settings))
+    plan.plain = not (plan.cors or plan.redirect or plan.request_headers or plan.rewrite
+        or plan.mirrors or plan.scripts or plan.denied or next(plan.settings))
+    plan.only = only_backend(owner)
+    plan.direct = is_direct(owner, plan)
+    plan.silent = plan.direct and not plan.response_headers
+    plan.balance = plan.direct and plan.only.balance or false
+    owner.plan = plan
     return plan
-end
+end)
 
 ---The plan of a rule, or of a backend with filters.
 ---@param owner table a RULE or a BACKEND
 ---@return resty.kubelua.gateway.Plan
 function plans.of(owner)
-    local plan = known[owner]
+    return owner.plan or make(owner)
+end
+
+---The plan of the rule that a request has found.
+---@param found resty.kubelua.gateway.Candidate
+---@return resty.kubelua.gateway.Plan
+function plans.of_found(found)
+    local plan = found.plan
     if not plan then
-        plan = make(owner)
-        known[owner] = plan
+        plan = plans.of(found.rule)
+        found.plan = plan
     end
     return plan
 end

@@ -134,7 +134,7 @@ local function check_guard(state, guard)
     return status ~= nil, status and exit(status)
 end
 
--- Filters of a rule that change the request, and those for the answer.
+-- Filters of a rule that change the request.
 local function apply_filters(state, plan, match)
     if plan.request_headers then
         change_headers(plan.request_headers)
@@ -142,7 +142,6 @@ local function apply_filters(state, plan, match)
     if plan.rewrite then
         rewrite_request(state, plan.rewrite, match)
     end
-    state.response = plan.response_headers or false
 end
 
 -- The filters of one backend. The answer gets those of the rule first.
@@ -156,7 +155,9 @@ local function apply_backend(state, plan, match)
     if plan.rewrite then
         rewrite_request(state, plan.rewrite, match)
     end
-    state.of_backend = plan.response_headers
+    if plan.response_headers then
+        state.of_backend = plan.response_headers
+    end
     return false
 end
 
@@ -221,6 +222,16 @@ local function send(state, match)
     return leave(state)
 end
 
+-- The usual request: it needs no more than an endpoint.
+local function send_direct(state, plan)
+    local host, why = endpoints.pick_direct(state, plan)
+    if not host then
+        ngx.ctx.kubelua_plan = plan
+        return refuse(503, state.rule, plan.only.service .. ": " .. tostring(why))
+    end
+    return hold(state)
+end
+
 -- A client may ask for several hosts on one connection: not for one of another HTTPS listener than
 -- that of its handshake.
 local function is_misdirected(place)
@@ -231,26 +242,37 @@ end
 
 ---Finds the route of a request and an endpoint for it; or answers.
 function request.access()
-    local rule, match, place = routing.matcher:find(asked)
+    local rule, found, place = routing.matcher:find(asked)
     if place and place.listener.tls and is_misdirected(place) then
         return exit(421)
     elseif not rule then
-        return exit(STATUS[match] or 404)
+        return exit(STATUS[found] or 404)
     end
-    ngx.ctx.kubelua_rule = rule -- for the log phase, also where the request ends here
-    local state = { rule = rule, backend = false, host = false, port = false, tries = 0,
-        token = false, balance = false, response = false, cors = false }
-    local plan = plans.of(rule)
+    local plan = plans.of_found(found)
+    -- at most 16 fields for a usual request: LuaJIT would double the table for more
+    local state = { rule = rule, plan = plan, service = false, backend = false, balance = false,
+        host = false, port = false, token = false, request = false, tries = 0, more = 0, began = 0,
+        sent = 0, answered = false, came = 0 }
+    if plan.direct then
+        return send_direct(state, plan)
+    end
+    ngx.ctx.kubelua_plan = plan -- for the log phase, also where the request ends here
+    local match = found.match
     if not plan.plain then
         if check_settings(rule, plan, place) or check_filters(state, plan, match, place)
             or plan.guard and check_guard(state, plan.guard) then
             return
         end
         apply_filters(state, plan, match)
-        state.mirrors = plan.mirrors
+        if plan.mirrors then
+            state.mirrors = plan.mirrors
+        end
+    end
+    if plan.response_headers then
+        state.response = plan.response_headers
     end
     local other = rule.backends[2] and rule.backends[2].canary
-    local backend = other and other.sticky and endpoints.backend_of_session(rule)
+    local backend = plan.only or other and other.sticky and endpoints.backend_of_session(rule)
         or routing.weights:pick(rule.backends, asked)
     if not backend then -- none has a weight
         return exit(500)

@@ -49,17 +49,24 @@ end
 
 ---Changes the headers of an answer as the route says.
 function response.header_filter()
-    local state = ngx.ctx.kubelua
+    local state = states.current()
     if not state then
         return
     end
-    if state.is_late then
+    local plan = state.plan
+    if plan.direct then
+        state.answered = now()
+        if plan.response_headers then
+            change(plan.response_headers)
+        end
+        return
+    elseif state.is_late then
         ngx.status = 504 -- upstream.lua can end a request only with 502
     end
     state.answered = now()
-    local settings = state.rule.settings
-    if settings and settings.answers then
-        answers.change(settings.answers, read_header, write_header)
+    local list = plan.settings.answers
+    if list then
+        answers.change(list, read_header, write_header)
     end
     if state.cookie then
         headers.change({ add = { { "Set-Cookie", balance.set_cookie(state.balance, state.cookie,
@@ -96,7 +103,7 @@ end
 ---log_by_lua: the request is over.
 function response.log()
     local state = states.last()
-    counts.request(state and state.rule or ngx.ctx.kubelua_rule, ngx.status, now() - start_time())
+    counts.request(state and state.plan or ngx.ctx.kubelua_plan, ngx.status, now() - start_time())
     if state then
         if state.scripts then
             scripts.log(state)

@@ -2,6 +2,7 @@
 -- table: its fields are read from nginx when they are asked for, so a request costs no table.
 local match = require "resty.kubelua.gateway.match"
 local publish = require "resty.kubelua.gateway.publish"
+local tables = require "resty.kubelua.tables"
 local weights = require "resty.kubelua.gateway.weights"
 
 local routing = {}
@@ -84,7 +85,7 @@ end
 ---@param kube resty.kubelua.Instance
 ---@param options resty.kubelua.GatewayOptions
 function routing.set_up(kube, options)
-    local lookup = kube.lookup
+    local map = kube.map
     ports = nil
     for listened, named in pairs(options.ports or {}) do
         ports = ports or {}
@@ -92,8 +93,9 @@ function routing.set_up(kube, options)
     end
     routing.kube = kube
     routing.matcher = match.new {
-        entry = function(key) return lookup(publish.ENTRIES, key) end,
-        host = function(key) return lookup(publish.HOSTS, key) end,
+        entry = function(key) return tables.entry(map, publish.ENTRIES, key) end,
+        host = function(key) return tables.entry(map, publish.HOSTS, key) end,
+        read = function(entry) return tables.value(map, entry) end,
         regex = find_pattern,
     }
     routing.weights = weights.new(math.random, find_pattern)

@@ -2,13 +2,13 @@
 -- changes of routes: what a balancer knows (whose turn it is, which endpoint has which keys) is
 -- kept with it, while backends are new tables after each change.
 local balance = require "resty.kubelua.gateway.balance"
+local cold = require "resty.kubelua.cold"
 local routing = require "resty.kubelua.gateway.routing"
 
 local services = {}
 
 local FORGET, SWEEP = 600, 60 -- seconds: without a request; between two looks
 
-local of_backend = setmetatable({}, { __mode = "k" })
 local of_settings = setmetatable({}, { __mode = "k" })
 local by_name, swept = {}, 0
 
@@ -25,18 +25,19 @@ local function forget_unused()
     end
 end
 
+local find = cold(function(backend)
+    forget_unused()
+    local name = backend.service
+    local service = by_name[name] or routing.kube.service(name)
+    by_name[name], backend.found = service, service
+    return service
+end)
+
 ---The Service of a backend.
----@param backend table BACKEND of a rule
+---@param backend table BACKEND of a rule; it gets a field `found`
 ---@return resty.kubelua.Service
 function services.of(backend)
-    local service = of_backend[backend]
-    if not service then
-        forget_unused()
-        local name = backend.service
-        service = by_name[name] or routing.kube.service(name)
-        by_name[name], of_backend[backend] = service, service
-    end
-    return service
+    return backend.found or find(backend)
 end
 
 ---The backend that takes requests of a rule whose own Service has no endpoints.

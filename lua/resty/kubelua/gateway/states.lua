@@ -3,7 +3,8 @@
 -- kept under a number, which travels in the variable $kubelua_state of nginx.
 --
 -- An error page of nginx.conf empties ngx.ctx as well: so what a request holds is also known by its
--- address in nginx, which stays, until the log phase ends it.
+-- address in nginx, which stays, until the log phase ends it. A request whose plan is
+-- silent is known by its address only: ngx.ctx would cost it a table.
 local ffi = require "ffi"
 local get_request = require("resty.core.base").get_request
 
@@ -11,7 +12,8 @@ local states = {}
 
 ---@class resty.kubelua.gateway.State
 ---@field rule table
----@field match table
+---@field plan resty.kubelua.gateway.Plan
+---@field service resty.kubelua.Service? of the last pick
 ---@field backend table
 ---@field host string of the endpoint
 ---@field port integer
@@ -38,9 +40,12 @@ local states = {}
 ---@field counted string? the key of limits.lua
 ---@field number integer? under which it is kept
 ---@field request integer? the address of its request
+---@field came number? when its request came
 
 local kept, last = {}, 0
 local by_request = {}
+
+local start_time = ngx.req.start_time
 
 local function address_of_request()
     return tonumber(ffi.cast("intptr_t", get_request()))
@@ -53,15 +58,34 @@ end
 function states.hold(state)
     local address = address_of_request()
     local former = by_request[address]
-    by_request[address], state.request = state, address
-    ngx.ctx.kubelua = state
+    by_request[address], state.request, state.came = state, address, start_time()
+    if not state.plan.silent then
+        ngx.ctx.kubelua = state
+    end
     return former ~= state and former or nil
+end
+
+-- A request whose log phase is not the gateway's leaves its state behind: another request at the
+-- same address has come at another time.
+local function held()
+    local state = by_request[address_of_request()]
+    return state and state.came == start_time() and state or nil
+end
+
+---The state of a request; nil: it has no endpoint, or is on an error page.
+---@return resty.kubelua.gateway.State?
+function states.current()
+    local state = held()
+    if state and state.plan.silent then
+        return state
+    end
+    return ngx.ctx.kubelua
 end
 
 ---The state of a request that ends.
 ---@return resty.kubelua.gateway.State?
 function states.last()
-    return ngx.ctx.kubelua or by_request[address_of_request()]
+    return held() or ngx.ctx.kubelua
 end
 
 ---Keeps a state, and goes on in a named location. Does not return.

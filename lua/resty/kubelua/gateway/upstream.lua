@@ -6,6 +6,7 @@ local balancer = require "ngx.balancer"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local last_try = require "resty.kubelua.gateway.last_try"
 local retry_policy = require "resty.kubelua.gateway.retry_policy"
+local states = require "resty.kubelua.gateway.states"
 
 local upstream = {}
 
@@ -53,7 +54,7 @@ local function set_timeouts(state)
 end
 
 local function begin(state)
-    state.more, state.kept, state.began = endpoints.more_tries(state), 0, ngx.now()
+    state.more, state.began = endpoints.more_tries(state), ngx.now()
     if state.more > 0 then
         balancer.set_more_tries(state.more)
     end
@@ -73,7 +74,7 @@ end
 
 ---Sets the endpoint for this try.
 function upstream.balance()
-    local state = ngx.ctx.kubelua
+    local state = states.current()
     if not state then
         ngx.log(ngx.ERR, "gateway.balancer: this location needs gateway.access, or gateway.resume")
         return ngx.exit(500)
@@ -84,7 +85,7 @@ function upstream.balance()
         ngx.log(ngx.INFO, "gateway: ", state.rule.source, ": the request is not sent again")
         return ngx.exit(BUSY)
     end
-    if state.rule.timeouts or state.rule.settings then
+    if state.plan.has_limits then
         set_timeouts(state)
     end
     state.tries, state.sent = state.tries + 1, ngx.now()

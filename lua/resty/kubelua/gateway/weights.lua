@@ -4,6 +4,8 @@
 -- requests each backend is within a few requests of its share, at any n. It begins at a random
 -- number: workers do not send the same requests to the same backend, and a rule that is replaced
 -- often still gives a weight of 1 in 100 its share.
+local cold = require "resty.kubelua.cold"
+
 local weights = {}
 
 local STEP = (math.sqrt(5) - 1) / 2
@@ -14,7 +16,6 @@ local STEP = (math.sqrt(5) - 1) / 2
 ---@field pattern string? of the header
 ---@field cookie string?
 
--- No field leads to the list of backends, which is the key of it in a weak table.
 ---@class resty.kubelua.gateway.Shares
 ---@field place number where the walk stands, in [0, 1)
 ---@field backends table[] those with a weight
@@ -25,7 +26,6 @@ local STEP = (math.sqrt(5) - 1) / 2
 ---@class resty.kubelua.gateway.Weights
 ---@field random fun(): number
 ---@field regex (fun(text: string, pattern: string): any)?
----@field shares table<table, resty.kubelua.gateway.Shares>
 local Weights = {}
 Weights.__index = Weights
 
@@ -33,8 +33,7 @@ Weights.__index = Weights
 ---@param regex (fun(text: string, pattern: string): any)? for canaries with a pattern
 ---@return resty.kubelua.gateway.Weights
 function weights.new(random, regex)
-    return setmetatable({ random = random or math.random, regex = regex,
-        shares = setmetatable({}, { __mode = "k" }) }, Weights)
+    return setmetatable({ random = random or math.random, regex = regex }, Weights)
 end
 
 local function weight_of(backend)
@@ -75,12 +74,12 @@ local function add_canary(self, shares, backends)
     end
 end
 
-local function shares_of(self, backends)
+local shares_of = cold(function(self, backends)
     local shares = share_out(self, backends)
     add_canary(self, shares, backends)
-    self.shares[backends] = shares
+    backends.shares = shares
     return shares
-end
+end)
 
 local function walk(shares)
     local backends, ends = shares.backends, shares.ends
@@ -121,11 +120,11 @@ local function asks_canary(self, canary, request)
 end
 
 ---The backend that takes a request. A backend of a status takes its share as any other.
----@param backends table[] of a rule
+---@param backends table[] of a rule; it gets a field `shares`
 ---@param request resty.kubelua.gateway.Request
 ---@return table? backend nil: none has a weight
 function Weights:pick(backends, request)
-    local shares = self.shares[backends] or shares_of(self, backends)
+    local shares = backends.shares or shares_of(self, backends)
     if shares.canary then
         local asked = asks_canary(self, shares.canary.canary, request)
         if asked then
