@@ -47,7 +47,7 @@ if(KUBELUA_LUA)
                 DESTINATION ${lua_datadir} FILES_MATCHING PATTERN "*.lua")
         if(abi STREQUAL "5.1") # FFI, in nginx: LuaJIT only
             install(DIRECTORY lua/resty DESTINATION ${lua_datadir}
-                    FILES_MATCHING PATTERN "*.lua")
+                    FILES_MATCHING PATTERN "*.lua" PATTERN "*.conf")
         else() # kubelua gateway check reads objects as the gateway does
             install(DIRECTORY lua/resty/kubelua/gateway
                     DESTINATION ${lua_datadir}/resty/kubelua

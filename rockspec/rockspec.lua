@@ -107,7 +107,16 @@ add([[
 deploy = { wrap_bin_scripts = false }
 build = {
     type = "builtin",
-    install = { bin = { kubelua = "rockspec/kubelua" } },
+    install = {
+        bin = { kubelua = "rockspec/kubelua" },
+        lua = {]])
+-- What nginx includes, beside the Lua files of the gateway.
+for _, path in ipairs(find("lua/resty", "*.conf")) do
+    add("            [%q] = %q,", path:sub(5, -6):gsub("/", "."), path)
+end
+add([[
+        },
+    },
     modules = {]])
 -- What the C modules check and push with is in each of them, since those names are not exported.
 add_c_module("kubelua.core", "CURL YAML YYJSON ZLIB ZSTD", { "core", "lua/src" }, {},

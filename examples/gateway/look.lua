@@ -11,7 +11,8 @@ local client = assert(kubelua.connect())
 local folder = machine.folder
 local path = machine.write("nginx.conf", conf.text {
     modules = os.getenv("EXAMPLE_MODULES"), lua_path = os.getenv("EXAMPLE_LUA_PATH"),
-    lua_cpath = os.getenv("EXAMPLE_LUA_CPATH"), ports = { PORT }, tls_ports = {},
+    lua_cpath = os.getenv("EXAMPLE_LUA_CPATH"), files = os.getenv("EXAMPLE_GATEWAY_FILES"),
+    ports = { PORT }, tls_ports = {},
     named = { [PORT] = 80 }, address = "127.0.0.1", admin = "127.0.0.1:" .. PORT + 1,
     main = ("pid %s/nginx.pid; error_log %s/error.log info;"):format(folder, folder),
     http = ([[access_log off; proxy_connect_timeout 2s; client_body_temp_path @/body;

@@ -27,7 +27,7 @@ ingress() {
 
 
 expect "init prints the paths of this tree for LuaJIT, and the ports" 0 \
-    'listen 8080; listen 8443 ssl' \
+    'listen 8443 ssl' \
     sh -c 'bin/kubelua gateway init --port 8080=80 --tls-port 8443=443 >"$0" && grep -q "lua/5.1/" "$0" &&
         grep listen "$0"' "$work/nginx.conf"
 expect "init refuses a port that is none" 2 "'x' is no port" bin/kubelua gateway init --port x

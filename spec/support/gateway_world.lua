@@ -129,7 +129,7 @@ local function conf_of(self, options)
         local text = conf.text(around):gsub("worker_processes auto",
             "worker_processes " .. (options.workers or 2))
             :gsub("init_worker_by_lua_block { ", "%0" .. (options.init_worker or ""), 1)
-        return (text:gsub("location / {", CONTROL .. (options.server or "") .. "%0", 1))
+        return (text:gsub("include %S+/server.conf;", CONTROL .. (options.server or "") .. "%0", 1))
     end
 end
 

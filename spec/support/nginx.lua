@@ -121,7 +121,8 @@ end
 ---all files are in the folder.
 ---@param copy table nginx_copies.find()
 ---@param folder string
----@return { modules: string, main: string, http: string, lua_path: string, lua_cpath: string }
+---@return { modules: string, main: string, http: string, files: string, lua_path: string,
+---lua_cpath: string }
 function nginx.surroundings(copy, folder)
     return {
         modules = modules_of(copy),
@@ -131,6 +132,7 @@ function nginx.surroundings(copy, folder)
         http = fill("access_log off; client_body_temp_path @f@/body; proxy_temp_path @f@/proxy; "
             .. "fastcgi_temp_path @f@/fastcgi; uwsgi_temp_path @f@/uwsgi; "
             .. "scgi_temp_path @f@/scgi; keepalive_requests 1000000;", { f = folder }),
+        files = copy.root .. "/lua/resty/kubelua/gateway/nginx",
         lua_path = string.gsub("R/lua/?.lua;R/lua/?/init.lua;", "R", copy.root)
             .. copy.SHARE .. "/?.lua;;",
         lua_cpath = copy.build .. "/lua/5.1/?.so;;",

@@ -27,7 +27,8 @@ local function find_paths()
     end
     local folder = for_luajit(found:match("^(.*)/resty/kubelua/gateway/conf%.lua$"))
     local library = for_luajit(core:match("^(.*)/kubelua/core%.so$"))
-    for _, path in ipairs { folder .. "/resty/kubelua.lua", library .. "/kubelua/core.so" } do
+    for _, path in ipairs { folder .. "/resty/kubelua.lua", library .. "/kubelua/core.so",
+        folder .. "/resty/kubelua/gateway/nginx/http.conf" } do
         if not exists(path) then
             return nil, path .. " is missing: install KubeLua for LuaJIT, which nginx runs"
         end
@@ -64,7 +65,7 @@ local function modules_of(said)
     if said:find("openresty", 1, true) or not exists(MODULES .. "/ngx_http_lua_module.so") then
         return ""
     end
-    return ("load_module %s/ndk_http_module.so; load_module %s/ngx_http_lua_module.so;"):format(
+    return ("load_module %s/ndk_http_module.so;\nload_module %s/ngx_http_lua_module.so;"):format(
         MODULES, MODULES)
 end
 
@@ -113,7 +114,7 @@ local function fields_of(options)
     if options.ingress_nginx then
         fields[#fields + 1] = "nginx = true"
     end
-    return table.concat(fields, ", ")
+    return table.concat(fields, ",\n")
 end
 
 local function read_ports(given, default, named)
@@ -139,6 +140,7 @@ return function(options)
     io.stdout:write("# Made by `kubelua gateway init`; docs/GATEWAY.md says what it is for.\n",
         conf.text {
             resolvers = read_resolvers(), authorities = find_authorities(),
+            files = folder .. "/resty/kubelua/gateway/nginx",
             modules = modules_of(said), http2 = http2_of(said),
             lua_path = ("%s/?.lua;%s/?/init.lua;;"):format(folder, folder),
             lua_cpath = library .. "/?.so;;",

@@ -1,13 +1,11 @@
 -- The named locations of nginx.conf for requests that may be tried again after a status. The words
 -- of proxy_next_upstream take no variable, and nginx drops an answer before it asks for another
 -- endpoint: so each set of statuses has a location of its own, else an answer would be lost that
--- should reach the client. Pure.
+-- should reach the client. ../nginx/retries.conf has them. Pure.
 local places = {}
 
 local STATUSES = { 500, 502, 503, 504 }
 local NON_IDEMPOTENT = 16 -- in a number; a status is its bit by the order above
-local PLACE = "location %s { rewrite_by_lua_block { gateway.resume() } proxy_next_upstream error "
-    .. "timeout invalid_header%s; proxy_pass $kubelua_to$kubelua_uri; }"
 
 local function name_of(number)
     return "@kubelua_again_" .. number
@@ -38,21 +36,6 @@ function places.of(on, non_idempotent)
         return nil
     end
     return name_of(("%d"):format(number))
-end
-
----All of them, for nginx.conf.
----@return string
-function places.directives()
-    local texts = {}
-    for number = 0, 2 * NON_IDEMPOTENT - 1 do
-        local words, rest = number >= NON_IDEMPOTENT and " non_idempotent" or "", number
-        for _, status in ipairs(STATUSES) do
-            words = words .. (rest % 2 == 1 and " http_" .. status or "")
-            rest = (rest - rest % 2) / 2
-        end
-        texts[#texts + 1] = PLACE:format(name_of(number), words)
-    end
-    return table.concat(texts, " ")
 end
 
 return places
