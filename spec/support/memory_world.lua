@@ -304,6 +304,9 @@ local function add_queue(calls)
     calls["core.find_text"] = function() must(core.find_text("text", "x", 1)) end
     calls["core.shard_part"] = function() must(core.shard_part("web/a")) end
     calls["core.shard_part_of_uid"] = function() must(core.shard_part_of_uid("c0ffee")) end
+    calls["core.shard_keys"] = function()
+        must(core.shard_keys(informer, "key", { [core.shard_part("default/a")] = true })[1])
+    end
     calls["core.shard_owners"] = function() must(core.shard_owners { "one", "two" }[256]) end
     calls["core.matches"] = function() must(core.matches(object, "!b")) end
     calls["core.compare_versions"] = function() core.compare_versions("9", "10") end

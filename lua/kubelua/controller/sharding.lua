@@ -5,6 +5,7 @@ local call_script = require "kubelua.controller.call_script"
 local core = require "kubelua.core"
 local DeletedKeys = require "kubelua.controller.deleted_keys"
 local dropped = require "kubelua.controller.dropped"
+local Handover = require "kubelua.controller.handover"
 local lines = require "kubelua.log_lines"
 local shards = require "kubelua.shards"
 local source = require "kubelua.controller.source"
@@ -15,6 +16,9 @@ local worker = require "kubelua.controller.worker"
 ---@field options table of shards.options
 ---@field membership kubelua.shards.Membership? nil: this process has not joined yet, or has left
 ---@field parts table<integer, true> those that this process may work on
+---@field came table<integer, integer> by part: the number of the change with which it came
+---@field changes integer
+---@field handover kubelua.controller.Handover
 ---@field running table<integer, integer> by part: runs that have not ended
 ---@field deleted kubelua.controller.DeletedKeys
 ---@field has_share boolean this process has had its whole share, and has queued its keys
@@ -26,7 +30,8 @@ Sharding.__index = Sharding
 ---@return kubelua.controller.Sharding
 function Sharding.new(state)
     local self = setmetatable({ state = state, options = state.options.shards, parts = {},
-        running = {}, seen = {}, has_share = false }, Sharding)
+        running = {}, seen = {}, has_share = false, came = {}, changes = 0 }, Sharding)
+    self.handover = Handover.new(self)
     self.deleted = DeletedKeys.new(state.clock, 2 * self.options.lease, function(part)
         return self.parts[part] == true
     end)
@@ -42,9 +47,11 @@ local function part_by_key(self, key)
     end
 end
 
--- The part of an object: by its key, its UID or what the function of the script returns. If that
--- fails, by its key: all members do so.
-local function part_of_object(self, object)
+---The part of an object: by its key, its UID or what the function of the script returns. If that
+---fails, by its key: all members do so.
+---@param object kubelua.Object
+---@return integer
+function Sharding:part_of_object(object)
     local options, what = self.options, "by of " .. self.state.what
     local part = part_by_key(self, object.key)
     if part then
@@ -74,7 +81,7 @@ function Sharding:part_of(key)
     end
     local object = self.state.main.informer:get(key)
     if object then
-        return part_of_object(self, object)
+        return self:part_of_object(object)
     end
     return self.deleted:part_of(key) or core.shard_part(key)
 end
@@ -83,7 +90,7 @@ end
 ---the next one that has its part. What this process remembers of a key of others is forgotten.
 ---@param object kubelua.Object
 function Sharding:note_deleted(object)
-    local state, key, part = self.state, object.key, part_of_object(self, object)
+    local state, key, part = self.state, object.key, self:part_of_object(object)
     self.deleted:note(key, part)
     if not self.parts[part] and not state.runs[key] then
         state.memos[key] = nil
@@ -115,11 +122,22 @@ function Sharding:may_run(key)
     return self.membership ~= nil and self.membership:may_work(self:part_of(key))
 end
 
+---When the part of a key came to this process: a number that rises.
+---@param key string
+---@return integer?
+function Sharding:came_at(key)
+    return self.came[self:part_of(key)]
+end
+
 ---The fence for the writes of a run.
 ---@param record kubelua.controller.Record
 ---@return fun(write: kubelua.Write): true?, string?, string?
 function Sharding:fence(record)
     record.part = self:part_of(record.key)
+    local kept = self.state.memos[record.key]
+    if kept and kept.came ~= self.came[record.part] then
+        kept.memo, kept.came = nil, self.came[record.part] -- it was another member's meanwhile
+    end
     record.is_of_deleted = self.deleted:part_of(record.key) ~= nil
     return self.membership:guard(record.part)
 end
@@ -155,14 +173,6 @@ local function cancel_runs(self, part)
     end
 end
 
--- Forgets what this process remembers of a key that was another member's meanwhile.
-local function forget_memo(state, key)
-    local kept = state.memos[key]
-    if kept then
-        kept.memo = nil
-    end
-end
-
 -- The failures of keys that are another member's now are no news any more.
 local function forget_failures(self)
     for key in pairs(self.state.failing) do
@@ -172,54 +182,27 @@ local function forget_failures(self)
     end
 end
 
--- The keys of some parts.
-local function keys_of(self, parts)
-    local keys = {}
-    local function add(key, part)
-        if parts[part] then
-            keys[#keys + 1] = key
-        end
-    end
-    if not self.state.main then
-        for key in pairs(self.seen) do
-            add(key, core.shard_part(key))
-        end
-        return keys
-    end
-    for _, object in ipairs(self.state.main.informer:list() or {}) do
-        add(object.key, part_of_object(self, object))
-    end
-    for key, part in pairs(self.deleted:all()) do
-        add(key, part)
-    end
-    return keys
-end
-
 ---Looks if this process has its whole share by now, which may be no part at all.
 ---@return boolean
 function Sharding:check_share()
-    self.has_share = self.has_share or (self.membership ~= nil and self.membership:has_share())
+    self.has_share = self.has_share or (self.membership ~= nil and self.membership:has_share()
+        and self.handover:is_over())
     return self.has_share
 end
 
 -- Queues the keys of the parts that came.
 local function change(self, parts)
     local before, came = self.parts, {}
-    self.parts = parts
+    self.parts, self.changes = parts, self.changes + 1
     for part in pairs(parts) do
-        came[part] = not before[part] or nil
+        if not before[part] then
+            came[part], self.came[part] = true, self.changes
+        end
     end
     forget_failures(self)
-    if next(came) == nil then
-        return
+    if not self.state.main or self.state.main.informer then
+        self.handover:begin(came)
     end
-    local is_open = not self.state.main or self.state.main.informer ~= nil
-    for _, key in ipairs(is_open and keys_of(self, came) or {}) do
-        forget_memo(self.state, key)
-        self.state:add(key, true)
-    end
-    self:check_share()
-    self.state.wake()
 end
 
 -- Why the caches of the controller do not work, if so; and true if they were listed.

@@ -162,6 +162,7 @@ end
 ---@class kubelua.controller.Kept
 ---@field uid string? of the key's object
 ---@field memo table? run.memo, which belongs to the script
+---@field came integer? with `shards`: when the part of the key came to this process
 ---@field statuses table<string, { wanted: string, got: string }>? by UID; see status.lua
 
 ---The record of a key; makes it if there is none.
@@ -171,7 +172,8 @@ end
 function State:keep(key, object)
     local kept = self.memos[key]
     if not kept then
-        kept = { uid = object and object.uid or nil }
+        kept = { uid = object and object.uid or nil,
+            came = self.sharding and self.sharding:came_at(key) }
         self.memos[key] = kept
     end
     return kept

@@ -1,0 +1,103 @@
+-- Keys that come to a member are queued in slices: the loop goes on meanwhile.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local ring_world = require "ring_world"
+local world = require "controller_world"
+
+local count, owners_of = ring_world.count, ring_world.owners_of
+local w, start, until_true, until_shared
+
+before_each(function()
+    w = world.new { now = "2026-01-01T00:00:00Z" }
+    local ring = ring_world.new(w)
+    start, until_true, until_shared = ring.start, ring.until_true, ring.until_shared
+end)
+
+after_each(function()
+    w:close()
+end)
+
+describe("keys that come to a member", function()
+    for _, by in ipairs { "key", "uid", "namespace" } do
+        it("are found by the core, by = " .. by, function()
+            for i = 1, 40 do
+                assert(w.cluster:apply { apiVersion = "v1", kind = "ConfigMap", metadata = {
+                    namespace = "space-" .. i % 10, name = "key-" .. i } })
+            end
+            local informer = assert(w.client:informer { "configmaps" })
+            assert(informer:wait_synced(30))
+            local found, all = {}, 0
+            for part = 1, 256 do
+                for _, key in ipairs(core.shard_keys(informer, by, { [part] = true })) do
+                    found[key], all = part, all + 1
+                end
+            end
+            assert.equal(40, all)
+            for _, object in ipairs(informer:list()) do
+                assert.equal(by == "uid" and core.shard_part_of_uid(object.uid)
+                    or core.shard_part(by == "key" and object.key or object.namespace),
+                    found[object.key])
+            end
+            assert.same({}, core.shard_keys(informer, by, {}))
+            informer:stop()
+            assert.is_nil(core.shard_keys(informer, by, { true }))
+        end)
+    end
+
+    it("find an empty memo, and keys that stay keep theirs", function()
+        local seen = {}
+        for i = 1, 40 do
+            w:apply("key-" .. i)
+        end
+        local one = start("one", { reconcile = function(object, run)
+            run.memo.count = (run.memo.count or 0) + 1
+            seen[object.key] = run.memo.count
+        end })
+        until_shared(one)
+        w:noted(40)
+        local two = start("two")
+        until_shared(one, two)
+        until_true(function() return two:has_synced() end, "two has run its share")
+        local moved = owners_of(w.runs)
+        assert.is_true(count(moved, "two") > 5)
+        two:stop()
+        w.runs = {}
+        until_shared(one)
+        until_true(function() return #w.runs >= count(moved, "two") end, "they are back")
+        for key in pairs(moved) do
+            assert.equal(1, seen[key], key)
+        end
+        w.runs = {}
+        for i = 1, 40 do
+            w:apply("key-" .. i, "2")
+        end
+        w:noted(40)
+        for i = 1, 40 do
+            assert.equal(2, seen["web/key-" .. i])
+        end
+    end)
+
+    it("leave the loop its turns", function()
+        local KEYS, turns, is_over, now, time = 200, 0, false, core.now, core.now()
+        for i = 1, KEYS do
+            w:apply("key-" .. i)
+        end
+        core.now = function() -- luacheck: ignore 122
+            time = time + 0.006 -- more than a slice
+            return time
+        end
+        finally(function() core.now = now end) -- luacheck: ignore 122
+        local one = start("one")
+        kubelua.spawn(function()
+            while not is_over do
+                turns = one:status().shards.parts > 0 and turns + 1 or 0
+                kubelua.sleep(0)
+            end
+        end)
+        until_shared(one)
+        until_true(function() return one:has_synced() end, "all are run")
+        is_over = true
+        assert.equal(KEYS, #w.runs)
+        assert.is_true(turns > KEYS / 2, turns)
+    end)
+end)
