@@ -2,7 +2,9 @@
 -- otherwise.
 local eventually = require "eventually"
 local kubelua = require "kubelua"
+local leader = require "kubelua.leader"
 local ring_world = require "ring_world"
+local Teller = require "kubelua.leader.teller"
 local world = require "controller_world"
 
 local count, owners_of = ring_world.count, ring_world.owners_of
@@ -197,5 +199,35 @@ describe("a member of a ring", function()
         end, "it says so")
         w.cluster:heal()
         assert.same({}, holders())
+    end)
+
+    it("does not release a Lease before cancelled work has ended", function()
+        local is_wanted, is_busy = true, true
+        local options = leader.options { name = "busy", namespace = "default", identity = "one" }
+        local held = w:under_clock(leader.hold, w.client, options, {
+            teller = function(all)
+                return Teller.new(all, "spec", { gained = "%s has it", lost = "%s lost it: %s",
+                    left = "%s left", holder = "%s has it, not %s", refused = "%s" })
+            end,
+            wants = function() return is_wanted, "it is enough" end,
+        })
+        held.while_busy(function() return is_busy end)
+        until_true(held.is_leader, "it holds the Lease")
+        is_wanted = false
+        held.hurry()
+        until_true(function() return not held.is_leader() end, "it has given up")
+        assert.equal(1, w:count_logged("one lost it: it is enough"))
+        for _ = 1, 5 do
+            w.cluster:advance(0.5)
+            w.cluster:settle(0.05)
+        end
+        assert.same({ "one" }, holders())
+        is_busy = false
+        until_true(function() return #holders() == 0 end, "it is released")
+        is_wanted = true
+        held.hurry()
+        until_true(held.is_leader, "it holds the Lease again")
+        held.release()
+        until_true(function() return #holders() == 0 end, "it is released")
     end)
 end)

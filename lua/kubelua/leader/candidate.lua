@@ -195,11 +195,27 @@ local function sleep_till(self, at)
     tasks.end_if_cancelled()
 end
 
--- Releases the Lease, if it is held, and sleeps until hurry is called.
+-- True while a member still runs something that needs the Lease.
+local function is_busy(self)
+    for _, member in ipairs(self.members) do
+        if member.is_busy and not member.has_left and member.is_busy() then
+            return true
+        end
+    end
+    return false
+end
+
+-- Releases the Lease, if it is held, and sleeps until hurry is called. Work that was cancelled may
+-- still have to end: the Lease is not released before.
 local function rest(self, why)
     self.election:give_up(why)
     self:look()
-    members.release(self, send_order)
+    while is_busy(self) and not self.use.wants() do
+        waiting.sleep(0.05)
+    end
+    if not is_busy(self) then
+        members.release(self, send_order)
+    end
     if not self.use.wants() then
         self.sleeps = true
         tasks.suspend()
@@ -258,16 +274,6 @@ function Candidate:hurry()
     if self.sleeps then
         tasks.wake(self.task)
     end
-end
-
--- True while a member still runs something that needs the Lease.
-local function is_busy(self)
-    for _, member in ipairs(self.members) do
-        if member.is_busy and not member.has_left and member.is_busy() then
-            return true
-        end
-    end
-    return false
 end
 
 ---At the end of a run of the loop: releases the Lease once nothing runs that needs it. Called in a

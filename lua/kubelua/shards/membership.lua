@@ -162,7 +162,7 @@ function Membership:check()
     end
     local now, holds, readiness = self.held.now(), self.ring.first ~= nil, self.readiness
     local has_changed = readiness:update(self.users, self.sight, now, holds)
-    if holds and readiness:is_silent(self.sight, now) then
+    if readiness:must_reopen(self.sight, now, holds) then
         self:watch(self.watches_for)
     end
     if has_changed then

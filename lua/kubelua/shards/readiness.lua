@@ -96,12 +96,14 @@ function Readiness:update(users, sight, now, holds)
     return self.is_ready ~= was_ready
 end
 
----True if the watch of the Leases must be opened anew.
+---True if the watch of the Leases must be opened anew: it is silent, or could not be opened.
 ---@param sight kubelua.shards.Sight
 ---@param now number
+---@param holds boolean it holds the Lease
 ---@return boolean
-function Readiness:is_silent(sight, now)
-    return sight.is_synced and sight.heard_at ~= nil and now - sight.heard_at >= self.options.lease
+function Readiness:must_reopen(sight, now, holds)
+    return not sight.informer or holds and sight.is_synced and sight.heard_at ~= nil
+        and now - sight.heard_at >= self.options.lease
 end
 
 return Readiness

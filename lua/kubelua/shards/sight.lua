@@ -54,8 +54,12 @@ function Sight:open(client)
                 .. "tried again: %s%s", problem,
                 leases.remedy(problem_code, self.options.namespace))
         end }
+    if not registered then
+        informer:stop()
+        return nil, message, code
+    end
     self.informer = informer
-    return registered and true, message, code
+    return true
 end
 
 ---Ends the watch. What was seen stays.
