@@ -36,6 +36,8 @@ local FIXED = {
     { name = "variables", label = "static, with the gateway's variables in headers" },
     { name = "empty", label = "static, with empty Lua in all phases" },
     { name = "constant", label = "a constant endpoint, set by Lua" },
+    { name = "lua", label = "static, with a header filter of Lua", over = "variables" },
+    { name = "njs", label = "static, with a header filter of njs", over = "variables" },
     { name = "routes", label = "gateway, HTTPRoutes", bound = BOUND },
     { name = "ingresses", label = "gateway, Ingresses", bound = BOUND },
     { name = "static_tls", label = "static location, HTTPS" },
@@ -44,12 +46,15 @@ local FIXED = {
 }
 
 ---All cases, in the order in which they are printed.
+---@param has_njs boolean nginx's own JavaScript is asked for
 ---@return bench.GatewayCase[]
-function cases.list()
+function cases.list(has_njs)
     local list = {}
     for _, part in ipairs { FIXED, VARIED } do
         for _, case in ipairs(part) do
-            list[#list + 1] = case
+            if has_njs or case.name ~= "njs" then
+                list[#list + 1] = case
+            end
         end
     end
     return list
