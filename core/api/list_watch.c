@@ -315,6 +315,22 @@ static const char *accepted_types(const kl__http_source *self)
     return types[self->keeps_managed_fields ? 1 : 0];
 }
 
+static void put_shards(const kl__http_source *self, kl__buf *target)
+{
+    kl__buf selector = {0};
+
+    if (kl__shard_ranges_are_all(&self->shards)) {
+        return;
+    }
+    kl__shard_ranges_selector(&self->shards, &selector);
+    if (selector.failed) {
+        target->failed = true; /* without a selector all would come */
+    } else {
+        kl__url_query(target, "shardSelector", selector.bytes);
+    }
+    kl__buf_deinit(&selector);
+}
+
 /* Appends the collection's path and the selectors. */
 static void put_collection(const kl__http_source *self, kl__buf *target)
 {
@@ -325,12 +341,7 @@ static void put_collection(const kl__http_source *self, kl__buf *target)
     if (self->fields != NULL && self->fields[0] != '\0') {
         kl__url_query(target, "fieldSelector", self->fields);
     }
-    if (!kl__shard_range_is_all(&self->shard)) {
-        char selector[KL__SHARD_SELECTOR_SIZE];
-
-        kl__shard_range_selector(&self->shard, selector);
-        kl__url_query(target, "shardSelector", selector);
-    }
+    put_shards(self, target);
 }
 
 static void put_number(kl__buf *target, const char *name, int number)
@@ -633,7 +644,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
     self->client = kl_client_ref(client);
     self->keeps_managed_fields = options->keep_managed_fields;
     self->is_metadata_only = options->metadata_only;
-    self->shard = options->shard;
+    self->shards = options->shards;
     self->prune = kl__prune_ref(options->prune);
     self->namespace_if_any = options->namespace_if_any;
     kl__mutex_init(&self->mutex, KL__RANK_CLIENT);

@@ -92,7 +92,7 @@ typedef struct kl__list_watch_options {
     const char *name_space; /* NULL: all */
     const char *labels;
     const char *fields;
-    kl__shard_range shard; /* other objects are dropped */
+    kl__shard_ranges shards; /* other objects are dropped */
     bool keep_managed_fields;
     bool metadata_only; /* as in kl_informer_options */
     kl__prune *prune;   /* takes one more reference; NULL: nothing is removed */

@@ -381,8 +381,8 @@ static int64_t deadline_of(int64_t timeout_ms)
  * parameter shardSelector (before Kubernetes 1.36) sends all. */
 static bool is_foreign(const kl__http_source *self, const kl__item *item)
 {
-    return item->object != NULL && !kl__shard_range_is_all(&self->shard) &&
-           !kl__shard_range_has(&self->shard, kl_object_uid(item->object));
+    return item->object != NULL &&
+           !kl__shard_ranges_have(&self->shards, kl_object_uid(item->object));
 }
 
 /* Reads and cuts frames until there is an item. */

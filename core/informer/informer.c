@@ -68,7 +68,7 @@ kl_code kl_informer_options_check(const kl_informer_options *options,
         kl__namespace_check(name_space, err) != KL_OK) {
         return KL_EINVAL;
     }
-    code = kl__shard_range_parse(options->shard, &(kl__shard_range){0}, err);
+    code = kl__shard_ranges_parse(options->shard, &(kl__shard_ranges){0}, err);
     if (code == KL_OK) {
         code = check_labels(options->labels, err);
     }

@@ -257,10 +257,10 @@ static kl__shared_informer *start_informer(kl_client *client,
 {
     kl__shared_informer *informer;
     kl__list_watch *source;
-    kl__shard_range shard;
+    kl__shard_ranges shards;
     char *name;
 
-    if (kl__shard_range_parse(use->shard, &shard, err) != KL_OK) {
+    if (kl__shard_ranges_parse(use->shard, &shards, err) != KL_OK) {
         return NULL;
     }
     name = describe_use(client, use);
@@ -276,7 +276,7 @@ static kl__shared_informer *start_informer(kl_client *client,
                                .name_space = use->name_space,
                                .labels = use->labels,
                                .fields = use->fields,
-                               .shard = shard,
+                               .shards = shards,
                                .keep_managed_fields = use->keep_managed_fields,
                                .metadata_only = use->metadata_only,
                                .prune = use->prune,

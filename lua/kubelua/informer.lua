@@ -55,7 +55,7 @@ end
 ---@field namespace? string|string[] one, several, "*": all; nil: that of kubelua run -n, else all
 ---@field labels? string a label selector, as of kubectl's -l
 ---@field fields? string a field selector, as of kubectl's --field-selector
----@field shard? string "0/4": the first of four shards of all objects, by their UIDs
+---@field shard? string "0/4": the first of four shards of all objects, by UID; several: "0/4,2/4"
 ---@field indexes? table<string, string|fun(object: kubelua.Object): any> a path or a function each
 ---@field resync? number seconds between replays of the cache to its handlers; 0: never
 ---@field managed_fields? boolean keep metadata.managedFields; default: false

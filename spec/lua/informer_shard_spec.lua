@@ -60,6 +60,16 @@ describe("an informer of a shard", function()
         end
     end)
 
+    it("holds several parts together", function()
+        local informers, client = open_shards(), assert(cluster:connect())
+        local several = assert(client:informer { "configmaps", shard = "3/4,0/4,2/4" })
+        assert(several:wait_synced(10))
+        assert.equal(40 - informers[2]:count(), several:count())
+        for _, object in ipairs(several:list()) do
+            assert.is_nil(informers[2]:get(object.key))
+        end
+    end)
+
     it("gets the events of its objects, and no others", function()
         local informers, told = open_shards(), {}
         for i, informer in ipairs(informers) do

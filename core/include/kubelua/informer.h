@@ -70,8 +70,9 @@ typedef struct kl_informer_options {
     const char *labels;      /* label selector, applied by the server */
     const char *fields;      /* field selector, applied by the server */
     const char *shard;       /* "0/4": the first of four shards, by the hash of
-                                UIDs; a server from 1.36 on with KEP-5866 sends
-                                no others, else they are dropped as they come.
+                                UIDs; or several, "0/4,3/4", at most 128 ranges;
+                                a server from 1.36 on with KEP-5866 sends no
+                                others, else they are dropped as they come.
                                 NULL or "": all */
     int64_t resync_ms;       /* for handlers that set none; 0: no resync */
     int64_t idle_timeout_ms; /* a watch without an event or bookmark for this
