@@ -55,6 +55,8 @@ foreach(interpreter lua5.4 luajit)
         sends "POST .*/default/pods.*HTTP 201" ordered-set ordered-sets.yaml)
     kubelua_example(rollout ${interpreter} 
         alone "3 pods of shop:2" examples/rollout.lua)
+    kubelua_example(fleet ${interpreter}
+        alone "the story of the fleet is over" examples/fleet/story.lua)
     kubelua_example(demo ${interpreter} 
         alone "delete.*Pod default/shop-1" examples/demo/story.lua)
 endforeach()

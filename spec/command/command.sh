@@ -893,6 +893,26 @@ expect "--once reconciles what its writes bring back" 0 '^at c5' \
 } >"$work/slow.lua"
 expect "--once waits for the events of its writes" 0 '^at c5' \
     bin/kubelua run --once "$work/slow.lua" "$work/chain.yaml"
+cat >"$work/fleet.lua" <<'END'
+local kubelua, Sim = require "kubelua", require "kubelua.sim"
+local named = { eu = { sim = Sim.new() }, us = { sim = Sim.new() } }
+for _, one in pairs(named) do
+    assert(one.sim:apply { apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = "a", namespace = "default" } })
+end
+if arg[1] then named.wrong = { kubeconfig = "/nowhere" } end
+kubelua.fleet { source = function() kubelua.sleep(0.2) return named end, function(cluster)
+    kubelua.sleep(0.2)
+    kubelua.controller { "configmaps", namespace = "default", fields = "metadata.name=a",
+        reconcile = function(o) print("saw " .. cluster.name .. " " .. o.name) end }
+end }
+END
+expect "--once waits for all clusters of a fleet" 0 '^saw eu a' \
+    bin/kubelua run --once "$work/fleet.lua"
+expect "--dry-run does, too" 0 '^saw us a' bin/kubelua run --dry-run "$work/fleet.lua"
+expect "--once ends with 1 if a cluster of a fleet fails" 1 \
+    'fleet fleet: cluster wrong: /nowhere: ' \
+    bin/kubelua run --once "$work/fleet.lua" wrong
 expect "--once gives a server that is away the time of --for" 1 'not done within the 1 seconds' \
     bin/kubelua run --server http://127.0.0.1:1 --once --for 1 "$work/shop.lua"
 cat >"$work/forbidden.lua" <<'END'

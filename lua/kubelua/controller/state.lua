@@ -287,7 +287,7 @@ local function finish_stop(self)
         self.forget_end()
     end
     if self.life then
-        self.life.wake()
+        self.life:remove_controller(self)
     end
 end
 

@@ -24,6 +24,7 @@ local waiting = require "kubelua.waiting"
 ---@field entry kubelua.fleet.Entry from which its client was made
 ---@field client kubelua.Client
 ---@field metrics kubelua.fleet.Metrics
+---@field ring kubelua.fleet.Ring?
 ---@field cluster kubelua.FleetCluster
 ---@field may_work fun(): boolean true while this process has the cluster
 ---@field hopeless string? a controller of it can never work
@@ -43,6 +44,21 @@ Life.__index = Life
 local TO_END = 5
 
 local WEAK = { __mode = "k" }
+
+-- To open or close a client takes a millisecond or two, in which nothing else has a turn. Of many
+-- clusters that come or go at once, others have theirs between: so many seconds at least.
+local GAP = 0.0005
+local next_turn_at = 0
+
+-- Calls a function that opens or closes a client, or caches.
+local function take_turn(f, ...)
+    while core.now() < next_turn_at do
+        scheduler.pass("fleet")
+    end
+    local result, message, code = f(...)
+    next_turn_at = core.now() + GAP
+    return result, message, code
+end
 
 local function always()
     return true
@@ -73,13 +89,13 @@ end
 
 ---Connects to a cluster, and calls the function of the script, in a task of its own.
 ---@param fleet { name: string, call: fun(cluster: kubelua.FleetCluster),
----metrics: kubelua.fleet.Metrics }
+---metrics: kubelua.fleet.Metrics, ring: kubelua.fleet.Ring? }
 ---@param entry kubelua.fleet.Entry
 ---@param share kubelua.fleet.ClusterShare? with shards
 ---@param wake fun()
 ---@return kubelua.fleet.Life?, string?, string?
 function Life.begin(fleet, entry, share, wake)
-    local client, message, code = clients.connect_member(entry.name, entry.options)
+    local client, message, code = take_turn(clients.connect_member, entry.name, entry.options)
     if not client then
         return nil, message, code
     end
@@ -89,7 +105,7 @@ function Life.begin(fleet, entry, share, wake)
     end
     core.state(client, "kubelua.client").fence = share and share.guard()
     local self = setmetatable({ name = entry.name, fleet = fleet.name, entry = entry,
-        client = client, wake = wake, metrics = fleet.metrics,
+        client = client, wake = wake, metrics = fleet.metrics, ring = fleet.ring,
         may_work = share and share.may_work or always, tasks = setmetatable({}, WEAK),
         owned = setmetatable({}, WEAK), controllers = setmetatable({}, WEAK), is_ending = false,
         has_begun = false, cluster = { name = entry.name, client = client, origin = entry.origin,
@@ -123,6 +139,14 @@ end
 ---@param state kubelua.controller.State
 function Life:add_controller(state)
     self.controllers[state] = true
+end
+
+---A controller of it has ended. The set is weak, but the collector may leave a key there whose
+---queue it has closed.
+---@param state kubelua.controller.State
+function Life:remove_controller(state)
+    self.controllers[state] = nil
+    self.wake()
 end
 
 ---A controller of it can never work: that is told here, and does not end the process.
@@ -161,12 +185,7 @@ function Life:is_busy()
 end
 
 local function has_ended(self)
-    for state in pairs(self.controllers) do
-        if not state.is_over then
-            return false
-        end
-    end
-    return next(self.tasks) == nil
+    return next(self.controllers) == nil and next(self.tasks) == nil
 end
 
 -- Waits in the task of the cluster, which each end of a task wakes.
@@ -182,11 +201,15 @@ local function list_keys(set)
     return list
 end
 
--- Cancels what goes on, and waits until it has ended.
-local function cancel_all(self)
+local function stop_controllers(self)
     for _, state in ipairs(list_keys(self.controllers)) do
         state:stop()
     end
+end
+
+-- Cancels what goes on, and waits until it has ended.
+local function cancel_all(self)
+    take_turn(stop_controllers, self) -- their caches end, and their threads
     for _, task in ipairs(list_keys(self.tasks)) do
         task:cancel()
     end
@@ -217,7 +240,7 @@ function Life:finish(seconds, is_hurried)
                 { cluster = self.name })
         end
     end
-    self.client:close()
+    take_turn(self.client.close, self.client)
 end
 
 ---The states of its controllers.

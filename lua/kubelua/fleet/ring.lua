@@ -107,6 +107,12 @@ function Ring:share(name)
     }
 end
 
+---True once this process has its whole share, which may be no cluster at all.
+---@return boolean
+function Ring:has_share()
+    return self.membership ~= nil and self.membership:has_share()
+end
+
 ---Looks at what has ended, or has come.
 function Ring:look()
     if self.membership then

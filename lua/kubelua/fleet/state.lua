@@ -35,6 +35,8 @@ local tasks = require "kubelua.tasks"
 ---@field code string?
 ---@field has_read boolean the source was read once
 ---@field is_stopped boolean
+---@field is_over boolean? nothing of it is left
+---@field is_replaced boolean? by another script: abandon() leaves the ring
 ---@field is_due boolean the source is to be read
 local State = {}
 State.__index = State
@@ -181,7 +183,7 @@ local function close(self)
         tasks.park()
     end
     self.source:close()
-    if self.ring then
+    if self.ring and not self.is_replaced then
         self.ring:close()
     end
     if self.home and self.home.is_own then
@@ -241,6 +243,28 @@ function State:stop()
             self.reader:cancel()
         end
         self.wake()
+    end
+end
+
+---Ends all clusters at once: another script takes over.
+function State:hurry()
+    self.grace, self.is_replaced = 0, true
+    self:stop()
+end
+
+---Ends what is left of it, and waits for nothing: its tasks are never resumed. Not for a task of
+---its script: another fleet then gets the watch of the ring, which must not end with this script.
+function State:abandon()
+    if self.ring then
+        self.ring:close()
+    end
+    if not self.is_over then
+        self.is_over = true
+        self.source:close()
+        for name, cluster in pairs(self.clusters) do
+            self.metrics:move(name, cluster.state, nil)
+        end
+        sources.remove(self.id)
     end
 end
 

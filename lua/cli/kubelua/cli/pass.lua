@@ -3,6 +3,7 @@
 local controllers = require "kubelua.controller"
 local core = require "kubelua.core"
 local deliveries = require "kubelua.delivery"
+local fleets = require "kubelua.fleet.progress"
 local idle = require "kubelua.controller.idle"
 local informer_parts = require "kubelua.informer.parts"
 local informers = require "kubelua.informer"
@@ -139,7 +140,7 @@ function Pass:left()
         left = left or tell_controller(self, state)
     end
     local of_informers = tell_informers(self) -- always: it also notes what can never end
-    return left or of_informers or tell_tasks()
+    return left or of_informers or fleets.left() or tell_tasks()
         or scheduler.has_ready() and "a task is ready to run" or nil
 end
 
@@ -194,7 +195,7 @@ function Pass:failure(signal, duration)
     elseif deliveries.failures > 0 then
         return "a handler has failed"
     end
-    return tell_failing()
+    return tell_failing() or fleets.failure()
 end
 
 ---Notes when the pass has ended. To end what is left takes time, which does not count.

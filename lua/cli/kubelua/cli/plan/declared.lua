@@ -7,6 +7,7 @@ local controllers = require "kubelua.controller"
 local core = require "kubelua.core"
 local deleting = require "kubelua.verbs.deleting"
 local idle = require "kubelua.controller.idle"
+local fleets = require "kubelua.fleet.progress"
 local informer_parts = require "kubelua.informer.parts"
 local leader = require "kubelua.leader"
 local scopes = require "kubelua.scope"
@@ -102,10 +103,19 @@ function declared.note_failures(self)
     table.sort(self.failures)
 end
 
+-- Notes the rings of fleets.
+local function note_rings(self)
+    for _, ring in ipairs(fleets.rings()) do
+        table.insert(self.leases, { name = ring.options.name, is_ring = true,
+            namespace = ring.options.namespace or ring.home.client:namespace() })
+    end
+end
+
 ---Notes the Leases and finalizers of the controllers, and the lines that have made their informers.
 ---@param self kubelua.Rehearsal
 function declared.note_controllers(self)
     local lines = {}
+    note_rings(self)
     for _, state in ipairs(self.states) do
         local where = state.where:match("^(.*): $")
         for _, source in ipairs(state.in_order) do
@@ -113,7 +123,11 @@ function declared.note_controllers(self)
         end
         lines[state.unselected or 0] = where
         local shares, lease = state.options.shards, state.options.leader
-        if shares or lease then
+        if state.life then -- its Lease and its kind are in another cluster
+            if not state.life.ring then
+                table.insert(self.unled, state.options.name)
+            end
+        elseif shares or lease then
             local options = shares or leader.options(lease)
             table.insert(self.leases, { name = options.name, is_ring = shares and true or nil,
                 namespace = options.namespace or state.client:namespace() })
@@ -121,7 +135,7 @@ function declared.note_controllers(self)
             table.insert(self.unled, state.options.name)
         end
         local kind = state.main and cache_of.kind_of(state.main)
-        if state.options.finalizer and kind then
+        if state.options.finalizer and kind and not state.life then
             table.insert(self.finalizers, { kind = kind,
                 namespaces = asked.namespaces(kind, informer_parts.request(state.main.informer)) })
         end

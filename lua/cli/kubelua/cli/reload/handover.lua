@@ -7,6 +7,7 @@ local cache_of = require "kubelua.controller.cache_of"
 local clients = require "kubelua.client"
 local controllers = require "kubelua.controller"
 local deliveries = require "kubelua.delivery"
+local fleets = require "kubelua.fleet.progress"
 local informers = require "kubelua.informer"
 local informer_parts = require "kubelua.informer.parts"
 local leader = require "kubelua.leader"
@@ -198,6 +199,10 @@ local function run_cleanups(deadline, is_over)
 end
 
 local function finish(script)
+    local its_fleets = fleets.of_script(script)
+    for _, fleet in ipairs(its_fleets) do
+        fleet:hurry()
+    end
     for _, state in ipairs(controllers_of(script)) do
         state:stop()
         state.wake() -- its task ends
@@ -218,6 +223,9 @@ local function finish(script)
     end
     for _, task in ipairs(tasks_of(script)) do
         tasks.drop(task)
+    end
+    for _, fleet in ipairs(its_fleets) do
+        fleet:abandon()
     end
     script.held, script.missed = {}, {}
     scheduler.drop_cancelled()
@@ -260,8 +268,8 @@ end
 
 local function find_successor(state, script)
     for _, other in ipairs(controllers_of(script)) do
-        if has_same_name(state, other) and has_same_resource(state, other)
-            and not other.is_stopped then
+        if state.cluster == other.cluster and has_same_name(state, other)
+            and has_same_resource(state, other) and not other.is_stopped then
             return other
         end
     end

@@ -1,0 +1,46 @@
+-- Simulated clusters on ports, for bench/fleet/run. Arguments: a folder for their kubeconfigs, the
+-- beginning of their names, how many; "changes" to change a ConfigMap in each of them, in turn.
+local core = require "kubelua.core"
+local kubelua = require "kubelua"
+local Sim = require "kubelua.sim"
+
+local folder, prefix, count, role = arg[1], arg[2], tonumber(arg[3]), arg[4]
+
+-- Seconds between two changes, and how many a phase has.
+local PAUSE, CHANGES = 0.004, 2000
+
+local sims = {}
+for i = 1, count do
+    sims[i] = assert(Sim.new { no_controllers = true })
+    assert(sims[i]:listen {})
+    local file = assert(io.open(folder .. "/" .. prefix .. i, "w"))
+    assert(file:write(assert(sims[i]:kubeconfig())))
+    file:close()
+end
+
+local function change(sim, phase)
+    assert(sim:apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a",
+        namespace = "default" }, data = { at = ("%.6f"):format(core.now()), phase = phase } })
+end
+
+-- Each line of the standard input names a phase: its changes begin then, and its name is printed
+-- once they have been made.
+local function make_changes()
+    for phase in io.lines() do
+        for i = 1, CHANGES do
+            local next_at = core.now() + PAUSE
+            change(sims[i % count + 1], phase)
+            kubelua.sleep(math.max(0, next_at - core.now()))
+        end
+        print(phase)
+        io.stdout:flush()
+    end
+end
+
+print("ready")
+io.stdout:flush()
+if role == "changes" then
+    make_changes()
+else
+    kubelua.run()
+end
