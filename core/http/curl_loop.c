@@ -15,7 +15,6 @@
 enum {
     POLL_MS = 60000,
     PAUSE_MS = 100,
-    NUDGED_UNTIL = 0x080100, /* libcurl 8.1: see nudge_all */
     /* How long other requests wait for the first answer on a new connection:
      * with its first bytes an HTTP/2 server tells how many streams the
      * connection may have. */
@@ -342,7 +341,7 @@ static void nudge_all(kl__curl_transport *transport)
     kl__list *streams = &transport->streams;
 
     transport->must_nudge = false;
-    if (curl_version_info(CURLVERSION_NOW)->version_num >= NUDGED_UNTIL) {
+    if (!transport->is_nudged) {
         return;
     }
     for (kl__list *node = streams->next, *next; node != streams; node = next) {

@@ -49,6 +49,7 @@ typedef struct kl__curl_transport {
     int next_socket;               /* the index of the next one */
     kl__list waiting;  /* streams not given to curl yet: see admit_next */
     int brief_count;   /* brief streams given to curl */
+    bool is_nudged;    /* libcurl is older than 8.1: see nudge_all */
     bool must_nudge;   /* bytes arrived, or a transfer ended: see nudge_all */
     bool speaks_http1; /* the last response over TLS was HTTP/1 */
 } kl__curl_transport;
@@ -201,8 +202,9 @@ void kl__curl_note_socket(kl__curl_transport *transport, int socket);
 void kl__curl_forget_socket(kl__curl_transport *transport, int socket);
 /* True if the reader need not be told of its bytes yet. On the loop. */
 bool kl__curl_holds_back(kl__curl_stream *stream);
-/* True if only lists that gather come over the connection of this one. */
-bool kl__curl_is_all_lists(const kl__curl_stream *stream);
+/* How long the loop may let bytes gather in the socket of a list: less if a
+ * watch shares its connection; 0 while an answer is awaited from that. */
+int kl__curl_hold_ms(const kl__curl_stream *stream);
 /* Sleeps until there is something to do, at most `most_ms`. */
 CURLMcode kl__curl_sleep(kl__curl_transport *transport, int most_ms);
 

@@ -6,7 +6,10 @@
 
 #include "base/mem.h"
 
-enum { MOST_STREAMS = 10000 };
+enum {
+    MOST_STREAMS = 10000,
+    NUDGED_UNTIL = 0x080100 /* libcurl 8.1: see nudge_all in curl_loop.c */
+};
 
 static const kl__transport_ops ops;
 
@@ -35,6 +38,9 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     for (int i = 0; i < KL__CURL_SOCKETS; i++) {
         transport->sockets[i] = -1;
     }
+    /* Once: curl_version_info writes the versions of eight libraries. */
+    transport->is_nudged =
+        curl_version_info(CURLVERSION_NOW)->version_num < NUDGED_UNTIL;
     transport->multi = curl_multi_init();
     /* If no descriptors are left, curl_multi_init succeeds without the ones for
      * wake-ups, and the loop would notice a request only when its poll times

@@ -43,8 +43,9 @@ typedef struct kl__request {
                             * once */
     bool gathers;          /* the answer brings a list object by object: until
                             * kl__stream_stop_gathering, bytes of a long one
-                            * may come up to 5 ms later and in larger parts, if
-                            * that makes no other request wait */
+                            * may come up to 5 ms later and in larger parts;
+                            * over HTTP/2 that may delay events of a watch on
+                            * the same connection by 1 ms, but no answer */
 } kl__request;
 
 typedef struct kl__response {

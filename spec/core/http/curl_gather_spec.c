@@ -5,6 +5,7 @@
  */
 #include "http/curl_loop.h"
 
+#include "certificate.h"
 #include "gate.h"
 #include "http_client.h"
 
@@ -16,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -44,6 +46,7 @@ static kl__curl_stream *new_stream(idle_loop *loop, bool gathers)
     assert_non_null(stream->easy);
     stream->secure = true;
     stream->head.response = (kl__response){.status = 200, .http2 = true};
+    stream->head.complete = true;
     stream->attempts = 1;
     stream->local_port = 1234;
     kl__list_append(&loop->transport.streams, &stream->node);
@@ -139,30 +142,38 @@ static void an_end_and_a_pause_are_not_held_back(void **state)
     assert_false(kl__curl_holds_back(loop->list));
 }
 
-static void a_connection_with_a_watch_does_not_wait(void **state)
+static void a_connection_of_lists_only_waits_longest(void **state)
 {
     idle_loop *loop = *state;
+    int alone_ms;
 
     receive(loop->list, LONG_LIST, PIECE);
-    assert_false(kl__curl_is_all_lists(loop->list));
     loop->other->local_port = 4321; /* on another connection */
-    assert_true(kl__curl_is_all_lists(loop->list));
-    loop->other->attempts = 0; /* it may get this one */
-    assert_false(kl__curl_is_all_lists(loop->list));
-    curl_easy_cleanup(loop->other->easy);
-    loop->other->easy = NULL; /* it has ended */
-    assert_true(kl__curl_is_all_lists(loop->list));
+    alone_ms = kl__curl_hold_ms(loop->list);
+    loop->other->local_port = loop->list->local_port;
+    receive(loop->other, LONG_LIST, PIECE);
+    assert_int_equal(kl__curl_hold_ms(loop->list), alone_ms);
+    kl__curl_end_gathering(loop->other); /* it is a watch from now on */
+    assert_in_range(kl__curl_hold_ms(loop->list), 1, alone_ms - 1);
 }
 
-static void a_connection_of_lists_only_waits(void **state)
+static void an_answer_is_not_held_back(void **state)
 {
     idle_loop *loop = *state;
 
     receive(loop->list, LONG_LIST, PIECE);
-    receive(loop->other, LONG_LIST, PIECE);
-    assert_true(kl__curl_is_all_lists(loop->list));
-    kl__curl_end_gathering(loop->other);
-    assert_false(kl__curl_is_all_lists(loop->list));
+    loop->other->head.complete = false;
+    assert_int_equal(kl__curl_hold_ms(loop->list), 0);
+    loop->other->head.complete = true;
+    loop->other->is_brief = true;
+    assert_int_equal(kl__curl_hold_ms(loop->list), 0);
+    loop->other->local_port = 4321; /* it comes over another connection */
+    assert_true(kl__curl_hold_ms(loop->list) > 0);
+    loop->other->attempts = 0; /* it may get this one */
+    assert_int_equal(kl__curl_hold_ms(loop->list), 0);
+    curl_easy_cleanup(loop->other->easy);
+    loop->other->easy = NULL; /* it has ended */
+    assert_true(kl__curl_hold_ms(loop->list) > 0);
 }
 
 static void over_http1_a_connection_has_one_list(void **state)
@@ -170,8 +181,9 @@ static void over_http1_a_connection_has_one_list(void **state)
     idle_loop *loop = *state;
 
     loop->list->head.response.http2 = false;
+    loop->other->is_brief = true;
     receive(loop->list, LONG_LIST, PIECE);
-    assert_true(kl__curl_is_all_lists(loop->list));
+    assert_true(kl__curl_hold_ms(loop->list) > 0);
 }
 
 static void a_closed_socket_is_forgotten(void **state)
@@ -188,17 +200,60 @@ static void a_closed_socket_is_forgotten(void **state)
     }
 }
 
+static void without_tls_nothing_is_held_back(void **state)
+{
+    idle_loop *loop = *state;
+
+    loop->list->secure = false;
+    receive(loop->list, LONG_LIST, PIECE);
+    assert_false(kl__curl_holds_back(loop->list));
+    assert_false(loop->transport.is_flowing);
+}
+
 /* ---- all of it ---- */
+
+static certificate authority, identity;
+
+static int make_certificates(void **state)
+{
+    (void)state;
+    authority = certificate_authority("our authority");
+    identity =
+        certificate_sign(&authority, &(certificate_options){.ip = "127.0.0.1"});
+    return 0;
+}
+
+static int drop_certificates(void **state)
+{
+    (void)state;
+    certificate_clear(&identity);
+    certificate_clear(&authority);
+    return 0;
+}
+
+static int set_up_secure(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+
+    assert_non_null(f);
+    f->server = hostile_new(&(hostile_options){.identity = &identity});
+    f->transport = new_transport();
+    *state = f;
+    return 0;
+}
 
 static kl__stream *ask_list(fixture *f)
 {
+    kl__tls *tls = kl__tls_new(&(kl__tls_options){.insecure = true});
     const kl__request request = {.method = "GET",
                                  .base_url = hostile_url(f->server),
                                  .target = "/list",
+                                 .tls = tls,
                                  .gathers = true};
     kl__stream *stream = kl__transport_open(f->transport, &request, NULL);
 
     assert_non_null(stream);
+    kl__tls_unref(tls);
     await_head(stream);
     return stream;
 }
@@ -221,10 +276,16 @@ static void read_bytes(kl__stream *stream, size_t wanted)
     }
 }
 
-#define LIST(end)                                                            \
-    STEPS(HOSTILE_STREAM, {.kind = HOSTILE_KIND_SEND, .bytes = "4b000\r\n"}, \
-          {.kind = HOSTILE_KIND_FLOOD, .bytes = "x", .total = 0x4b000},      \
-          HOSTILE_TEXT("\r\n"), HOSTILE_GATE("more"),                        \
+/* A record of 1 KB of TLS each. */
+#define BYTES_64 \
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define BYTES_256 BYTES_64 BYTES_64 BYTES_64 BYTES_64
+#define BYTES_1024 BYTES_256 BYTES_256 BYTES_256 BYTES_256
+
+#define LIST(end)                                                              \
+    STEPS(HOSTILE_STREAM, {.kind = HOSTILE_KIND_SEND, .bytes = "4b000\r\n"},   \
+          {.kind = HOSTILE_KIND_FLOOD, .bytes = BYTES_1024, .total = 0x4b000}, \
+          HOSTILE_TEXT("\r\n"), HOSTILE_GATE("more"),                          \
           HOSTILE_CHUNK("0123456"), end)
 
 static void what_has_come_is_read_although_no_more_comes(void **state)
@@ -326,22 +387,24 @@ int main(void)
 {
 #define IDLE(name) \
     cmocka_unit_test_setup_teardown(name, set_up_idle, tear_down_idle)
-#define SERVED(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define SERVED(name) \
+    cmocka_unit_test_setup_teardown(name, set_up_secure, tear_down)
     const struct CMUnitTest tests[] = {
         IDLE(a_short_list_is_not_held_back),
         IDLE(a_long_list_is_held_back_until_there_is_much),
         IDLE(a_list_is_held_back_for_a_limited_time),
         IDLE(nothing_is_held_back_once_the_list_is_complete),
         IDLE(an_end_and_a_pause_are_not_held_back),
-        IDLE(a_connection_with_a_watch_does_not_wait),
-        IDLE(a_connection_of_lists_only_waits),
+        IDLE(a_connection_of_lists_only_waits_longest),
+        IDLE(an_answer_is_not_held_back),
         IDLE(over_http1_a_connection_has_one_list),
         IDLE(a_closed_socket_is_forgotten),
+        IDLE(without_tls_nothing_is_held_back),
         SERVED(what_has_come_is_read_although_no_more_comes),
         SERVED(a_reader_is_told_of_the_last_bytes),
         SERVED(a_list_that_breaks_off_ends),
         SERVED(a_list_can_be_closed_while_it_gathers),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_certificates, drop_certificates);
 }
