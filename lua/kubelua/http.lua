@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local query = require "kubelua.query"
 local requests = require "kubelua.requests"
 local tasks = require "kubelua.tasks"
 local urls = require "kubelua.url"
@@ -193,7 +194,7 @@ local function check(text, given)
     if not url then
         misuse("http: the URL is wrong: %s", problem)
     end
-    url.target = requests.target(url.target, given.query)
+    url.target = query.target(url.target, given.query)
     url.text = url.origin .. url.target
     return url, given
 end

@@ -3,6 +3,7 @@
 local core = require "kubelua.core"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
+local query = require "kubelua.query"
 local scopes = require "kubelua.scope"
 local scheduler = require "kubelua.scheduler"
 local sources = require "kubelua.sources"
@@ -56,33 +57,6 @@ function requests.check(given)
     end
 end
 
--- Percent-encodes text for a query (RFC 3986).
-local function encode_query_text(text)
-    text = tostring(text)
-    if not text:find("[^%w%-._~]") then
-        return text
-    end
-    return (text:gsub("[^%w%-._~]", function(byte)
-        return string.format("%%%02X", byte:byte())
-    end))
-end
-
----Appends the parameters to a path: encoded, in the order of their names.
----@param path string
----@param query table<string, string|number|boolean>?
----@return string
-function requests.target(path, query)
-    local parts = {}
-    for name, value in pairs(query or {}) do
-        parts[#parts + 1] = encode_query_text(name) .. "=" .. encode_query_text(value)
-    end
-    if #parts == 0 then
-        return path
-    end
-    table.sort(parts)
-    return path .. (path:find("?", 1, true) and "&" or "?") .. table.concat(parts, "&")
-end
-
 -- Splits the headers for the core: those that it has a field for, and an array of all others. The
 -- Authorization of an API server comes from the client's configuration.
 local function split_headers(headers, takes_authorization)
@@ -103,9 +77,14 @@ local function split_headers(headers, takes_authorization)
     return known, others
 end
 
--- The request as core.request_send takes it.
+local NONE = {}
+
+-- The request as core.request_send takes it. KubeLua's own calls may name its content type: `type`.
 local function build_call(given, streams)
-    local known, others = split_headers(given.headers, given.takes_authorization)
+    local known, others = NONE, nil
+    if given.headers then
+        known, others = split_headers(given.headers, given.takes_authorization)
+    end
     local body = given.body
     if body ~= nil and type(body) ~= "string" then
         body = core.encode(body)
@@ -115,11 +94,12 @@ local function build_call(given, streams)
         timeout = math.max(timeout, SHORTEST)
     end
     return {
-        method = given.method or "GET", target = requests.target(given.path, given.query),
-        body = body, type = known["content-type"], accept = known.accept, headers = others,
+        method = given.method or "GET", target = query.target(given.path, given.query),
+        body = body, type = given.type or known["content-type"], accept = known.accept,
+        headers = others or {},
         authorization = known.authorization,
         timeout = timeout, send_by = given.send_by, no_retry = given.no_retry, streams = streams,
-        may_finish = given.may_finish,
+        may_finish = given.may_finish, is_brief = nil,
     }
 end
 
@@ -131,8 +111,8 @@ end
 ---@field request userdata
 ---@field has_lost_client boolean? its client was closed in this state only
 ---@field task kubelua.Task? the task that waits for it
----@field wake fun()
 ---@field is_closed boolean? the request was freed, or will be
+---@field is_brief boolean? the reply is read by verbs/replies.lua only: see core.request_result
 ---@field may_finish boolean? the end of a run does not cancel it at once: see FINISH
 local Flight = {}
 Flight.__index = Flight
@@ -145,6 +125,13 @@ local pending = {}
 
 -- The set of requests that were not freed.
 local open = setmetatable({}, { __mode = "k" })
+
+---Wakes the task that waits: the request has news. sources.lua calls it.
+function Flight:pull()
+    if self.task then
+        tasks.wake(self.task)
+    end
+end
 
 ---Ends the requests of a client that other Lua states share, as its close does for others.
 ---@param client kubelua.Client
@@ -185,12 +172,8 @@ function Flight.begin(client, call, name)
         headers[#headers + 1], headers[#headers + 2] = scopes.RUN_HEADER, tag
     end
     local self = setmetatable({ id = sources.new_id(), name = name, client = client,
-        may_finish = call.may_finish, task = task }, Flight)
-    self.wake = function()
-        if self.task then
-            tasks.wake(self.task)
-        end
-    end
+        may_finish = call.may_finish, task = task, is_brief = call.is_brief, request = nil,
+        is_closed = nil }, Flight)
     local message, code
     self.request, message, code = core.request_send(client, call, tasks.poller, self.id)
     if not self.request then
@@ -214,7 +197,7 @@ end
 -- If the task is cancelled, so is the request: it is then complete almost at once.
 local function wait_in_task(self, is_over)
     local is_cancelled, timer = false, nil
-    while not is_over() do
+    while not is_over(self) do
         if is_cancelled then
             tasks.suspend_anyway()
         elseif tasks.suspend() then
@@ -228,19 +211,19 @@ local function wait_in_task(self, is_over)
 end
 
 local function wait_outside(self, is_over)
-    waiting.await(self.name, nil, is_over, function()
-        if not is_over() then
+    waiting.await(self.name, nil, function() return is_over(self) end, function()
+        if not is_over(self) then
             core.request_cancel(self.request)
             core.request_wait(self.request, CANCEL)
         end
     end)
 end
 
----Waits until `is_over()` is true. `is_over` is called again after each event. While a request
+---Waits until `is_over(self)` is true. It is called again after each event. While a request
 ---waits, the loop is not idle: see scheduler.is_idle.
----@param is_over fun(): boolean
+---@param is_over fun(self: kubelua.Flight): boolean
 function Flight:wait(is_over)
-    sources.add(self.id, self.wake)
+    sources.add(self.id, self)
     local ok, problem = pcall(self.task and wait_in_task or wait_outside, self, is_over)
     sources.remove(self.id)
     if not ok then
@@ -249,15 +232,17 @@ function Flight:wait(is_over)
     end
 end
 
+local function is_complete(self)
+    return core.request_is_complete(self.request)
+end
+
 ---Waits for the reply; if it is a stream, for its head only.
 ---@return kubelua.Reply?, string?, string?
 function Flight:reply()
     pending[self] = true
-    self:wait(function()
-        return core.request_is_complete(self.request)
-    end)
+    self:wait(is_complete)
     pending[self] = nil
-    return self:outcome(core.request_result(self.request))
+    return self:outcome(core.request_result(self.request, self.is_brief))
 end
 
 ---The results of a call of core on the request: a request that its client's end has cancelled is
@@ -288,7 +273,7 @@ Stream.__index = Stream
 ---@param flight kubelua.Flight a request whose reply has begun: status and headers are there
 ---@return kubelua.Stream
 function Stream.new(flight)
-    sources.add(flight.id, flight.wake, true)
+    sources.add(flight.id, flight, true)
     return setmetatable({ flight = flight, is_reading = false, is_closed = false }, Stream)
 end
 
@@ -309,7 +294,7 @@ local function read_more(self)
     if self.is_closed then
         flight:close()
     else
-        sources.add(flight.id, flight.wake, true)
+        sources.add(flight.id, flight, true)
     end
     tasks.end_if_cancelled()
     return text, message, code
@@ -368,6 +353,7 @@ function requests.send(client, call, name)
     local built = build_call(call)
     name = name or "client:request"
     local takes = requests.trial or requests.webhooks
+    built.is_brief = not takes and call.is_brief
     return (takes or exchange)(client, built, name, exchange)
 end
 

@@ -5,7 +5,8 @@ local sources = {}
 -- A round looks at this many sources at most; then timers are looked at.
 local TURNS = 64
 
-local pulls = {} -- id -> function that pulls its events
+-- id -> what pulls its events: a function, or an object with a method `pull`.
+local pulls = {}
 -- The same, for sources that do not keep a run going.
 local background = setmetatable({}, { __mode = "v" })
 local last_id = 0
@@ -21,7 +22,7 @@ end
 ---background, such as an index, does not keep a run going, and only its owner keeps its function
 ---alive.
 ---@param id integer
----@param pull fun()
+---@param pull fun()|{ pull: fun(self) }
 ---@param in_background boolean?
 function sources.add(id, pull, in_background)
     if in_background then
@@ -37,6 +38,14 @@ function sources.remove(id)
     background[id] = nil
 end
 
+local function call_pull(pull)
+    if type(pull) == "table" then
+        pull:pull()
+    else
+        pull()
+    end
+end
+
 -- In a child of fork(), looks at every source that is not in the background: no event will reach it
 -- here, so it must report "forked".
 local function pull_all()
@@ -45,7 +54,7 @@ local function pull_all()
         all[#all + 1] = pull
     end
     for _, pull in ipairs(all) do
-        pull()
+        call_pull(pull)
     end
 end
 
@@ -62,7 +71,7 @@ function sources.pull(poller)
         end
         local pull = pulls[id] or background[id]
         if pull then
-            pull()
+            call_pull(pull)
         end
     end
 end

@@ -37,6 +37,7 @@
 #define TYPE_REGISTRATION "kubelua.registration"
 #define TYPE_POLLER "kubelua.poller"
 #define TYPE_QUEUE "kubelua.queue"
+#define TYPE_REPLY "kubelua.reply"
 #define TYPE_REQUEST "kubelua.request"
 #define TYPE_PROCESS "kubelua.process"
 #define TYPE_ACTIVITY "kubelua.activity"
@@ -69,6 +70,7 @@ void bind_first_process(lua_State *L);
 void bind_file(lua_State *L);
 void bind_stream(lua_State *L);
 void bind_shard(lua_State *L);
+void bind_digest(lua_State *L);
 void bind_text(lua_State *L);
 /* budget.c, pattern.c: for code that is not trusted. */
 void bind_budget(lua_State *L);
@@ -203,6 +205,11 @@ void check_call(lua_State *L, int index, kl_call *call);
 void push_reply(lua_State *L, const kl_reply *reply);
 /* Pushes a userdata whose __gc clears the reply in it; returns that reply. */
 kl_reply *push_reply_guard(lua_State *L);
+/* Pushes {status =, body =, headers =}; values of headers of the same name are
+ * joined with commas. */
+void push_reply_table(lua_State *L, const kl_reply *reply);
+/* The reply in such a userdata; NULL: the value is another one. */
+kl_reply *test_reply(lua_State *L, int index);
 /* Pushes a userdata for a text, empty; its __gc frees the text. */
 char **push_text_guard(lua_State *L);
 

@@ -521,6 +521,19 @@ static int informer_status(lua_State *L)
     return 1;
 }
 
+/* core.informer_lists_held(informer): as in its status, without the table. */
+static int informer_lists_held(lua_State *L)
+{
+    kl_informer *informer = check_informer(L, 1, NULL);
+    kl_informer_status status = {.state = KL_STATE_STOPPED};
+
+    if (informer != NULL) {
+        kl_informer_status_get(informer, &status);
+    }
+    lua_pushinteger(L, (lua_Integer)status.lists_held);
+    return 1;
+}
+
 void bind_informer(lua_State *L)
 {
     /* lua/kubelua/informer.lua adds the other methods. */
@@ -536,6 +549,7 @@ void bind_informer(lua_State *L)
         {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"informer", informer_open},
+        {"informer_lists_held", informer_lists_held},
         {"check_informer", check_informer_options},
         {"informer_stop", informer_stop},
         {"informer_check", informer_check},

@@ -13,6 +13,7 @@ KL_API int luaopen_kubelua_core(lua_State *L)
     bind_view(L);
     bind_list(L);
     bind_convert(L);
+    bind_digest(L);
     bind_client(L);
     bind_informer(L);
     bind_registration(L);

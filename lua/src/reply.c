@@ -6,6 +6,7 @@
 #include "binding.h"
 
 #include <limits.h>
+#include <string.h>
 
 void check_call(lua_State *L, int index, kl_call *call)
 {
@@ -48,9 +49,75 @@ kl_reply *push_reply_guard(lua_State *L)
     kl_reply *reply = lua_newuserdata(L, sizeof(*reply));
 
     *reply = (kl_reply){0};
-    luaL_getmetatable(L, "kubelua.reply");
+    luaL_getmetatable(L, TYPE_REPLY);
     lua_setmetatable(L, -2);
     return reply;
+}
+
+static void push_headers(lua_State *L, const kl_reply *reply)
+{
+    lua_createtable(L, 0, (int)reply->header_count);
+    for (size_t i = 0; i < reply->header_count; i++) {
+        const kl_header *header = &reply->headers[i];
+
+        lua_pushstring(L, header->name);
+        lua_pushstring(L, header->value);
+        /* headers, name, value */
+        lua_pushvalue(L, -2);
+        lua_rawget(L, -4);
+        /* headers, name, value, earlier value or nil */
+        if (lua_isnil(L, -1)) {
+            lua_pop(L, 1);
+        } else {
+            lua_insert(L, -2);
+            lua_pushliteral(L, ", ");
+            lua_insert(L, -2);
+            lua_concat(L, 3);
+        }
+        lua_rawset(L, -3);
+    }
+}
+
+/* Pushes a field of the reply: status, body or headers; nil: another name.
+ * Values of headers of the same name are joined with commas. */
+static void push_reply_field(lua_State *L, const kl_reply *reply,
+                             const char *name)
+{
+    if (strcmp(name, "status") == 0) {
+        lua_pushinteger(L, reply->status);
+    } else if (strcmp(name, "body") == 0) {
+        lua_pushlstring(L, reply->body != NULL ? reply->body : "",
+                        reply->body_length);
+    } else if (strcmp(name, "headers") == 0) {
+        push_headers(L, reply);
+    } else {
+        lua_pushnil(L);
+    }
+}
+
+/* reply.status, reply.body, reply.headers: made when they are read. */
+static int reply_index(lua_State *L)
+{
+    const kl_reply *reply = luaL_checkudata(L, 1, TYPE_REPLY);
+
+    push_reply_field(L, reply, luaL_checkstring(L, 2));
+    return 1;
+}
+
+void push_reply_table(lua_State *L, const kl_reply *reply)
+{
+    static const char *const names[] = {"status", "body", "headers"};
+
+    lua_createtable(L, 0, 3);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        push_reply_field(L, reply, names[i]);
+        lua_setfield(L, -2, names[i]);
+    }
+}
+
+kl_reply *test_reply(lua_State *L, int index)
+{
+    return test_type(L, index, TYPE_REPLY);
 }
 
 void push_reply(lua_State *L, const kl_reply *reply)
@@ -82,9 +149,10 @@ char **push_text_guard(lua_State *L)
 
 void bind_reply(lua_State *L)
 {
-    static const luaL_Reg reply_methods[] = {{"__gc", reply_gc}, {NULL, NULL}};
+    static const luaL_Reg reply_methods[] = {
+        {"__gc", reply_gc}, {"__index", reply_index}, {NULL, NULL}};
     static const luaL_Reg text_methods[] = {{"__gc", text_gc}, {NULL, NULL}};
 
-    push_type(L, "kubelua.reply", reply_methods);
+    push_type(L, TYPE_REPLY, reply_methods);
     push_type(L, "kubelua.text", text_methods);
 }

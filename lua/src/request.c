@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct request_box {
     kl_request *request; /* NULL while it is made, and once it is freed */
@@ -119,52 +120,44 @@ static int request_wait(lua_State *L)
     return 1;
 }
 
-static void push_headers(lua_State *L, const kl_reply *reply)
-{
-    lua_createtable(L, 0, (int)reply->header_count);
-    for (size_t i = 0; i < reply->header_count; i++) {
-        const kl_header *header = &reply->headers[i];
-
-        lua_pushstring(L, header->name);
-        lua_pushstring(L, header->value);
-        /* headers, name, value */
-        lua_pushvalue(L, -2);
-        lua_rawget(L, -4);
-        /* headers, name, value, earlier value or nil */
-        if (lua_isnil(L, -1)) {
-            lua_pop(L, 1);
-        } else {
-            lua_insert(L, -2);
-            lua_pushliteral(L, ", ");
-            lua_insert(L, -2);
-            lua_concat(L, 3);
-        }
-        lua_rawset(L, -3);
-    }
-}
-
-/* core.request_result(request): {status =, body =, headers =}, once only; or
- * nil, message, code. Values of headers of the same name are joined with
- * commas. */
+/* core.request_result(request, is_brief): {status =, body =, headers =}, once
+ * only; or nil, message, code. If is_brief, a userdata that makes these fields
+ * when they are read: most replies to the verbs are read in C. */
 static int request_result(lua_State *L)
 {
     kl_reply *reply;
     kl_error err;
 
     check_request(L);
+    lua_settop(L, 2);
     reply = push_reply_guard(L);
     if (kl_request_result(check_request(L), reply, &err) != KL_OK) {
         return push_error(L, &err);
     }
-    lua_createtable(L, 0, 3);
-    lua_pushinteger(L, reply->status);
-    lua_setfield(L, -2, "status");
-    lua_pushlstring(L, reply->body != NULL ? reply->body : "",
-                    reply->body_length);
-    lua_setfield(L, -2, "body");
-    push_headers(L, reply);
-    lua_setfield(L, -2, "headers");
+    if (!lua_toboolean(L, 2)) {
+        push_reply_table(L, reply);
+    }
     return 1;
+}
+
+/* core.reply_has_json(reply): true if the body begins as an object or an array
+ * does. */
+static int reply_has_json(lua_State *L)
+{
+    const kl_reply *reply = luaL_checkudata(L, 1, TYPE_REPLY);
+    const char *text = reply->body != NULL ? reply->body : "";
+
+    text += strspn(text, " \t\n\v\f\r");
+    lua_pushboolean(L, *text == '{' || *text == '[');
+    return 1;
+}
+
+/* core.reply_clear(reply): frees what it holds, so that it does not wait for
+ * the collector, which does not see these bytes. */
+static int reply_clear(lua_State *L)
+{
+    kl_reply_clear(luaL_checkudata(L, 1, TYPE_REPLY));
+    return 0;
 }
 
 /* core.request_read(request): the next bytes of a stream; "" if none are there
@@ -221,6 +214,8 @@ void bind_request(lua_State *L)
         {"request_is_complete", request_is_complete},
         {"request_wait", request_wait},
         {"request_result", request_result},
+        {"reply_has_json", reply_has_json},
+        {"reply_clear", reply_clear},
         {"request_read", request_read},
         {"request_cancel", request_cancel},
         {"request_free", request_free},

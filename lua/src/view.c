@@ -108,12 +108,15 @@ static int is_metadata_only(lua_State *L)
     return 1;
 }
 
-/* core.object(text, keeps_managed_fields): an object made of a JSON text; or
- * nil, message, code. */
+/* core.object(text, keeps_managed_fields): an object made of a JSON text, or of
+ * the body of a reply; or nil, message, code. */
 static int object_parse(lua_State *L)
 {
-    size_t length;
-    const char *text = luaL_checklstring(L, 1, &length);
+    const kl_reply *reply = test_reply(L, 1);
+    size_t length = reply != NULL ? reply->body_length : 0;
+    const char *text = reply != NULL && reply->body != NULL
+                           ? reply->body
+                           : luaL_checklstring(L, 1, &length);
     kl_object_options options = {.keep_managed_fields = lua_toboolean(L, 2)};
     whole *self = new_whole(L);
     kl_error err;

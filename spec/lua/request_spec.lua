@@ -1,6 +1,6 @@
 -- client:request: raw requests, their replies and their failures.
 local kubelua = require "kubelua"
-local requests = require "kubelua.requests"
+local query = require "kubelua.query"
 local Sim = require "kubelua.sim"
 
 describe("a request", function()
@@ -24,10 +24,10 @@ describe("a request", function()
     end)
 
     it("encodes its parameters, in the order of their names", function()
-        assert.equal("/x", requests.target("/x", {}))
+        assert.equal("/x", query.target("/x", {}))
         assert.equal("/x?a=1&b%20c=d%2Fe%3D%C3%A4&f=true",
-            requests.target("/x", { f = true, ["b c"] = "d/e=ä", a = 1 }))
-        assert.equal("/x?limit=1&watch=true", requests.target("/x?limit=1", { watch = true }))
+            query.target("/x", { f = true, ["b c"] = "d/e=ä", a = 1 }))
+        assert.equal("/x?limit=1&watch=true", query.target("/x?limit=1", { watch = true }))
         assert(client:request { path = "/api/v1/pods", query = { labelSelector = "a=b,c" } })
         assert.same({ labelSelector = "a=b,c" }, cluster:requests()[1].query)
     end)

@@ -1,6 +1,7 @@
 -- The calls that specs of failing allocations try: every function of kubelua.core and of
 -- kubelua.simcore, and every method, each on a small running world. For any lua_State.
 local add_metrics = require "metric_calls"
+local add_requests = require "request_calls"
 local core = require "kubelua.core"
 local simcore = require "kubelua.simcore"
 
@@ -15,7 +16,6 @@ local REPLAYED = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"r","nam
 local LIST = '{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"t"},"items":['
     .. '{"metadata":{"name":"a"}},{"metadata":{"name":"b"},"spec":{"x":[1,2.5]}}]}'
 local STATUS = '{"kind":"Status","reason":"NotFound","message":"none","code":404}'
-local CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 
 local sim, client, informer, poller, registration, object, queue
 local running -- the key of the queue that is in progress
@@ -217,6 +217,7 @@ world.calls = {
     ["informer.resource_version"] = function() informer:resource_version() end,
     ["core.informer_told_version"] = function() core.informer_told_version(informer) end,
     ["informer.status"] = function() informer:status() end,
+    ["core.informer_lists_held"] = function() assert(core.informer_lists_held(informer) > 0) end,
     ["poller.open"] = function() must(must(core.poller()):open()) end,
     ["poller.fd"] = function() poller:fd() end,
     ["poller.watch"] = function()
@@ -261,6 +262,9 @@ local function add_values(calls)
     calls["core.base64"] = function() must(core.base64("text")) end
     calls["core.unbase64"] = function() must(core.unbase64("dGV4dA==")) end
     calls["core.hash"] = function() must(core.hash(object)) end
+    calls["core.digest"] = function()
+        must(core.digest({ a = { 1, "x", core.null }, b = object.spec }, "y"))
+    end
     calls["core.time"] = function() must(core.time("2026-01-01T00:00:00Z")) end
     calls["core.timestamp"] = function() must(core.timestamp(1)) end
     calls["core.now"] = function() core.now() end
@@ -312,64 +316,10 @@ local function add_queue(calls)
     calls["core.compare_versions"] = function() core.compare_versions("9", "10") end
 end
 
--- Requests and programs.
-local function add_requests(calls)
-    local function send(streams)
-        return must(core.request_send(client, { method = "GET", target = CONFIGMAPS,
-            headers = { "X-Spec", "a" }, timeout = 20, streams = streams }, poller, 3))
-    end
-    local function ask()
-        local request = send()
-        assert(core.request_wait(request, 20))
-        assert(core.request_is_complete(request))
-        must(core.request_result(request))
-        core.request_free(request)
-    end
-    local function cancel()
-        local request = send()
-        core.request_cancel(request)
-        assert(core.request_wait(request, 20))
-    end
-    local function read()
-        local request = send(true)
-        assert(core.request_wait(request, 20))
-        must(core.request_result(request))
-        local text, message, code
-        repeat
-            text, message, code = core.request_read(request)
-        until not text
-        must(text, message, code)
-    end
-    for _, name in ipairs { "send", "wait", "is_complete", "result", "free" } do
-        calls["core.request_" .. name] = ask
-    end
-    local function run_program(ends)
-        local process = must(core.process_start({ args = { "cat" }, input = "a",
-            env = { "A=b" } }, poller, 4))
-        if ends then
-            core.process_cancel(process)
-        end
-        while not core.process_is_complete(process) do
-            poller:wait(1)
-            poller:next()
-        end
-        if not ends then
-            must(core.process_result(process))
-        end
-        core.process_free(process)
-    end
-    for _, name in ipairs { "start", "is_complete", "result", "free" } do
-        calls["core.process_" .. name] = run_program
-    end
-    calls["core.process_cancel"] = function() run_program(true) end
-    calls["core.request_cancel"] = cancel
-    calls["core.request_read"] = read
-end
-
 add_values(world.calls)
 add_queue(world.calls)
 add_metrics(world.calls, must)
-add_requests(world.calls)
+add_requests(world.calls, must, function() return client, poller end)
 
 -- These calls have no function of their own: the function of another call makes them too.
 world.calls["simcore.close"] = world.calls["simcore.new"]

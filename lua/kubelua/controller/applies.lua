@@ -6,6 +6,7 @@
 -- for caches of `owns` without `when`: the event, once it comes, reconciles the owner again.
 local cache_of = require "kubelua.controller.cache_of"
 local core = require "kubelua.core"
+local informer_parts = require "kubelua.informer.parts"
 
 -- Seconds: an apply is remembered for AGE after it was sent, and for twice as long at most. Then it
 -- is sent again, because a new webhook or default of the server may change the object. Cluster API
@@ -30,11 +31,19 @@ function applies.new(state)
         older = {}, lists = 0 }, Applies)
 end
 
+-- The informers of the core of a source, which never change once it is open.
+local function parts_of(source)
+    source.parts = source.parts or informer_parts.informers(source.informer)
+    return source.parts
+end
+
 local function count_lists(self)
     local count = 0
     for _, source in ipairs(self.state.in_order) do
         if source.role == "owns" then
-            count = count + source.informer:status().lists_held
+            for _, informer in ipairs(parts_of(source)) do
+                count = count + core.informer_lists_held(informer)
+            end
         end
     end
     return count
@@ -78,7 +87,8 @@ end
 ---@return kubelua.Object?
 function Applies:find(object, kind, document, options)
     renew(self)
-    local digest = core.hash { document, options.manager, options.force }
+    local digest = core.digest(document, options.manager, options.force)
+        or core.hash { document, options.manager, options.force }
     local entry = object and (self.recent[object.uid] or self.older[object.uid])
     if entry and entry == tostring(object.resource_version) .. " " .. digest then
         return digest, find_owned(self, kind, object)

@@ -88,7 +88,7 @@ end
 -- The options of the verb.
 local function pass_options(run, given)
     return { manager = given.manager or run.state.name, dry_run = given.dry_run,
-        timeout = given.timeout }
+        timeout = given.timeout, force = nil }
 end
 
 -- Makes the run's object the controller of an existing object, if nothing prevents it.

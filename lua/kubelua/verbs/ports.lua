@@ -19,6 +19,7 @@ local ports = {}
 ---@field till number? a time of core.now: the call that has this port ends then
 ---@field base kubelua.Port? the port without that end; discovery goes on for other calls
 ---@field young number? seconds in which discovery is not asked again; default: 1
+---@field bounds table? the metatable of the ports that ports.bounded makes of it
 ---@field kinds kubelua.Kinds? what is known about the server's kinds; kinds.lua fills it
 
 ---The port of a client.
@@ -61,6 +62,7 @@ function ports.bounded(port, seconds)
         return port
     end
     local till, is_begun = core.now() + seconds, false
+    port.bounds = port.bounds or { __index = port, __newindex = port }
     return setmetatable({
         till = till, base = port,
         send = function(call)
@@ -73,7 +75,7 @@ function ports.bounded(port, seconds)
             call.timeout = math.max(0, math.min(call.timeout or left, left))
             return port.send(call)
         end,
-    }, { __index = port, __newindex = port })
+    }, port.bounds)
 end
 
 -- The message if discovery names a kind, but its path is not served.
@@ -152,7 +154,7 @@ local function tell_scope(scope, write, reply, object, code)
         write.answered()
     end
     if scope and scope.wrote then
-        scope.wrote(write)
+        scope.wrote(write, scope)
     end
 end
 
@@ -217,6 +219,17 @@ local function judge_reply(reply, object, message, code, retry_after)
     return object, message, code, retry_after
 end
 
+---A write before it is sent; it becomes a kubelua.Write.
+---@param verb string
+---@param dry_run boolean?
+---@param name string? nil: that of the target
+---@return table
+function ports.new_write(verb, dry_run, name)
+    -- All its fields are named, so that the table has its size from the start.
+    return { verb = verb, dry_run = dry_run, name = name, client = nil, timeout = nil, kind = nil,
+        namespace = nil, uid = nil, object = nil, status = nil, code = nil, cluster = nil }
+end
+
 ---Sends a write, between the hooks of the task's scope.
 ---@param port kubelua.Port
 ---@param write table verb, dry_run, uid if it is known; it becomes a kubelua.Write
@@ -243,6 +256,7 @@ function ports.write(port, write, call, target, read)
         write.begun()
     end
     call.tells = true -- so a cancelled task reports to its scope before it raises
+    call.is_brief = true
     local ok, reply, message, code, retry_after = pcall(send_call, port, call, target)
     if not ok then
         -- This task was cancelled, and the write may have been sent.
@@ -262,6 +276,9 @@ function ports.write(port, write, call, target, read)
     tell_scope(scope, write, reply, object, not object and code or nil)
     if scope and not object then
         failures.note_write(scope, write, message)
+    end
+    if type(reply) == "userdata" then
+        core.reply_clear(reply)
     end
     if port.client then
         tasks.end_if_cancelled()

@@ -54,10 +54,18 @@ local function refuse_strange(reply, what)
         .. ": is its address right, or is there a proxy or login page in between?", "parse"
 end
 
+local function has_json(reply)
+    if type(reply) == "table" then
+        return reply.body:find("^%s*[{%[]") ~= nil
+    end
+    return core.reply_has_json(reply) -- its body stays in C
+end
+
 local function check_success(reply, what)
-    if reply.status >= 400 then
+    local status = reply.status
+    if status >= 400 then
         return replies.refusal(reply)
-    elseif reply.status < 200 or reply.status >= 300 or not reply.body:find("^%s*[{%[]") then
+    elseif status < 200 or status >= 300 or not has_json(reply) then
         return refuse_strange(reply, what)
     end
     return true
@@ -90,7 +98,8 @@ function replies.object(reply, what, kind, keeps_managed_fields)
     if not ok then
         return nil, message, code, retry_after
     end
-    local object, problem = core.object(reply.body, keeps_managed_fields)
+    local object, problem = core.object(type(reply) == "table" and reply.body or reply,
+        keeps_managed_fields)
     if object and (not kind or object.kind == kind) then
         return object
     elseif not kind and status_of(reply) then

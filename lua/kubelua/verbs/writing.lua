@@ -5,6 +5,7 @@ local documents = require "kubelua.verbs.documents"
 local misuse = require "kubelua.misuse"
 local options = require "kubelua.options"
 local ports = require "kubelua.verbs.ports"
+local query = require "kubelua.query"
 local targets = require "kubelua.verbs.targets"
 
 local writing = {}
@@ -167,14 +168,25 @@ function writing.update(port, object, given)
     }, prepared.target)
 end
 
+-- The parameters of the last apply: most are those of the next one.
+local last = { manager = nil, dry_run = nil, force = nil, query = nil }
+
+local function apply_query(given)
+    local manager, dry_run = given.manager or MANAGER, dry_run_parameter(given)
+    local force = given.force and "true" or "false"
+    if last.manager ~= manager or last.dry_run ~= dry_run or last.force ~= force then
+        last = { manager = manager, dry_run = dry_run, force = force, query = query.text {
+            fieldManager = manager, dryRun = dry_run, force = force } }
+    end
+    return last.query
+end
+
 local function send_apply(port, prepared, given)
     check_name("apply", prepared)
-    return ports.write(port, { verb = "apply", dry_run = given.dry_run }, {
+    return ports.write(port, ports.new_write("apply", given.dry_run), {
         method = "PATCH", what = "apply", subresource = given.subresource, timeout = given.timeout,
-        headers = { ["Content-Type"] = APPLY_TYPE },
-        query = { fieldManager = given.manager or MANAGER, dryRun = dry_run_parameter(given),
-            force = given.force and "true" or "false" },
-        body = core.encode(prepared.document),
+        type = APPLY_TYPE, query = apply_query(given), body = core.encode(prepared.document),
+        path = nil, send_by = nil, may_finish = nil, tells = nil, is_brief = nil,
     }, prepared.target)
 end
 

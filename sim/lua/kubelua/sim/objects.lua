@@ -6,6 +6,7 @@ local deleting = require "kubelua.verbs.deleting"
 local documents = require "kubelua.verbs.documents"
 local kinds = require "kubelua.kinds"
 local log = require "kubelua.log"
+local query = require "kubelua.query"
 local reading = require "kubelua.verbs.reading"
 local requests = require "kubelua.requests"
 local simcore = require "kubelua.simcore"
@@ -38,8 +39,8 @@ local function carry_out(sim, call)
         return { status = status, body = body, headers = { ["content-type"] = kind } }
     end
     local given = {
-        method = call.method, target = requests.target(call.path, call.query), body = call.body,
-        type = headers["Content-Type"], accept = headers.Accept,
+        method = call.method, target = query.target(call.path, call.query), body = call.body,
+        type = call.type or headers["Content-Type"], accept = headers.Accept,
     }
     if requests.webhooks then
         return require("kubelua.sim.webhooks").send(sim, given, exchange)

@@ -5,7 +5,7 @@
 local admission = require "kubelua.admission"
 local core = require "kubelua.core"
 local patch = require "kubelua.sim.json_patch"
-local requests = require "kubelua.requests"
+local query = require "kubelua.query"
 local reviews = require "kubelua.sim.reviews"
 local simcore = require "kubelua.simcore"
 
@@ -45,7 +45,7 @@ end
 -- What a write would lead to.
 local function try(sim, given)
     return reviews.ask_cluster(sim, given, given.target:find("[?&]dryRun=") and given.target
-        or requests.target(given.target, { dryRun = "All" }))
+        or query.target(given.target, { dryRun = "All" }))
 end
 
 local function is_apply(given)
@@ -69,7 +69,7 @@ local function rewrite(write, given, sent, tried, object)
         changed[name] = value
     end
     if is_apply(given) then
-        changed.target = requests.target(given.target:gsub("([?&])force=%a*&?", "%1")
+        changed.target = query.target(given.target:gsub("([?&])force=%a*&?", "%1")
             :gsub("[?&]$", ""), { force = "true" }) -- conflicts were found by the dry run
         changed.body = core.encode(patch.merge(sent, tried, object))
         return changed
