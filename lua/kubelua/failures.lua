@@ -79,7 +79,7 @@ local function note_failure(scope, call, texts, code, retry_after)
     if scope then
         keep_failure(store_of(scope), failure)
         if scope.failed then
-            scope.failed(failure)
+            scope.failed(failure, scope)
         end
     end
 end

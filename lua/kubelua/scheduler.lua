@@ -7,6 +7,7 @@ local scripts = require "kubelua.script"
 local sources = require "kubelua.sources"
 local tasks = require "kubelua.tasks"
 local timers = require "kubelua.timers"
+local turns = require "kubelua.turns"
 
 local scheduler = {}
 
@@ -17,7 +18,7 @@ local ran = 0 -- how many callbacks have run
 local is_ending = false -- the run is ending: other tasks have no turn
 local runs_hooks = false -- in that end, tasks that outlast it have no turn either
 local is_unused = false -- no client is left, so the event queue is not needed
-local held = tasks.new_turns() -- tasks without a turn while the run is ending
+local held = turns.new() -- tasks without a turn while the run is ending
 
 -- The machine's clock. A task of a simulated cluster may have another one; see
 -- sim/lua/kubelua/sim/clock.lua.

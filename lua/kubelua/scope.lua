@@ -5,14 +5,17 @@ local core = require "kubelua.core"
 
 ---Verbs call `before_write` and `wrote`, if set, around each write of a task in the scope.
 ---@class kubelua.Scope
----@field tasks table<kubelua.Task, true> its tasks, a weak set
+---@field first kubelua.Task? its task; most scopes have one
+---@field others table<kubelua.Task, true>? all other tasks, a weak set
 ---@field is_cancelled boolean
----@field before_write (fun(write: table): true?, string?, string?)? nil, message, code: the write
----is not sent; it may lower write.timeout
----@field wrote fun(write: table)? called after the reply, or after the failure
+---@field before_write (fun(write: table, scope: kubelua.Scope): true?, string?, string?)? nil,
+---message, code: the write is not sent; it may lower write.timeout
+---@field wrote fun(write: table, scope: kubelua.Scope)? called after the reply, or the failure
+---@field record kubelua.controller.Record? of the run of a controller
 ---@field run kubelua.RunTag? the run of a controller
 ---@field run_numbers table? used by run_tag
----@field failed fun(failure: kubelua.Failure)? called after each failure of a call of the script
+---@field failed fun(failure: kubelua.Failure, scope: kubelua.Scope)? called after each failure of a
+---call of the script
 ---@field failures table? used by failures.lua
 ---@field line string? the line of the script that has read a method of a run, until a call has
 ---returned: a tail call, such as `return run:apply { ... }`, leaves no line on the stack
@@ -39,18 +42,24 @@ function scope.script_line()
     return here.line or here.within and core.where(here.within) .. ": " or ""
 end
 
+local WEAK = { __mode = "k" }
+
 ---@return kubelua.Scope
 function scope.new()
-    return setmetatable({ tasks = setmetatable({}, { __mode = "k" }), is_cancelled = false }, Scope)
+    return setmetatable({ first = nil, is_cancelled = false, before_write = nil, wrote = nil,
+        failed = nil, record = nil, run = nil, within = nil }, Scope)
 end
 
 ---Takes a task out of its scope, if it has one.
 ---@param task kubelua.Task
 function scope.leave(task)
-    if task.scope then
-        task.scope.tasks[task] = nil
-        task.scope = nil
+    local left = task.scope
+    if left and left.first == task then
+        left.first = nil
+    elseif left and left.others then
+        left.others[task] = nil
     end
+    task.scope = nil
 end
 
 ---Moves a task from its scope into another, or out of any.
@@ -60,7 +69,12 @@ function scope.join(task, joined)
     scope.leave(task)
     if joined then
         task.scope = joined
-        joined.tasks[task] = true
+        if not joined.first then
+            joined.first = task
+        else
+            joined.others = joined.others or setmetatable({}, WEAK)
+            joined.others[task] = true
+        end
         task.is_cancelled = task.is_cancelled or joined.is_cancelled
     end
 end
@@ -102,11 +116,20 @@ function Scope:run_tag(client)
     return tostring(number)
 end
 
+---True if it has no task.
+---@return boolean
+function Scope:is_empty()
+    return not self.first and next(self.others or {}) == nil
+end
+
 ---Cancels its tasks, and every task that they will make.
 function Scope:cancel()
     self.is_cancelled = true
     -- A cancelled task runs later, in its own turn, so the set does not change during this loop.
-    for task in pairs(self.tasks) do
+    if self.first then
+        self.first:cancel()
+    end
+    for task in pairs(self.others or {}) do
         task:cancel()
     end
 end

@@ -1,6 +1,7 @@
 -- The tasks of the loop of one lua_State: coroutines that wait by yielding. This file makes,
 -- resumes, suspends and cancels them; scheduler.lua decides when.
 local core = require "kubelua.core"
+local coroutines = require "kubelua.coroutines"
 local here = require "kubelua.fleet.here"
 local lines = require "kubelua.log_lines"
 local log = require "kubelua.log"
@@ -10,56 +11,16 @@ local running = require "kubelua.running"
 local scopes = require "kubelua.scope"
 local scripts = require "kubelua.script"
 local trace = require "kubelua.trace"
-
--- A queue of tasks that wait for their turn: a linked list through the field next_turn. Adding a
--- task allocates nothing, so waking a task never fails when memory is short. A task is in one such
--- queue at a time.
-local Turns = {}
-Turns.__index = Turns
-
-local function new_turns()
-    return setmetatable({ first = false, last = false }, Turns)
-end
-
----@return boolean
-function Turns:is_empty()
-    return not self.first
-end
-
----@param task kubelua.Task it has a field next_turn
-function Turns:add(task)
-    if self.last then
-        self.last.next_turn = task
-    else
-        self.first = task
-    end
-    self.last = task
-end
-
----Calls `f` with each task that is in the queue now, after taking it out. If `f` raises, the other
----tasks stay in the queue.
----@param f fun(task: kubelua.Task)
-function Turns:take(f)
-    local last = self.last
-    local task = self.first
-    while task do
-        self.first = task.next_turn
-        self.last = self.first and self.last
-        task.next_turn = false
-        f(task)
-        task = task ~= last and self.first
-    end
-end
+local turns = require "kubelua.turns"
 
 local poller = assert(core.poller(running.limit, running.own))
-local ready = new_turns() -- tasks that the next round resumes
+local ready = turns.new() -- tasks that the next round resumes
 local current -- the task that runs; nil outside of tasks
 
 ---@class kubelua.Tasks
 local tasks = {
     poller = poller,
     ready = ready,
-    new_turns = new_turns,
     running = false, -- true inside a round
     failures = 0, -- errors of spawned functions
     -- The clock outside of tasks; scheduler.lua sets the machine's. A task has its own, which the
@@ -74,7 +35,10 @@ local tasks = {
 
 ---A coroutine of the loop.
 ---@class kubelua.Task
----@field co thread
+---@field co thread|false false: it has ended
+---@field f function? of tasks.run, whose coroutine serves other tasks later; and its argument
+---@field a any
+---@field is_run boolean? a run of a controller: a signal gives it time to end
 ---@field what string its name in messages
 ---@field clock kubelua.Clock of its timers
 ---@field is_ready boolean it will be resumed in the next round
@@ -89,7 +53,6 @@ local tasks = {
 ---@field is_ended boolean the same, but only until the function that it calls has returned
 ---@field outlasts boolean? the end of a run does not cancel it: it runs no code of the script
 ---@field is_spawned boolean? it runs a function of kubelua.spawn
----@field is_run boolean? a run of a controller: a signal gives it time to end
 ---@field ends_by number? it is cancelled, and its program has until then to end
 ---@field at_end boolean? it runs at the end of a run, after the others: see loop.lua
 ---@field refusals integer how many calls have raised in it because it is cancelled
@@ -101,7 +64,7 @@ local tasks = {
 ---@field life kubelua.fleet.Life? the cluster of a fleet for which it works
 ---@field script kubelua.Script? whose it is; nil: KubeLua's own, or scripts are not replaced
 ---@field tells boolean? see script.lua
----@field on_over fun(ok: boolean, problem: any)? called once it is over
+---@field on_over fun(ok: boolean, problem: any, task: kubelua.Task)? called once it is over
 local Task = {}
 Task.__index = Task
 
@@ -157,7 +120,7 @@ local function finish_task(task, ok, problem)
     running.remove(task)
     scopes.leave(task)
     if task.on_over then
-        task.on_over(ok, problem)
+        task.on_over(ok, problem, task)
     end
     if task.life then
         task.life:remove_task(task)
@@ -172,6 +135,12 @@ local function warn_of_yield(task)
     end
 end
 
+local function report_failure(task, co, problem)
+    problem = trace.of(co, problem)
+    lines.write("error", task.what .. " failed: " .. problem, {
+        msg = task.what .. " failed", error = problem })
+end
+
 ---Resumes a task until it waits again, or ends.
 ---@param task kubelua.Task
 function tasks.resume(task)
@@ -179,28 +148,61 @@ function tasks.resume(task)
     if task.is_over then
         return -- it was dropped meanwhile
     elseif task.is_cancelled and not task.has_begun then
+        coroutines.give(task)
         return finish_task(task, false, trace.CANCELED)
     end
-    local outer = current
+    local outer, co = current, task.co
     current = task
-    task.has_begun, task.is_parked, task.is_resting = true, false, false
-    poller:enter(task.activity, task.co, task.registration)
-    local ok, problem = nginx.resume(task.co)
+    task.is_parked = false
+    if task.is_resting then
+        task.is_resting = false
+    end
+    poller:enter(task.activity, co, task.registration)
+    -- Called from here: a deeper level of calls may need memory, and the task would be lost.
+    local ok, problem
+    if task.has_begun then
+        ok, problem = nginx.resume(co)
+    else
+        task.has_begun = true
+        ok, problem = nginx.resume(co, task.f, task.a)
+    end
     poller:leave()
     current = outer
     -- status is a constant string: this allocates nothing
-    local status = nginx.status(task.co)
-    if status == "dead" then
+    local has_ended = problem == coroutines.RETURNED or nginx.status(co) == "dead"
+    if has_ended then
+        if ok then
+            coroutines.give(task)
+        end
+        task.co = false
         finish_task(task, ok, problem)
     end
     if not ok and problem ~= trace.CANCELED then
-        problem = trace.of(task.co, problem)
-        lines.write("error", task.what .. " failed: " .. problem, {
-            msg = task.what .. " failed", error = problem })
-    elseif not task.is_parked and status == "suspended" then
+        report_failure(task, co, problem)
+    elseif not task.is_parked and not has_ended then
         tasks.wake(task)
         warn_of_yield(task)
     end
+end
+
+-- In a run these are set only if it is cancelled, or yields.
+Task.is_resting, Task.has_yielded, Task.refusals = false, false, 0
+
+-- The fields that waking and ending a task set are in its table from the start: that must not fail
+-- when memory is short. A run has 16 fields: one more would double its table.
+local function new_task(what, co, scope)
+    local task = setmetatable({ what = what, co = co, is_ready = false, is_parked = false,
+        has_begun = false, is_over = false, is_cancelled = false, is_ended = false,
+        next_turn = false, clock = tasks.clock_here(), activity = core.activity(what), f = nil,
+        a = nil, is_run = nil, scope = nil, on_over = nil }, Task)
+    task.script, task.at_end = scripts.here(), current and current.at_end
+    scopes.join(task, scope)
+    if current and current.life then
+        tasks.enter_life(task, current.life)
+    end
+    running.add(task)
+    tasks.wake(task)
+    return task
 end
 
 ---Makes a task; the next round starts it. It is in the scope of the task that makes it.
@@ -210,20 +212,22 @@ end
 ---@return kubelua.Task
 function tasks.task(what, f, ...)
     local arguments = { n = select("#", ...), ... }
-    local task = setmetatable({ what = what, co = false, is_ready = false, is_parked = false,
-        is_resting = false, has_begun = false, has_yielded = false, is_over = false,
-        is_cancelled = false, is_ended = false, refusals = 0, next_turn = false,
-        clock = tasks.clock_here(), activity = core.activity(what), script = scripts.here(),
-        at_end = current and current.at_end }, Task)
-    task.co = nginx.create(function()
+    local task = new_task(what, nginx.create(function()
         return f((table.unpack or unpack)(arguments, 1, arguments.n))
-    end)
-    scopes.join(task, tasks.scope_here())
-    if current and current.life then
-        tasks.enter_life(task, current.life)
-    end
-    running.add(task)
-    tasks.wake(task)
+    end), tasks.scope_here())
+    task.is_resting, task.has_yielded, task.refusals = false, false, 0
+    return task
+end
+
+---Makes the task of a run of a controller, in a scope of its own.
+---@param what string
+---@param scope kubelua.Scope
+---@param f fun(a: any)
+---@param a any
+---@return kubelua.Task
+function tasks.run(what, scope, f, a)
+    local task = new_task(what, coroutines.take(), scope)
+    task.f, task.a, task.is_run = f, a, true
     return task
 end
 

@@ -160,20 +160,21 @@ function trace.call(f, ...)
     return protected(f, trace.handler, ...)
 end
 
----The same, but `judge` may turn the error into a table, which is then returned instead of the
----text.
+---Makes the same function, but `judge` may turn the error into a table, which is then returned
+---instead of the text.
 ---@param judge fun(problem: any): table?
----@param f function
----@param ... any
----@return boolean, any ...
-function trace.judged(judge, f, ...)
-    return protected(f, function(problem)
+---@return fun(f: function, ...): boolean, any
+function trace.judged(judge)
+    local function handle(problem)
         local verdict = judge(problem)
         if verdict then
             return verdict
         end
         return trace.handler(problem)
-    end, ...)
+    end
+    return function(f, ...)
+        return protected(f, handle, ...)
+    end
 end
 
 ---The text of the error that a coroutine ended with.

@@ -265,7 +265,7 @@ describe("a scope", function()
         settle()
         assert.equal(scope, seen.outer)
         assert.equal(scope, seen.inner)
-        assert.is_nil(next(scope.tasks)) -- the tasks have ended
+        assert.is_true(scope:is_empty()) -- the tasks have ended
     end)
 
     it("cancels its tasks, and the tasks that join later", function()
@@ -288,7 +288,7 @@ describe("a scope", function()
         settle()
         assert.equal(2, ended)
         assert.equal(0, began)
-        assert.is_nil(next(scope.tasks))
+        assert.is_true(scope:is_empty())
         assert.is_true(scheduler.is_idle())
     end)
 end)

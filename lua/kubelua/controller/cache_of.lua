@@ -105,6 +105,13 @@ function cache_of.sources(state, kind, namespace)
     if found.has_all then
         return found.sources
     end
+    local lacks = false
+    for i = 1, #found.sources do
+        lacks = lacks or not has_namespace(found.namespaces[i], namespace)
+    end
+    if not lacks then
+        return found.sources -- the usual case: nothing is copied
+    end
     local sources = {}
     for i, source in ipairs(found.sources) do
         if has_namespace(found.namespaces[i], namespace) then

@@ -62,28 +62,27 @@ function dropped.new()
     return { count = 0, warned = {} }
 end
 
----Watches the calls in the scope of a run. Those of tasks that outlive the run are reported at
+---Notes a failed call in the scope of a run. Those of tasks that outlive the run are reported at
 ---once: nothing can hand them on.
----@param state kubelua.controller.State
 ---@param record kubelua.controller.Record
-function dropped.watch(state, record)
-    local scope, list = record.scope, {}
-    local wrote = scope.wrote
-    record.failed = list
-    scope.failed = function(failure)
-        if not is_counted(failure) then
-            return
-        elseif record.is_over then
-            report_failure(state, record.key, failure)
-        else
-            list[#list + 1] = failure
-        end
+---@param failure kubelua.Failure
+function dropped.note_failure(record, failure)
+    if not is_counted(failure) then
+        return
+    elseif record.is_over then
+        report_failure(record.state, record.key, failure)
+    else
+        record.failed = record.failed or {}
+        table.insert(record.failed, failure)
     end
-    scope.wrote = function(write)
-        wrote(write)
-        if not write.code and #list > 0 then
-            forget_target(list, failures.target_of(write))
-        end
+end
+
+---Notes a write in the scope of a run.
+---@param record kubelua.controller.Record
+---@param write kubelua.Write
+function dropped.note_write(record, write)
+    if record.failed and not write.code then
+        forget_target(record.failed, failures.target_of(write))
     end
 end
 
@@ -95,7 +94,7 @@ function dropped.report(state, record, result)
     if result.message or result.result ~= "done" and result.result ~= "after" then
         return
     end
-    for _, failure in ipairs(record.failed) do
+    for _, failure in ipairs(record.failed or {}) do
         if not is_told(result, failure) then
             report_failure(state, record.key, failure)
         end

@@ -98,6 +98,8 @@ local function judge_error(problem)
     return nil
 end
 
+local call_judged = trace.judged(judge_error)
+
 local function make_outcome(what, ok, ...)
     if ok then
         return outcome.of(what, ...)
@@ -116,7 +118,7 @@ end
 ---@return kubelua.controller.Outcome
 function outcome.call(what, f, ...)
     scopes.here().within = f
-    return make_outcome(what, trace.judged(judge_error, f, ...))
+    return make_outcome(what, call_judged(f, ...))
 end
 
 return outcome

@@ -40,6 +40,19 @@ local function read_memo(self)
     return memo or nil
 end
 
+-- Makes the function when the script first reads it.
+local function read_log(self)
+    local own = rawget(self, INSIDE)
+    local state, key, attempt = own.state, own.key, self.attempt
+    local function log(level, message, ...)
+        script_log.write("run.log", { cluster = state.cluster, controller = state.name, key = key,
+            attempt = attempt },
+            state.what .. ": " .. (key and key .. ": " or ""), level, message, ...)
+    end
+    rawset(self, "log", log)
+    return log
+end
+
 local Run = { __name = "kubelua.Run" }
 
 -- A call may follow that leaves no line on the stack: see kubelua.Scope.line.
@@ -54,6 +67,8 @@ end
 function Run.__index(self, name)
     if name == "memo" then
         return read_memo(self)
+    elseif name == "log" then
+        return read_log(self)
     end
     local method = methods[name]
     if method or name == "client" then
@@ -87,11 +102,6 @@ function runs.new(state, key, object, item)
         [INSIDE] = { state = state, key = key, object = object, term = state.terms },
         key = key, attempt = item and item.attempt, due = item and item.due,
         cluster = state.cluster,
-        log = function(level, message, ...)
-            script_log.write("run.log", { cluster = state.cluster, controller = state.name,
-                key = key, attempt = item and item.attempt },
-                state.what .. ": " .. (key and key .. ": " or ""), level, message, ...)
-        end,
     }, Run)
 end
 
@@ -124,7 +134,9 @@ local function await_cache(self, call, name, filter)
         misuse("%s: %s", call, problem)
     end
     if own.key then
-        local ok, message, code = own.state.writes:wait(call, source, filter)
+        local writes = own.state.writes
+        local wait = filter.key and writes.wait_key or writes.wait
+        local ok, message, code = wait(writes, call, source, filter.key or filter)
         if not ok then
             failures.note(call, nil, message, code)
             error(message, 0) -- a cache older than its writes is never read

@@ -49,6 +49,7 @@ local writes = require "kubelua.controller.writes"
 ---@field sharding kubelua.controller.Sharding? with the option `shards`
 ---@field runs table<string, kubelua.controller.Record>
 ---@field running integer
+---@field time_limit kubelua.Timer? of the runs
 ---@field failing table<string, table>
 ---@field fights kubelua.controller.Fights
 ---@field since number when it was made, on the clock of core.now

@@ -36,7 +36,7 @@ end
 local function find_cached(run, call, kind, namespace, name)
     local key, found = make_key(kind, namespace, name), nil
     for _, source in ipairs(cache_of.sources(run.state, kind, namespace)) do
-        local ok, message, code = run.state.writes:wait(call, source, { key = key })
+        local ok, message, code = run.state.writes:wait_key(call, source, key)
         if not ok then
             return nil, message, code
         end

@@ -12,18 +12,26 @@ local scopes = require "kubelua.scope"
 local trace = require "kubelua.trace"
 
 ---@class kubelua.controller.Record of a run that has begun and not ended
+---@field state kubelua.controller.State
 ---@field key string
----@field item { attempt: integer, due: number?, is_rear: boolean, waited: number }
+---@field item kubelua.controller.Item
 ---@field since number on the controller's clock
 ---@field scope kubelua.Scope
 ---@field task kubelua.Task
----@field timer kubelua.Timer?
+---@field fence (fun(write: kubelua.Write): true?, string?, string?)? see before_write of a scope
+---@field is_late boolean? it was cancelled because its time was over
 ---@field reason "timeout"|"not_leader"|"stopped"|nil why it was cancelled
 ---@field part integer? of its key, with the option `shards`
 ---@field is_of_deleted boolean? the object was deleted before the run began
 ---@field result kubelua.controller.Outcome? once it is over
----@field failed kubelua.Failure[] writes that have failed, so far
+---@field failed kubelua.Failure[]? writes that have failed, so far
 ---@field is_over boolean?
+
+---A key as the queue gives it out.
+---@class kubelua.controller.Item: kubelua.RunTag
+---@field due number?
+---@field is_rear boolean
+---@field waited number
 
 local worker = {}
 
@@ -169,12 +177,12 @@ local function judge_cancelled(state, record, result)
 end
 
 local function finish_run(state, record)
-    if record.timer then
-        record.timer.cancelled = true
-    end
     record.is_over = true
     state.runs[record.key] = nil
     state.running = state.running - 1
+    if state.running == 0 and state.time_limit then
+        state.time_limit.cancelled, state.time_limit = true, nil
+    end
     local result = judge_cancelled(state, record, record.result)
     local again = state.queue:done(record.key, result.result, result.seconds)
     if not record.reason or record.reason == "timeout" then -- not cancelled by a stop
@@ -190,8 +198,8 @@ local function finish_run(state, record)
 end
 
 -- The task of a run.
-local function run_task(state, record)
-    local ok, result = pcall(perform_run, state, record)
+local function run_task(record)
+    local ok, result = pcall(perform_run, record.state, record)
     if not ok then
         result = outcome.failure(result == trace.CANCELED and "cancelled" or tostring(result),
             result == trace.CANCELED and "canceled" or "error")
@@ -209,32 +217,87 @@ function worker.cancel(record, reason)
     record.scope:cancel()
 end
 
+-- Cancels the runs whose time is over. Returns when the first of the others began.
+local function cancel_late(state)
+    local timeout, now, earliest = state.options.timeout, state.clock:now(), nil
+    for key, record in pairs(state.runs) do
+        if not record.is_late and record.since + timeout <= now then
+            record.is_late = true
+            lines.of_controller("warn", state, key, "%s has run for %g s (option timeout), and is "
+                .. "cancelled", key, timeout)
+            worker.cancel(record, "timeout")
+        elseif not record.is_late then
+            earliest = math.min(earliest or record.since, record.since)
+        end
+    end
+    return earliest
+end
+
+-- Limits the time of all runs by one timer: nearly every run is over long before. It is set for the
+-- first of them, and then for the first of those that still run.
+local function limit_time(state, since)
+    if state.time_limit or state.options.timeout == math.huge then
+        return
+    end
+    state.time_limit = state.clock:at(since + state.options.timeout, function()
+        state.time_limit = nil
+        local earliest = cancel_late(state)
+        if earliest then
+            limit_time(state, earliest)
+        end
+    end)
+end
+
+-- The hooks of the scope of a run.
+
+local function before_write(write, scope)
+    local record = scope.record
+    if record.fence then
+        local ok, message, code = record.fence(write)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    record.state.writes:begin(record.key, write)
+    return true
+end
+
+local function wrote(write, scope)
+    local record = scope.record
+    record.state.writes:finish(record.key, write)
+    dropped.note_write(record, write)
+end
+
+local function failed(failure, scope)
+    dropped.note_failure(scope.record, failure)
+end
+
+local function make_scope(record)
+    local scope = scopes.new()
+    scope.record, scope.run = record, record.item
+    scope.before_write, scope.wrote, scope.failed = before_write, wrote, failed
+    return scope
+end
+
+local function on_over(_, _, task)
+    finish_run(task.a.state, task.a)
+end
+
 local function begin_run(state, key, item)
-    local record = { key = key, item = item, since = state.clock:now(), scope = scopes.new() }
-    record.scope.run = { controller = state.name, key = key, attempt = item.attempt }
-    record.scope.before_write = state.leader and state.leader.guard()
+    local record = { state = state, key = key, item = item, since = state.clock:now(), scope = nil,
+        task = nil, result = nil, is_over = nil }
+    record.scope = make_scope(record)
+    record.fence = state.leader and state.leader.guard()
         or state.sharding and state.sharding:fence(record) or nil
     fights.note_run(state, key)
-    state.writes:watch(record.scope, key)
-    dropped.watch(state, record)
-    local function on_over()
-        finish_run(state, record)
-    end
-    record.task = tasks.task(state.what .. ": " .. key, run_task, state, record)
-    record.task.on_over, record.task.is_run = on_over, true
+    record.task = tasks.run(state.what .. ": " .. key, record.scope, run_task, record)
+    record.task.on_over = on_over
     state.runs[key] = record
     state.running = state.running + 1
     if state.sharding then
         state.sharding:begin_run(record)
     end
-    tasks.join_scope(record.task, record.scope)
-    if state.options.timeout < math.huge then
-        record.timer = state.clock:at(record.since + state.options.timeout, function()
-            lines.of_controller("warn", state, key, "%s has run for %g s (option timeout), and is "
-                .. "cancelled", key, state.options.timeout)
-            worker.cancel(record, "timeout")
-        end)
-    end
+    limit_time(state, record.since)
 end
 
 ---Begins runs while there are keys and free workers.
@@ -250,8 +313,9 @@ function worker.begin_runs(state)
             state.queue:done(key, "done") -- another member's: it is queued again if it comes here
             state:handled(key)
         else
-            ok, problem = pcall(begin_run, state, key, { attempt = attempt, is_rear = is_rear,
-                waited = waited, due = due and state.clock:unix() + due })
+            ok, problem = pcall(begin_run, state, key, { controller = state.name, key = key,
+                attempt = attempt, is_rear = is_rear, waited = waited,
+                due = due and state.clock:unix() + due })
         end
         if not ok and not state.runs[key] then -- memory was short for a task
             state.queue:done(key, "failed")

@@ -2,8 +2,10 @@
 -- never reads a state older than its controller's own writes. The scope of a run reports each
 -- write. Reads, and the next run of the key, wait until the cache holds them (writes_seen.lua).
 local cache_of = require "kubelua.controller.cache_of"
-local core = require "kubelua.core"
+local writes_own = require "kubelua.controller.writes_own"
 local writes_seen = require "kubelua.controller.writes_seen"
+
+local NONE = {}
 
 -- Seconds that a read waits for the cache at most.
 local PATIENCE = 5
@@ -11,92 +13,12 @@ local PATIENCE = 5
 -- At this many remembered writes to a source, the writes that its cache holds are forgotten.
 local MANY = 64
 
----The versions of a key's own object that its runs have written: their events are no news. An event
----may come before the reply to the write that caused it; it is judged once the reply is there.
----@class kubelua.controller.WritesOwn
----@field queue fun(key: string) called if an early event of the key was news
----@field versions table<string, string[]> by key
----@field under_way table<string, integer> by key: how many writes have no reply yet
----@field early table<string, string[]> by key: versions of the events that came meanwhile
-local WritesOwn = {}
-WritesOwn.__index = WritesOwn
-
-local function new_own(queue)
-    return setmetatable({ queue = queue, versions = {}, under_way = {}, early = {} }, WritesOwn)
-end
-
--- True if a run has written this version; forgets it and all earlier versions of the key.
-local function take_version(self, key, version)
-    local later, is_own = {}, false
-    for _, own in ipairs(self.versions[key] or {}) do
-        local order = core.compare_versions(own, version)
-        is_own = is_own or order == 0
-        if order and order > 0 then
-            later[#later + 1] = own
-        end
-    end
-    self.versions[key] = #later > 0 and later or nil
-    return is_own
-end
-
----Call before a run of the key writes.
----@param key string
-function WritesOwn:begin(key)
-    self.under_way[key] = (self.under_way[key] or 0) + 1
-end
-
----Records a version that a run of the key has written.
----@param key string
----@param object kubelua.Object that the server sent back
-function WritesOwn:add(key, object)
-    self.versions[key] = self.versions[key] or {}
-    table.insert(self.versions[key], object.resource_version)
-end
-
----Call after a write of the key is over.
----@param key string
-function WritesOwn:finish(key)
-    local left = (self.under_way[key] or 1) - 1
-    self.under_way[key] = left > 0 and left or nil
-    if left > 0 then
-        return
-    end
-    local early, is_news = self.early[key] or {}, false
-    self.early[key] = nil
-    for _, version in ipairs(early) do
-        is_news = not take_version(self, key, version) or is_news
-    end
-    if is_news then
-        self.queue(key)
-    end
-end
-
----True if an event of the key's own object is no news, or may turn out to be none.
----@param key string
----@param object kubelua.Object
----@return boolean
-function WritesOwn:take(key, object)
-    if self.under_way[key] then
-        self.early[key] = self.early[key] or {}
-        table.insert(self.early[key], object.resource_version)
-        return true
-    end
-    return take_version(self, key, object.resource_version)
-end
-
----Forgets the versions of a key whose object is gone.
----@param key string
-function WritesOwn:forget(key)
-    self.versions[key] = nil
-end
-
 ---@class kubelua.controller.Writes
 ---@field state kubelua.controller.State
 ---@field of_source table<kubelua.controller.Source, { count: integer, full: integer,
 ---objects: table<string, table<string, kubelua.controller.WriteSeen>> }>
 ---@field of_key table<string, table<kubelua.controller.WriteSeen, true>>
 ---@field own kubelua.controller.WritesOwn
----@field cluster any of the controller's client
 ---@field unknown table<string, kubelua.Write[]>
 local Writes = {}
 Writes.__index = Writes
@@ -107,7 +29,7 @@ local writes = {}
 ---@return kubelua.controller.Writes
 function writes.new(state)
     return setmetatable({ state = state, of_source = {}, of_key = {}, unknown = {},
-        own = new_own(function(key) state:add(key) end) }, Writes)
+        own = writes_own.new(function(key) state:add(key) end) }, Writes)
 end
 
 local function forget_write(self, one)
@@ -238,7 +160,8 @@ end
 
 -- Called after a write of a run was answered, or has failed.
 local function note_write(self, key, write)
-    if write.dry_run or write.verb == "delete_all" or write.cluster ~= self.cluster then
+    if write.dry_run or write.verb == "delete_all"
+        or write.cluster ~= cache_of.cluster_of(self.state.client) then
         return
     elseif write.code == "unknown" then
         self:note_unknown(key, write)
@@ -249,27 +172,21 @@ local function note_write(self, key, write)
     end
 end
 
----Remembers the writes in a scope as those of a run of the key.
----@param scope kubelua.Scope
+---A run of the key is about to write. Call it while the client is open.
 ---@param key string
-function Writes:watch(scope, key)
-    local before = scope.before_write
-    self.cluster = cache_of.cluster_of(self.state.client)
-    scope.before_write = function(write)
-        if before then
-            local ok, message, code = before(write)
-            if not ok then
-                return nil, message, code
-            end
-        end
-        write.cluster = cache_of.cluster_of(write.client) -- now, while the client is open
-        self.own:begin(key)
-        return true
-    end
-    scope.wrote = function(write)
-        note_write(self, key, write)
-        self.own:finish(key)
-    end
+---@param write kubelua.Write
+function Writes:begin(key, write)
+    cache_of.cluster_of(self.state.client) -- so that it is known later
+    write.cluster = cache_of.cluster_of(write.client)
+    self.own:begin(key)
+end
+
+---Remembers that write, which has been answered, or has failed.
+---@param key string
+---@param write kubelua.Write
+function Writes:finish(key, write)
+    note_write(self, key, write)
+    self.own:finish(key)
 end
 
 -- Waits until the caches hold all writes of a list. After PATIENCE seconds it fails with "stale",
@@ -291,11 +208,28 @@ local function await_writes(self, what, list)
         .. (#left > 1 and ", and " .. #left - 1 .. " more writes" or ""), "stale"
 end
 
----Waits until the cache of a source holds what was written: of one key, of a namespace, of an
----owner, or everything.
+---Waits until the cache of a source holds what was written to one object.
 ---@param what string the name of the call, for messages
 ---@param source kubelua.controller.Source
----@param filter { key: string?, namespace: string?, owner: string? }
+---@param key string of the object
+---@return true?, string?, string?
+function Writes:wait_key(what, source, key)
+    local of_source = self.of_source[source]
+    local objects, list = of_source and of_source.objects[key], nil
+    for _, one in pairs(objects or NONE) do
+        list = list or {}
+        list[#list + 1] = one
+    end
+    if not list then
+        return true
+    end
+    return await_writes(self, what, list)
+end
+
+---The same, for all objects of a namespace, of an owner, or of the source.
+---@param what string
+---@param source kubelua.controller.Source
+---@param filter { namespace: string?, owner: string? }
 ---@return true?, string?, string?
 function Writes:wait(what, source, filter)
     local of_source = self.of_source[source]
@@ -303,15 +237,9 @@ function Writes:wait(what, source, filter)
         return true
     end
     local list = {}
-    if filter.key then
-        for _, one in pairs(of_source.objects[filter.key] or {}) do
+    for _, one in ipairs(list_writes(of_source)) do
+        if writes_seen.is_asked_for(one, filter) then
             list[#list + 1] = one
-        end
-    else
-        for _, one in ipairs(list_writes(of_source)) do
-            if writes_seen.is_asked_for(one, filter) then
-                list[#list + 1] = one
-            end
         end
     end
     return await_writes(self, what, list)
@@ -360,9 +288,13 @@ function Writes:settle(key)
     if not ok then
         return nil, message, code, retry_after
     end
-    local list = {}
-    for one in pairs(self.of_key[key] or {}) do
+    local list
+    for one in pairs(self.of_key[key] or NONE) do
+        list = list or {}
         list[#list + 1] = one
+    end
+    if not list then
+        return true
     end
     return await_writes(self, "a controller", list)
 end

@@ -18,7 +18,7 @@ end
 
 local function ask_scope(scope, write)
     if scope and scope.before_write then
-        return scope.before_write(write)
+        return scope.before_write(write, scope)
     end
     return true
 end
