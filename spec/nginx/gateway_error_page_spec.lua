@@ -24,6 +24,32 @@ spec:
   - host: rewritten.example.com
     http:
       paths: [{path: /, pathType: Prefix, backend: {service: {name: dead, port: {number: 80}}}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: kubelua}
+spec: {controllerName: kubelua.dev/gateway}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: main, namespace: web}
+spec: {gatewayClassName: kubelua, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: marked, namespace: web}
+spec:
+  parentRefs: [{name: main}]
+  hostnames: [marked.example.com]
+  rules:
+  - matches: [{path: {value: /dead}}]
+    filters: &mark
+    - type: ResponseHeaderModifier
+      responseHeaderModifier: {set: [{name: X-Route, value: marked}]}
+    backendRefs: [{name: dead, port: 80}]
+  - matches: [{path: {value: /}}]
+    filters: *mark
+    backendRefs: [{name: one, port: 80}]
 ]]
 
 -- What is in flight at each endpoint of web/dead.
@@ -67,6 +93,17 @@ describe("an error page", function()
             assert.same({ 200, "sorry" }, { status, body })
         end
         expect_nothing_in_flight()
+    end)
+
+    it("has none of the headers that the route gives", function()
+        start "error_page 502 =200 /sorry; location = /sorry { return 200 \"sorry\"; } "
+        local function header_of(path)
+            return copies.shell(("curl -s -m 5 -D - -o /dev/null -H 'Host: marked.example.com' "
+                .. "http://127.0.0.1:%d%s"):format(world.one.port, path)):match("X%-Route: (%w+)")
+        end
+        world:expect("sorry", "marked.example.com", "/dead")
+        assert.equal("marked", header_of("/"))
+        assert.is_nil(header_of("/dead"))
     end)
 
     it("ends them also where it leads to the gateway again", function()
