@@ -16,7 +16,7 @@ return function(options, user)
     end
     user.changed(all)
     return { options = options, may_work = allow, is_at_work = allow, leave = allow,
-        has_share = allow, check = ignore, work_ended = ignore,
+        has_share = allow, check = ignore, work_ended = ignore, look = ignore,
         guard = function() return allow end,
         status = function()
             return { ring = options.namespace .. "/" .. options.name, identity = options.identity,

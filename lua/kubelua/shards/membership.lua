@@ -25,8 +25,8 @@ local Writes = require "kubelua.shards.writes"
 ---@field lost fun() this process is no member any more: its runs must end
 ---@field is_busy fun(part: integer): boolean a run of a key in that part has not ended
 ---@field cancel fun(part: integer) such runs take too long
----@field problem fun(): string?, string?, boolean? why its caches do not work, if so: the message,
----the code, and true if they were listed before
+---@field problem (fun(): string?, string?, boolean?)? why it cannot work, if so: the message, the
+---code, and true if its caches were listed before; nil: it always can
 
 ---@class kubelua.shards.Membership
 ---@field options table name, namespace, identity, lease, renew, retry, by

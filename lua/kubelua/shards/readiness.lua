@@ -24,7 +24,10 @@ end
 -- Judges a controller. One whose caches fail counts as ready for `lease` seconds, once they were
 -- listed; without a list it "waits" for so long.
 local function judge(self, user, now)
-    local problem, code, is_listed = user.problem()
+    local problem, code, is_listed
+    if user.problem then
+        problem, code, is_listed = user.problem()
+    end
     if not problem then
         self.since[user] = nil
         return "ready"
