@@ -71,7 +71,7 @@ describe("docs/LUA.md", function()
     end)
 
     it("has every option", function()
-        for _, name in ipairs(names_between("lua/kubelua/client.lua", "TYPES = {", "}",
+        for _, name in ipairs(names_between("lua/kubelua/connect_options.lua", "TYPES = {", "}",
             "([%w_]+) = \"")) do
             expect("`" .. name .. "`")
         end

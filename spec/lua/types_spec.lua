@@ -40,7 +40,7 @@ end
 describe("the types for editors", function()
     for class, where in pairs {
         ["kubelua.Request"] = "lua/kubelua/requests.lua",
-        ["kubelua.ConnectOptions"] = "lua/kubelua/client.lua",
+        ["kubelua.ConnectOptions"] = "lua/kubelua/connect_options.lua",
         ["kubelua.InformerScope"] = "lua/kubelua/informer.lua",
         ["kubelua.HandlerOptions"] = "lua/kubelua/registration.lua",
         ["kubelua.GetOptions"] = "lua/kubelua/verbs/reading.lua",
