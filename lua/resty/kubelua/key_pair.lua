@@ -1,6 +1,5 @@
 -- A certificate and its key from the shared map, for a handshake. They are in memory of nginx's own
 -- processes, or in a file with mode 0600, which kube.init refuses if others can read it.
-local ssl = require "ngx.ssl"
 local tables = require "resty.kubelua.tables"
 
 local key_pair = {}
@@ -14,6 +13,7 @@ local key_pair = {}
 local parsed = setmetatable({}, { __mode = "k" })
 
 local function parse(value)
+    local ssl = require "ngx.ssl" -- not before: resty.kubelua is read outside of nginx, too
     local chain, message = ssl.parse_pem_cert(value.certificate)
     local key
     if chain then
@@ -44,6 +44,7 @@ function key_pair.set(map, table_name, name)
             ngx.log(ngx.ERR, table_name, ": ", name, ": ", message)
         end
     end
+    local ssl = require "ngx.ssl"
     return pair and ssl.set_cert(pair.chain) and ssl.set_priv_key(pair.key) or false
 end
 
