@@ -17,7 +17,9 @@ enum {
     CHAIN = 8,      /* certificates of a chain at most */
     KEY_ID = 64,    /* bytes of a key's id at most: those of SHA-512 */
     OUTLASTS_S = 60 /* how long a handshake may need a credential that was
-                       replaced */
+                       replaced: libmicrohttpd ends each one TIMEOUT_S (15 s,
+                       admit.c) after its connection came, whatever the client
+                       sends meanwhile */
 };
 
 struct credential {
