@@ -169,6 +169,7 @@ end
 -- Taking the last source also resets the poller's wake-up. So conditions are checked after that,
 -- and before the next wait: those of `watches` here, and `is_over` in run_round.
 local function handle_pending()
+    turns.reserve()
     fire_timers()
     sources.pull(poller)
     look_at_watches()

@@ -7,6 +7,24 @@ Turns.__index = Turns
 
 local turns = {}
 
+-- Calls itself with many arguments: so Lua has the memory for that many nested calls.
+local function reserve(levels)
+    if levels == 0 then
+        return 0
+    end
+    return 1 + reserve(levels - 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
+        nil, nil, nil)
+end
+
+-- Levels of calls between a round of the loop and what it wakes or resumes.
+local LEVELS = 10
+
+---Call before something is taken out of a queue: if memory is short for the calls that follow, this
+---raises while it is still in there.
+function turns.reserve()
+    reserve(LEVELS)
+end
+
 ---@return kubelua.Turns
 function turns.new()
     return setmetatable({ first = false, last = false }, Turns)
@@ -34,6 +52,7 @@ function Turns:take(f)
     local last = self.last
     local task = self.first
     while task do
+        turns.reserve()
         self.first = task.next_turn
         self.last = self.first and self.last
         task.next_turn = false
