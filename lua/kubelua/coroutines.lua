@@ -41,13 +41,12 @@ function coroutines.take()
     return co
 end
 
----Takes the coroutine from a task that has ended. If it was taken here, and its function has
----returned or was never called, it serves another task.
+---Takes the coroutine of a task that has ended. If it was taken here, and its function has returned
+---or was never called, it serves another task.
 ---@param task kubelua.Task
-function coroutines.give(task)
-    local co = task.co
-    task.co = false
-    if task.f and count < MOST then
+---@param co thread
+function coroutines.give(task, co)
+    if task.f ~= nil and count < MOST then
         count = count + 1
         idle[count] = co
     end

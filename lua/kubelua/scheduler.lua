@@ -111,12 +111,23 @@ function scheduler.keep_queue()
     is_unused = false
 end
 
+local firing -- the timer whose function is called; nil: none
+
 local function fire_timers()
     local now = core.now()
-    local timer = heap:due(now)
-    while timer do
-        timer.fire()
-        timer = heap:due(now)
+    firing = heap:due(now)
+    while firing do
+        firing.fire()
+        firing = heap:due(now)
+    end
+end
+
+-- Without memory for its call, a timer fires in the next round.
+local function keep_timer(problem)
+    local timer = firing
+    firing = nil
+    if timer and problem == "not enough memory" then
+        heap:put(timer)
     end
 end
 
@@ -169,7 +180,6 @@ end
 -- Taking the last source also resets the poller's wake-up. So conditions are checked after that,
 -- and before the next wait: those of `watches` here, and `is_over` in run_round.
 local function handle_pending()
-    turns.reserve()
     fire_timers()
     sources.pull(poller)
     look_at_watches()
@@ -217,13 +227,16 @@ function scheduler.round(deadline, is_over)
     tasks.running = true
     local ok, result = nginx.pcall(run_round, deadline, is_over)
     tasks.running = false
+    if not ok then -- first: the calls below may have no memory, either
+        keep_timer(result)
+        tasks.abandon()
+    end
     arm_poller()
     close_unused_queue()
     if not ready:is_empty() then
         poller:wake()
     end
     if not ok then
-        tasks.abandon()
         error(result, 0)
     end
     return result

@@ -5,7 +5,7 @@ local coroutines = require "kubelua.coroutines"
 local here = require "kubelua.fleet.here"
 local lines = require "kubelua.log_lines"
 local log = require "kubelua.log"
-local misuse = require "kubelua.misuse"
+local may_wait = require "kubelua.may_wait"
 local nginx = require "kubelua.nginx"
 local running = require "kubelua.running"
 local scopes = require "kubelua.scope"
@@ -16,6 +16,7 @@ local turns = require "kubelua.turns"
 local poller = assert(core.poller(running.limit, running.own))
 local ready = turns.new() -- tasks that the next round resumes
 local current -- the task that runs; nil outside of tasks
+local turn -- the task that has its turn in tasks.resume; nil: none
 
 ---@class kubelua.Tasks
 local tasks = {
@@ -36,7 +37,8 @@ local tasks = {
 ---A coroutine of the loop.
 ---@class kubelua.Task
 ---@field co thread|false false: it has ended
----@field f function? of tasks.run, whose coroutine serves other tasks later; and its argument
+---@field f function|false|nil of tasks.run, whose coroutine serves other tasks later; false: it has
+---begun; and its argument
 ---@field a any
 ---@field is_run boolean? a run of a controller: a signal gives it time to end
 ---@field what string its name in messages
@@ -141,41 +143,52 @@ local function report_failure(task, co, problem)
         msg = task.what .. " failed", error = problem })
 end
 
----Resumes a task until it waits again, or ends.
----@param task kubelua.Task
-function tasks.resume(task)
-    task.is_ready = false
-    if task.is_over then
-        return -- it was dropped meanwhile
-    elseif task.is_cancelled and not task.has_begun then
-        coroutines.give(task)
-        return finish_task(task, false, trace.CANCELED)
-    end
-    local outer, co = current, task.co
+-- Of a coroutine that is not running. The names are kept here: so to ask allocates nothing.
+local IS_DEAD = { suspended = false, dead = true }
+
+-- Resumes the coroutine. True: the task has ended. Up to the return of nginx.resume, and in the
+-- lines behind it that are no calls, tasks.abandon can tell what has been done.
+local function resume_coroutine(task, co)
+    local outer = current
     current = task
     task.is_parked = false
     if task.is_resting then
         task.is_resting = false
     end
     poller:enter(task.activity, co, task.registration)
-    -- Called from here: a deeper level of calls may need memory, and the task would be lost.
-    local ok, problem
-    if task.has_begun then
-        ok, problem = nginx.resume(co)
-    else
-        task.has_begun = true
-        ok, problem = nginx.resume(co, task.f, task.a)
+    task.has_begun = true
+    local ok, problem = nginx.resume(co, task.f or nil, task.f and task.a or nil)
+    local has_returned = problem == coroutines.RETURNED
+    if has_returned then
+        task.co = false
     end
+    task.f = task.f and false
     poller:leave()
     current = outer
-    -- status is a constant string: this allocates nothing
-    local has_ended = problem == coroutines.RETURNED or nginx.status(co) == "dead"
+    return has_returned or IS_DEAD[nginx.status(co)], ok, problem
+end
+
+---Resumes a task until it waits again, or ends.
+---@param task kubelua.Task
+function tasks.resume(task)
+    task.is_ready, ready.taken, turn = false, false, task
+    local co = task.co
+    if task.is_over then
+        turn = nil
+        return -- it was dropped meanwhile
+    elseif task.is_cancelled and not task.has_begun then
+        finish_task(task, false, trace.CANCELED)
+        coroutines.give(task, co)
+        turn = nil
+        return
+    end
+    local has_ended, ok, problem = resume_coroutine(task, co)
     if has_ended then
-        if ok then
-            coroutines.give(task)
-        end
         task.co = false
         finish_task(task, ok, problem)
+        if ok then
+            coroutines.give(task, co)
+        end
     end
     if not ok and problem ~= trace.CANCELED then
         report_failure(task, co, problem)
@@ -183,6 +196,7 @@ function tasks.resume(task)
         tasks.wake(task)
         warn_of_yield(task)
     end
+    turn = nil
 end
 
 -- In a run these are set only if it is cancelled, or yields.
@@ -275,46 +289,18 @@ function Task:cancel()
     end
 end
 
-local ADVICE = "call it inside kubelua.spawn(function() ... end), and let the host call "
-    .. "kubelua.step(0) whenever kubelua.fd() is readable"
-
----Raises outside of tasks if the call would block a host: in a coroutine that is not the main one
----(its host runs others meanwhile), or anywhere once kubelua.host(true) was called.
+---Raises outside of tasks if the call would block a host; see may_wait.lua.
 ---@param name string of the call, for the message
 function tasks.refuse_host(name)
-    local co, is_main = coroutine.running() -- LuaJIT: nil in the main coroutine
-    if nginx.is_inside then
-        return -- it has guards of its own
-    elseif tasks.is_hosted then
-        misuse("%s would block the host (kubelua.host); %s", name, ADVICE)
-    elseif co and not is_main and not tasks.mains[co] then
-        misuse("%s inside a coroutine of your own would block every other one; %s", name, ADVICE)
-    end
+    may_wait.check_host(tasks, name)
 end
 
 ---Returns the task that runs; nil outside of tasks. Every call that may wait begins with this. It
----raises where waiting is impossible: inside a coroutine that a handler made (the loop would run
----inside of itself), inside a function that C called (it cannot yield), and outside of tasks where
----it would block nginx's worker.
+---raises where waiting is impossible; see may_wait.lua.
 ---@param name string of the call, for the message
 ---@return kubelua.Task?
 function tasks.current(name)
-    if current and coroutine.running() ~= current.co then
-        misuse(name .. " inside a coroutine of your own; use kubelua.spawn for one that can wait")
-    end
-    if current and not core.is_yieldable() then
-        misuse(name .. " inside a function that C called, such as one for table.sort or "
-            .. "string.gsub, which cannot wait")
-    end
-    if current and current.no_wait then
-        misuse("%s inside %s, which must not wait", name, current.no_wait)
-    elseif not current and tasks.running then
-        misuse(name .. " inside a function that the loop itself calls, which cannot wait; use "
-            .. "kubelua.spawn")
-    elseif not current then
-        tasks.refuse_host(name)
-        nginx.refuse_wait(name)
-    end
+    may_wait.check(tasks, current, name)
     return current
 end
 
@@ -389,10 +375,21 @@ function tasks.task_here()
     return current
 end
 
----Called when a round ended in the middle of a task because memory was short.
+---Called when a round ended in the middle of a turn because memory was short. A task whose turn had
+---not begun, or that does not wait for anything, has a turn in the next round.
 function tasks.abandon()
+    local untouched, begun = ready.taken, turn
     poller:leave()
-    current = nil
+    current, turn, ready.taken = nil, nil, false
+    if untouched then
+        tasks.release(untouched)
+    elseif begun and not begun.is_over then
+        if not begun.co or IS_DEAD[nginx.status(begun.co)] then
+            finish_task(begun, false, "not enough memory")
+        elseif not begun.is_parked then
+            tasks.wake(begun)
+        end
+    end
 end
 
 return tasks

@@ -41,16 +41,9 @@ function timers:drop_cancelled()
     self.full = math.max(FEW, 2 * left)
 end
 
----Adds a timer, and returns it, so that the caller can cancel it.
----@param at number seconds on the clock of kubelua.core.now
----@param fire fun()
----@return kubelua.Timer
-function timers:add(at, fire)
-    if #self >= self.full then
-        self:drop_cancelled()
-    end
-    self.sequence = self.sequence + 1
-    local timer = { at = at, sequence = self.sequence, fire = fire }
+---Puts a timer where it belongs. Of one that was due it allocates nothing: its place is free.
+---@param timer kubelua.Timer
+function timers:put(timer)
     local i = #self + 1
     while i > 1 do
         local parent = math.floor(i / 2)
@@ -61,6 +54,19 @@ function timers:add(at, fire)
         i = parent
     end
     self[i] = timer
+end
+
+---Adds a timer, and returns it, so that the caller can cancel it.
+---@param at number seconds on the clock of kubelua.core.now
+---@param fire fun()
+---@return kubelua.Timer
+function timers:add(at, fire)
+    if #self >= self.full then
+        self:drop_cancelled()
+    end
+    self.sequence = self.sequence + 1
+    local timer = { at = at, sequence = self.sequence, fire = fire }
+    self:put(timer)
     return timer
 end
 

@@ -2,32 +2,17 @@
 -- task allocates nothing, so waking a task never fails when memory is short. A task is in one such
 -- queue at a time.
 ---@class kubelua.Turns
+---@field first kubelua.Task|false
+---@field last kubelua.Task|false
+---@field taken kubelua.Task|false it was taken out, and is not known to have begun its turn
 local Turns = {}
 Turns.__index = Turns
 
 local turns = {}
 
--- Calls itself with many arguments: so Lua has the memory for that many nested calls.
-local function reserve(levels)
-    if levels == 0 then
-        return 0
-    end
-    return 1 + reserve(levels - 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
-        nil, nil, nil)
-end
-
--- Levels of calls between a round of the loop and what it wakes or resumes.
-local LEVELS = 10
-
----Call before something is taken out of a queue: if memory is short for the calls that follow, this
----raises while it is still in there.
-function turns.reserve()
-    reserve(LEVELS)
-end
-
 ---@return kubelua.Turns
 function turns.new()
-    return setmetatable({ first = false, last = false }, Turns)
+    return setmetatable({ first = false, last = false, taken = false }, Turns)
 end
 
 ---@return boolean
@@ -46,17 +31,18 @@ function Turns:add(task)
 end
 
 ---Calls `f` with each task that is in the queue now, after taking it out. If `f` raises, the other
----tasks stay in the queue.
+---tasks stay in the queue. If memory was short even for that call, the task is `taken`: `f` sets
+---that to false once the turn has begun.
 ---@param f fun(task: kubelua.Task)
 function Turns:take(f)
     local last = self.last
     local task = self.first
     while task do
-        turns.reserve()
         self.first = task.next_turn
         self.last = self.first and self.last
-        task.next_turn = false
+        task.next_turn, self.taken = false, task
         f(task)
+        self.taken = false
         task = task ~= last and self.first
     end
 end
