@@ -51,8 +51,10 @@ set(KUBELUA_ONLY_LUA "shards_ring|^compile_"
     "|^(annotations|balance|cidr|ingress|ingresses|weights)_spec")
 list(JOIN KUBELUA_ONLY_LUA "" KUBELUA_ONLY_LUA)
 # With KUBELUA_COLLECT=always, specs with megabytes of data, or with thousands of
-# elections or events, take minutes, too.
-set(KUBELUA_SLOW_COLLECTED "large_bodies|garbage|leader_election|events_series")
+# elections, events or runs, take minutes, too.
+set(KUBELUA_SLOW_COLLECTED "large_bodies|garbage|leader_election|events_series"
+    "|plan_rehearsal|^plan_spec|shards_ready|^pace_spec")
+list(JOIN KUBELUA_SLOW_COLLECTED "" KUBELUA_SLOW_COLLECTED)
 # Lua specs that read objects: the step `retrain` runs them with objects that
 # rest packed, with a new dictionary every few objects.
 set(KUBELUA_RETRAINED compress_spec handlers_spec index_spec prune_spec
