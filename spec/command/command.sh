@@ -911,7 +911,7 @@ expect "--once waits for all clusters of a fleet" 0 '^saw eu a' \
     bin/kubelua run --once "$work/fleet.lua"
 expect "--dry-run does, too" 0 '^saw us a' bin/kubelua run --dry-run "$work/fleet.lua"
 expect "--once ends with 1 if a cluster of a fleet fails" 1 \
-    'fleet fleet: cluster wrong: /nowhere: ' \
+    'wrong: fleet fleet: cannot read /nowhere: ' \
     bin/kubelua run --once "$work/fleet.lua" wrong
 expect "--once gives a server that is away the time of --for" 1 'not done within the 1 seconds' \
     bin/kubelua run --server http://127.0.0.1:1 --once --for 1 "$work/shop.lua"
