@@ -223,7 +223,7 @@ echo '"status":{"token":"'$token'"}}'
         return path
     end
 
-    it("runs the script's program for the provider of a profile", function()
+    it("runs the script's program for the provider of a profile #processes", function()
         define()
         local eu, url, ca = serve()
         world.apply(eu, "x")

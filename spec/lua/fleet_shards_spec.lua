@@ -138,7 +138,7 @@ describe("a fleet with shards", function()
         expect_no_clash()
     end)
 
-    it("writes nothing after a suspension, but reads; and begins anew", function()
+    it("writes nothing after a suspension, but reads; and begins anew #processes", function()
         local begun = 0
         local one = start("one", function() begun = begun + 1 end)
         until_shared("one")
