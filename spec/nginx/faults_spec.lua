@@ -94,7 +94,7 @@ describe("resty.kubelua", function()
             return body_of("/hosts?of=web/shop:http") == slices.pod_of("127.0.0.3")
         end, "the new owner publishes what it listed", 30)
         assert.equal("10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4", body_of("/hosts?of=web/two:http"))
-        assert.is_true(looks > 5)
+        assert.is_true(looks > 1) -- also before that
     end)
 
     it("keeps no old nodes under a new version, however often it changes", function()
