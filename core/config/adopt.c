@@ -39,8 +39,9 @@ static const char *find_difference(const kl_config *a, const kl_config *b)
         return "exec";
     }
     /* a client whose credentials never needed a file has no thread for it */
-    return kl__config_is_still(a) && !kl__config_is_still(b) ? "tokenFile"
-                                                             : NULL;
+    return kl__config_is_still_locked(a) && !kl__config_is_still_locked(b)
+               ? "tokenFile"
+               : NULL;
 }
 
 #define SWAP(type, a, b)       \

@@ -45,12 +45,22 @@ static bool uses_plugin(const kl_config *config)
            settings->cert.text == NULL && settings->cert.file == NULL;
 }
 
-bool kl__config_is_still(const kl_config *config)
+bool kl__config_is_still_locked(const kl_config *config)
 {
     return !config->is_secure ||
            (config->ca.path == NULL && config->cert.path == NULL &&
             config->key.path == NULL && config->token.path == NULL &&
             !uses_plugin(config));
+}
+
+bool kl__config_is_still(kl_config *config)
+{
+    bool is_still;
+
+    kl__mutex_lock(&config->mutex);
+    is_still = kl__config_is_still_locked(config);
+    kl__mutex_unlock(&config->mutex);
+    return is_still;
 }
 
 /* The result of a flight. */

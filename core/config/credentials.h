@@ -40,8 +40,8 @@ kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
 
 /* True if kl__config_credentials never reads a file or runs a plugin: the
  * kubeconfig contains the credentials itself, or none are used. Once true, it
- * stays so. Call it before other threads use the config. */
-bool kl__config_is_still(const kl_config *config);
+ * stays so. Thread-safe. */
+bool kl__config_is_still(kl_config *config);
 
 /*
  * The time in milliseconds for which the exec plugin has been running; -1: it

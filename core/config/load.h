@@ -34,7 +34,8 @@ struct kl_config {
     kl__tls *tls;
     char *authorization; /* NULL: no Authorization header */
 
-    /* Used only by the thread that has set `flying`, without the mutex. */
+    /* Used by the thread that has set `flying`, without the mutex; else with
+     * the mutex held. */
     kl__file ca;
     kl__file cert;
     kl__file key;
@@ -52,6 +53,10 @@ struct kl_config {
  * KL_EFORKED. Thread-safe.
  */
 kl_code kl__config_adopt(kl_config *config, kl_config *fresh, kl_error *err);
+
+/* kl__config_is_still, for a caller that holds the mutex, or has the config to
+ * itself. */
+bool kl__config_is_still_locked(const kl_config *config);
 
 /* The token in the text of a token file, without the whitespace around it. */
 const char *kl__token_trim(const char *text, size_t *length);

@@ -2,12 +2,14 @@
  * adopt_spec.c - a config takes over the credentials of another one for the
  * same server: kl__config_adopt.
  */
+#include "base/thread.h"
 #include "config/credentials.h"
 #include "config/load.h"
 #include "kubeconfigs.h"
 #include "temp_files.h"
 
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -169,6 +171,52 @@ static void files_are_read_from_their_new_paths(void **state)
     kl_config_unref(config);
 }
 
+typedef struct exchanges {
+    kl_config *config;
+    atomic_bool are_over;
+} exchanges;
+
+static void *exchange_again_and_again(void *arg)
+{
+    exchanges *self = arg;
+    char user[600];
+
+    for (int i = 0; i < 2000; i++) {
+        kl_config *fresh;
+
+        snprintf(user, sizeof(user), "{tokenFile: %s}", temp_path("token"));
+        fresh = i % 2 == 0 ? load("{server: \"https://s\", "
+                                  "certificate-authority: ca}",
+                                  "{token: t}")
+                           : load_user(user);
+        assert_int_equal(adopt(self->config, fresh, NULL), KL_OK);
+    }
+    atomic_store(&self->are_over, true);
+    return NULL;
+}
+
+/* A client's first request, which asks that, may come during an exchange. */
+static void a_config_with_files_never_seems_to_have_none(void **state)
+{
+    exchanges self = {.are_over = false};
+    kl__thread thread;
+    char user[600];
+
+    (void)state;
+    temp_write("token", "one");
+    temp_write("ca", KUBECONFIG_PEM);
+    snprintf(user, sizeof(user), "{tokenFile: %s}", temp_path("token"));
+    self.config = load_user(user);
+    assert_int_equal(kl__thread_start(&thread, "exchanger",
+                                      exchange_again_and_again, &self, NULL),
+                     KL_OK);
+    while (!atomic_load(&self.are_over)) {
+        assert_false(kl__config_is_still(self.config));
+    }
+    kl__thread_join(&thread);
+    kl_config_unref(self.config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +227,7 @@ int main(void)
         SPEC(a_new_authority_makes_new_tls_settings),
         SPEC(what_needs_a_new_client_changes_nothing),
         SPEC(files_are_read_from_their_new_paths),
+        SPEC(a_config_with_files_never_seems_to_have_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
