@@ -235,15 +235,13 @@ function admission.entries_of(sim)
 end
 
 ---The webhooks that can decide by now: their caches are known.
----@return { name: string, configuration: fun(self, address: kubelua.AdmitAddress): table[] }[]
+---@return kubelua.ReadyHook[]
 function admission.ready()
     local list = {}
     for _, name in ipairs(sorted_keys(registered)) do
         local entry = forget_ended(name)[1]
         if entry and not (entry.cluster and caches.missing(entry.cluster)) then
-            list[#list + 1] = { name = name, configuration = function(_, address)
-                return configuration.make(entry.hook, address)
-            end }
+            list[#list + 1] = configuration.ready_hook(entry.hook)
         end
     end
     return list

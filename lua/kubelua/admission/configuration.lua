@@ -99,6 +99,19 @@ local function make_one(hook, phase, address)
             reinvocationPolicy = phase == "mutate" and given.reinvocation_policy or nil } } }
 end
 
+---A webhook that can decide by now, for what registers it (register.lua).
+---@class kubelua.ReadyHook
+---@field name string
+---@field configuration fun(self, address: kubelua.AdmitAddress): table[]
+
+---@param hook kubelua.admission.Hook
+---@return kubelua.ReadyHook
+function configurations.ready_hook(hook)
+    return { name = hook.name, configuration = function(_, address)
+        return configurations.make(hook, address)
+    end }
+end
+
 ---The configurations of a webhook: one for each of its functions.
 ---@param hook kubelua.admission.Hook
 ---@param address kubelua.AdmitAddress

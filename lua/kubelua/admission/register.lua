@@ -6,11 +6,6 @@ local log = require "kubelua.log"
 
 local AGAIN = 60 -- seconds until a configuration is applied again, as it may have been changed
 
----A webhook that can decide by now.
----@class kubelua.ReadyHook
----@field name string
----@field configuration fun(self, address: kubelua.AdmitAddress): table[]
-
 ---@alias kubelua.ListReady fun(): kubelua.ReadyHook[]
 
 ---@class kubelua.AdmitRegister

@@ -76,9 +76,7 @@ function admission.list_ready(map)
     for _, name in ipairs(sorted_keys(all)) do
         local entry = all[name]
         if not tell_missing(map, entry) then
-            list[#list + 1] = { name = name, configuration = function(_, address)
-                return configuration.make(entry.hook, address)
-            end }
+            list[#list + 1] = configuration.ready_hook(entry.hook)
         end
     end
     return list
