@@ -2,8 +2,8 @@
  * curl_gather.c - while a list comes object by object, bytes gather before a
  * thread is woken: the loop sleeps until its socket has many, and tells the
  * reader when the stream has many. An API server sends each object of a
- * streaming list in a frame and a TLS record of its own; waking two threads for
- * each was half of the CPU time of such a list.
+ * streaming list in one HTTP/2 frame and one TLS record. The loop and the
+ * reader woke for each object, which took half of the CPU time of such a list.
  */
 #include "http/curl_loop.h"
 

@@ -100,8 +100,8 @@ typedef struct kl__curl_stream {
     int socket;            /* while it gathers; -1: not known */
     bool is_flowing;       /* some have come since the loop slept */
     bool is_low;           /* its socket has a raised low-water mark */
-    int64_t held_until_ms; /* on the real clock: then the reader is told of its
-                              bytes; 0: none are held back */
+    int64_t held_until_ms; /* on the real clock: the loop tells the reader of
+                              the bytes then; 0: it holds none back */
     CURL *easy;            /* NULL: the transfer is over, or could not start */
     struct curl_slist *headers;
     struct curl_slist *connect_to;
@@ -200,7 +200,8 @@ void kl__curl_end_gathering(kl__curl_stream *stream);
 /* A socket was opened, or is about to be closed. On the loop. */
 void kl__curl_note_socket(kl__curl_transport *transport, int socket);
 void kl__curl_forget_socket(kl__curl_transport *transport, int socket);
-/* True if the reader need not be told of its bytes yet. On the loop. */
+/* True if the loop need not tell the reader of the stream's bytes yet. On the
+ * loop. */
 bool kl__curl_holds_back(kl__curl_stream *stream);
 /* How long the loop may let bytes gather in the socket of a list: less if a
  * watch shares its connection; 0 while an answer is awaited from that. */

@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first page of an area is of its file (kl__shared_file_open). */
+/* kl__shared_file_open keeps its own data in the first page of an area; the
+ * kind's data begins behind that. */
 enum { KL__AREA_PAGE = KL__SHARED_HEAD_BYTES };
 
 typedef struct kl__area {

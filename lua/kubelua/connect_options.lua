@@ -8,7 +8,7 @@ local options_of = require "kubelua.options"
 ---@class kubelua.ConnectOptions
 ---@field kubeconfig? string the path of a kubeconfig, instead of the default one
 ---@field kubeconfig_text? string a kubeconfig itself, YAML or JSON, instead of a path
----@field context? string a context of the kubeconfig, instead of its current one
+---@field context? string the name of a context; default: the kubeconfig's current-context
 ---@field server? string the URL of the API server
 ---@field token? string a bearer token
 ---@field token_file? string the path of a token; read again when it changes
@@ -67,7 +67,8 @@ local function merge_options(clients, given, cluster)
     return merged
 end
 
--- The options of a client that names a server of its own, if none may be reached.
+-- In a rehearsal (kubelua plan) a client that names a server of its own gets the simulated cluster
+-- that stands in for that server.
 local function replace_server(clients, merged, given)
     if clients.elsewhere and given.sim == nil
         and (given.server or given.kubeconfig or given.kubeconfig_text or given.context) then

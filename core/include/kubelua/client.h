@@ -49,8 +49,8 @@ typedef struct kl_client_options {
     kl_transport *transport; /* the client takes a reference; NULL: curl. A
                                 transport serves one client, which closes it */
     const char *user_agent;  /* NULL: "kubelua/VERSION (linux/amd64)" */
-    const char *name; /* of its cluster, before the names of its informers in
-                         logs and metrics: "eu: pods"; NULL: none */
+    const char *name; /* the cluster's name. Logs and metrics put it before the
+                         name of an informer: "eu: pods". NULL: none */
 } kl_client_options;
 
 /*

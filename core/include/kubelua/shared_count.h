@@ -49,11 +49,11 @@ typedef struct kl_counts_options {
 } kl_counts_options;
 
 /*
- * Opens the area of that name. If this process or its parent has the area, the
- * call returns it, whatever its size, so the workers before and after a reload
- * share it. Else the call makes it, and reserves all of its memory.
- * `options` may be NULL. Thread-safe. Close
- * it as often as it was opened. NULL: KL_ENOMEM, KL_EIO, KL_EINVAL (a size).
+ * Opens the area of that name. If this process or its parent has such an area,
+ * the call returns that area, whatever its size: nginx's workers share one,
+ * before and after a reload. Else the call makes a new area, and reserves all
+ * of the area's memory. `options` may be NULL. Thread-safe. Close an area as
+ * often as you have opened it. NULL: KL_ENOMEM, KL_EIO, KL_EINVAL (a size).
  */
 KL_API kl_counts *kl_counts_open(const kl_counts_options *options,
                                  kl_error *err);

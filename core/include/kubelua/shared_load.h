@@ -54,11 +54,11 @@ typedef struct kl_loads_options {
 
 /*
  * Opens the area of that name. If this process or its parent has an area that
- * is as large as the options say, the call returns it, so the workers before
- * and after a reload share it. Else the call makes one, and reserves all of its
- * memory. Zeroed options fit any size. `options` may be NULL. Thread-safe.
- * Close it as often as it was opened. NULL: KL_ENOMEM, KL_EIO, KL_EINVAL (a
- * size).
+ * is as large as the options say, the call returns that area: nginx's workers
+ * share one, before and after a reload. Else the call makes a new area, and
+ * reserves all of the area's memory. Zeroed options fit any size. `options` may
+ * be NULL. Thread-safe. Close an area as often as you have opened it. NULL:
+ * KL_ENOMEM, KL_EIO, KL_EINVAL (a size).
  */
 KL_API kl_loads *kl_loads_open(const kl_loads_options *options, kl_error *err);
 

@@ -20,7 +20,7 @@ local writes_seen = require "kubelua.controller.writes_seen"
 ---@field key string
 ---@field attempt integer 1, plus 1 for each failure in a row before
 ---@field due number? Unix time of the later run that was asked for
----@field cluster string? the name of its cluster, in a fleet
+---@field cluster string? the name of the cluster that the run works in; nil outside of a fleet
 ---@field client kubelua.Client
 ---@field memo table of this key and UID, in memory; empty after this process has become the leader
 ---@field log fun(level: "debug"|"info"|"warn"|"error", message: string, ...)

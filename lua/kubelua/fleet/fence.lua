@@ -1,6 +1,6 @@
--- The fence of a fleet's cluster: each write of its client is asked for, whichever task sends it,
--- as only one member of the fleet's ring may write. A write may have another fence, too: that of a
--- controller's leader.
+-- The fence of a fleet's cluster. Only one member of the fleet's ring may write to a cluster, so
+-- the fence asks the ring before each write of the cluster's client, whichever task sends the
+-- write. The fence of a controller's leader may be asked as well.
 local core = require "kubelua.core"
 
 local fence = {}
