@@ -8,6 +8,7 @@ package.cpath = (os.getenv("KUBELUA_BUILD") or "build") .. "/lua/5.1/?.so;" .. p
 
 local copies = require "nginx_copies"
 local gateway_world = require "gateway_world"
+local gateway_yaml = require "gateway_yaml"
 local kubelua = require "kubelua"
 local nginx = require "nginx"
 local traffic = require "nginx_traffic"
@@ -20,19 +21,7 @@ if missing then
     os.exit(77)
 end
 
-local GOOD = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
----
+local GOOD = gateway_yaml.FOR_ALL .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: own, namespace: web}

@@ -8,6 +8,7 @@ package.cpath = (os.getenv("KUBELUA_BUILD") or "build") .. "/lua/5.1/?.so;" .. p
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local gateway_world = require "gateway_world"
+local gateway_yaml = require "gateway_yaml"
 local nginx = require "nginx"
 local traffic = require "nginx_traffic"
 
@@ -19,22 +20,7 @@ if missing then
     os.exit(77)
 end
 
-local GATEWAY = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [%s]
-]]
-
 local ROUTE = [[
----
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: route-%d, namespace: web}
@@ -44,16 +30,17 @@ spec:
   rules:
   - matches: [{path: {type: PathPrefix, value: /%s/%d}}]
     backendRefs: [{name: one, port: 80}]
+---
 ]]
 
 local OWN = [[
----
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: own, namespace: web}
 spec:
   parentRefs: [{name: main}]
   rules: [{backendRefs: [{name: two, port: 80}]}]
+---
 ]]
 
 local function routes(word)
@@ -65,7 +52,7 @@ local function routes(word)
 end
 
 local LISTENER = "{name: l%d, port: %d, protocol: HTTP}"
-local one_listener = GATEWAY:format(LISTENER:format(80, 80))
+local one_listener = gateway_yaml.gateway("[" .. LISTENER:format(80, 80) .. "]")
 
 local world = gateway_world.start {
     load = one_listener .. OWN .. routes("first"),
@@ -121,8 +108,8 @@ measure(("%d routes are replaced"):format(ROUTES), function()
     wait_for("/second/" .. ROUTES, ("host-%d.example.com"):format(ROUTES % HOSTS))
 end)
 measure("a listener comes", function()
-    assert(world.sim:load(GATEWAY:format(LISTENER:format(80, 80) .. ", " .. LISTENER:format(81,
-        8080))))
+    assert(world.sim:load(gateway_yaml.gateway("[" .. LISTENER:format(80, 80) .. ", "
+        .. LISTENER:format(81, 8080) .. "]")))
     eventually(function()
         local body = copies.shell("curl -s http://127.0.0.1:" .. world.admin_port .. "/metrics")
         return body:find("kubelua_owner_pid", 1, true)

@@ -1,5 +1,6 @@
 -- Objects that make no sense cost their owner only: rules of the others stay as they are.
 package.path = "spec/gateway/?.lua;" .. package.path
+local deep_copy = require "deep_copy"
 local objects = require "gateway_objects"
 local rubbish = require "rubbish"
 
@@ -56,7 +57,7 @@ describe("2,000 objects of rubbish", function()
         local random = numbers(20261127)
         local kinds = { GATEWAY, route("route", "bad/r"), route("grpc_route", "bad/g") }
         for i = 1, 2000 do
-            local object = rubbish.copy(kinds[i % 3 + 1])
+            local object = deep_copy(kinds[i % 3 + 1])
             object.metadata.name, object.metadata.uid = "rubbish-" .. i % 300, "uid " .. i
             for _ = 1, random(3) do
                 rubbish.spoil(object.spec, random, 6)

@@ -1,18 +1,15 @@
 -- What a hand-over must not lose, besides the objects that are there: deleted ones, and keys
 -- without an object.
 local ring_world = require "ring_world"
-local world = require "controller_world"
 
 local w, start, until_true, until_shared
 
 before_each(function()
-    w = world.new { now = "2026-01-01T00:00:00Z" }
-    local ring = ring_world.new(w)
-    start, until_true, until_shared = ring.start, ring.until_true, ring.until_shared
+    w, start, until_true, until_shared = ring_world.open()
 end)
 
 after_each(function()
-    w:close()
+    ring_world.close(w)
 end)
 
 describe("a controller with shards", function()

@@ -2,6 +2,7 @@
 -- lose replies, and hear of each other late, by chance. No two may ever work on one part.
 local clearing = require "kubelua.shards.clearing"
 local Election = require "kubelua.leader.election"
+local deep_copy = require "deep_copy"
 local lease_store = require "lease_store"
 local Ring = require "kubelua.shards.ring"
 
@@ -131,7 +132,7 @@ end
 function Member:send(order)
     local random, world = self.world.random, self.world
     if order.record then
-        announce(order.lease, lease_store.copy(self.ring:announcement()))
+        announce(order.lease, deep_copy(self.ring:announcement()))
     end
     local slow = random:chance(world.is_calm and 0 or 0.05) and 8 or 0.2
     self.request = { order = order, token = self.token,

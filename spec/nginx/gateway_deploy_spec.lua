@@ -1,14 +1,14 @@
 -- examples/gateway/deploy.yaml: the API server takes it, and its rights are enough, and no more
 -- than docs/GATEWAY.md says.
 local eventually = require "eventually"
-local gateway_objects = require "gateway_objects"
+local gateway_yaml = require "gateway_yaml"
 local gateway_world = require "gateway_world"
 local kubelua = require "kubelua"
 local page = require "page"
 
 local USER = "system:serviceaccount:kubelua-gateway:gateway"
 
-local OBJECTS = gateway_objects.GATEWAY .. [[
+local OBJECTS = gateway_yaml.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: shop, namespace: web}

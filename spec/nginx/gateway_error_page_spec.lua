@@ -3,6 +3,7 @@
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local gateway_world = require "gateway_world"
+local gateway_yaml = require "gateway_yaml"
 local slices = require "slices"
 
 local OBJECTS = [[
@@ -25,16 +26,7 @@ spec:
     http:
       paths: [{path: /, pathType: Prefix, backend: {service: {name: dead, port: {number: 80}}}}]
 ---
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec: {gatewayClassName: kubelua, listeners: [{name: http, port: 80, protocol: HTTP}]}
----
+]] .. gateway_yaml.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: marked, namespace: web}

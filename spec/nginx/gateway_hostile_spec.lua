@@ -1,10 +1,10 @@
 -- The gateway in a real nginx against clients and tenants who mean harm.
 local copies = require "nginx_copies"
-local gateway_objects = require "gateway_objects"
+local gateway_yaml = require "gateway_yaml"
 local gateway_world = require "gateway_world"
 local slices = require "slices"
 
-local OBJECTS = gateway_objects.GATEWAY .. [[
+local OBJECTS = gateway_yaml.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: shop, namespace: web}

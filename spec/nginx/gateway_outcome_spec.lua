@@ -1,11 +1,11 @@
 -- What becomes of a request at its endpoints: which failures are tried again, and what the
 -- balancers of the gateway learn of an answer.
 local copies = require "nginx_copies"
-local gateway_objects = require "gateway_objects"
+local gateway_yaml = require "gateway_yaml"
 local gateway_world = require "gateway_world"
 local slices = require "slices"
 
-local INGRESS = gateway_objects.INGRESS_CLASS .. [[
+local INGRESS = gateway_yaml.INGRESS_CLASS .. [[
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: {name: one, namespace: web}
@@ -178,7 +178,7 @@ describe("the gateway takes turns", function()
     end)
 end)
 
-local RETRIES = gateway_objects.GATEWAY .. [[
+local RETRIES = gateway_yaml.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: again, namespace: web}

@@ -1,11 +1,11 @@
 -- What an administrator sees of the gateway: /kubelua, /metrics and `kubelua gateway routes`.
 local copies = require "nginx_copies"
 local eventually = require "eventually"
-local gateway_objects = require "gateway_objects"
+local gateway_yaml = require "gateway_yaml"
 local gateway_world = require "gateway_world"
 local values = require "kubelua.values"
 
-local OBJECTS = gateway_objects.GATEWAY .. [[
+local OBJECTS = gateway_yaml.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: shop, namespace: web}

@@ -1,8 +1,8 @@
 -- Sessions by cookie in the gateway, where a canary takes a part of the new ones.
-local gateway_objects = require "gateway_objects"
+local gateway_yaml = require "gateway_yaml"
 local gateway_world = require "gateway_world"
 
-local INGRESSES = gateway_objects.INGRESS_CLASS .. [[
+local INGRESSES = gateway_yaml.INGRESS_CLASS .. [[
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:

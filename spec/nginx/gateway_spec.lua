@@ -1,11 +1,11 @@
 -- The gateway in a real nginx: requests by HTTPRoutes and Ingresses of a simulated cluster.
 local eventually = require "eventually"
-local gateway_objects = require "gateway_objects"
+local gateway_yaml = require "gateway_yaml"
 local gateway_world = require "gateway_world"
 local kubelua = require "kubelua"
 local slices = require "slices"
 
-local BASE = gateway_objects.GATEWAY .. [[
+local BASE = gateway_yaml.GATEWAY .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: shop, namespace: web}

@@ -3,25 +3,15 @@
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local gateway_world = require "gateway_world"
+local gateway_yaml = require "gateway_yaml"
 local kubelua = require "kubelua"
 local nginx = require "nginx"
 local slices = require "slices"
 
-local OBJECTS = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners:
+local OBJECTS = gateway_yaml.gateway [[
+
   - {name: http, port: 80, protocol: HTTP}
-  - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: good}]}}
----
+  - {name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: good}]}}]] .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: all, namespace: web}

@@ -2,27 +2,17 @@
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local gateway_world = require "gateway_world"
+local gateway_yaml = require "gateway_yaml"
 local kubelua = require "kubelua"
 
-local GATEWAY = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners:
+local GATEWAY = gateway_yaml.gateway [[
+
   - {name: exact, port: 443, protocol: HTTPS, hostname: a.example.com,
      tls: {certificateRefs: [{name: a}]}}
   - {name: wild, port: 443, protocol: HTTPS, hostname: "*.example.com",
      tls: {certificateRefs: [{name: wild}]}}
   - {name: both, port: 443, protocol: HTTPS, hostname: both.example.net,
-     tls: {certificateRefs: [{name: rsa}, {name: ec}]}}
----
+     tls: {certificateRefs: [{name: rsa}, {name: ec}]}}]] .. [[
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: all, namespace: web}
@@ -30,11 +20,7 @@ spec:
   parentRefs: [{name: main}]
   rules: [{backendRefs: [{name: one, port: 80}]}]
 ---
-apiVersion: networking.k8s.io/v1
-kind: IngressClass
-metadata: {name: kubelua}
-spec: {controller: kubelua.dev/gateway}
----
+]] .. gateway_yaml.INGRESS_CLASS .. [[
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: {name: old, namespace: web}

@@ -1,22 +1,9 @@
 -- The gateway under load while its routes change, nginx reloads, and its owner is killed: no
 -- request may fail.
 local gateway_world = require "gateway_world"
+local gateway_yaml = require "gateway_yaml"
 local traffic = require "nginx_traffic"
 local length = require("nginx_world").length
-
-local GATEWAY = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [{name: http, port: 80, protocol: HTTP}]
-]]
 
 local ROUTE = [[
 apiVersion: gateway.networking.k8s.io/v1
@@ -35,7 +22,7 @@ describe("the gateway under load", function()
     local world
 
     before_each(function()
-        world = gateway_world.start { load = GATEWAY .. "---\n" .. ROUTE:format("one", "first") }
+        world = gateway_world.start { load = gateway_yaml.GATEWAY .. ROUTE:format("one", "first") }
         world:expect("web/one", "any.example.com", "/gateway")
     end)
 

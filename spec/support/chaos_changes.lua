@@ -1,6 +1,7 @@
 -- The changes of a cluster in the chaos of spec/nginx/chaos_spec.lua. Each subject of nginx_chaos
 -- has one task that changes it: its answers tell which backend, or which certificate, is meant.
 local copies = require "nginx_copies"
+local deep_copy = require "deep_copy"
 local kubelua = require "kubelua"
 local rubbish = require "rubbish"
 local slices = require "slices"
@@ -293,7 +294,7 @@ local ANNOTATIONS = { "rewrite-target", "use-regex", "canary", "canary-weight", 
 
 ---A tenant writes an object that makes no sense.
 function Actors:tenant()
-    local object = rubbish.copy(TENANTS[self.random(#TENANTS)])
+    local object = deep_copy(TENANTS[self.random(#TENANTS)])
     rubbish.spoil(object.spec or object.data, self.random, 6)
     object.metadata = { namespace = "bad", name = "bad-" .. self.random(20), annotations = {
         ["nginx.ingress.kubernetes.io/" .. ANNOTATIONS[self.random(#ANNOTATIONS)]] = "true(" } }

@@ -1,6 +1,7 @@
 -- Electors for specs of the state machine: one that draws no random numbers and gets its answers
 -- from the spec, and several that compete for one Lease in a simulation.
 local Election = require "kubelua.leader.election"
+local deep_copy = require "deep_copy"
 
 local rig = {}
 
@@ -95,24 +96,12 @@ function World:happens()
     return self.draw() < self.faults
 end
 
--- A deep copy, as encoding and decoding JSON would make.
-local function copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local result = {}
-    for key, field in pairs(value) do
-        result[key] = copy(field)
-    end
-    return result
-end
-
 local function store(self, lease)
     self.version = self.version + 1
-    self.lease = copy(lease)
+    self.lease = deep_copy(lease)
     self.lease.metadata = self.lease.metadata or {}
     self.lease.metadata.resourceVersion = tostring(self.version)
-    return copy(self.lease)
+    return deep_copy(self.lease)
 end
 
 -- The server's answer to a request, at this moment.
@@ -123,7 +112,7 @@ local function serve(self, order)
         if not self.lease then
             return nil, "not found", "not_found"
         end
-        return copy(self.lease)
+        return deep_copy(self.lease)
     elseif order.what == "create" then
         if self.lease then
             return nil, "there is one", "already_exists"

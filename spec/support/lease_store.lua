@@ -1,18 +1,8 @@
 -- What an API server keeps of a ring, for its model: Leases, and each change in order. And random
 -- numbers, by which the model decides.
-local lease_store = {}
+local deep_copy = require "deep_copy"
 
----A copy of a value, with all tables in it.
-function lease_store.copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local result = {}
-    for key, each in pairs(value) do
-        result[key] = lease_store.copy(each)
-    end
-    return result
-end
+local lease_store = {}
 
 -- Random numbers that are the same in each run: those of Lehmer's generator.
 local Generator = {}
@@ -45,13 +35,13 @@ end
 
 function Store:put(token, lease)
     self.version = self.version + 1
-    lease = lease and lease_store.copy(lease)
+    lease = lease and deep_copy(lease)
     if lease then
         lease.metadata.resourceVersion = tostring(self.version)
     end
     self.leases[token] = lease
     self.log[#self.log + 1] = { token = token, lease = lease }
-    return lease_store.copy(lease)
+    return deep_copy(lease)
 end
 
 -- Carries out the order of an election, as a server does.
@@ -61,7 +51,7 @@ function Store:answer(token, order)
         if not now then
             return nil, "there is none", "not_found"
         end
-        return lease_store.copy(now)
+        return deep_copy(now)
     elseif order.what == "create" then
         if now then
             return nil, "it is there", "already_exists"

@@ -1,6 +1,7 @@
 -- Members of a ring, in the world of controllers' specs: controllers that share out their keys, and
 -- whose runs may not meet.
 local cjson = require "cjson"
+local controller_world = require "controller_world"
 local eventually = require "eventually"
 
 local ring_world = {}
@@ -47,28 +48,36 @@ local function describe_all(w, members)
     return table.concat(texts, "\n") .. "\n" .. table.concat(w.lines, "\n")
 end
 
----@param w table of controller_world
----@return { start: function, until_true: function, until_shared: function }
-function ring_world.new(w)
+---A simulated cluster in which members start, for one case.
+---@return table world of controller_world
+---@return function start
+---@return function until_true
+---@return function until_shared lets time pass until the members have shared out all parts
+function ring_world.open()
+    local w = controller_world.new { now = "2026-01-01T00:00:00Z" }
     local working = {}
+    local function start(identity, options)
+        return start_member(w, working, identity, options)
+    end
     local function until_true(f, what)
         eventually(function()
             w.cluster:advance(0.5)
             return f()
         end, what)
     end
-    return {
-        start = function(identity, options)
-            return start_member(w, working, identity, options)
-        end,
-        until_true = until_true,
-        -- Lets time pass until the members have shared out all parts.
-        until_shared = function(...)
-            local members = { ... }
-            until_true(function() return has_all_parts(members) end,
-                function() return describe_all(w, members) end)
-        end,
-    }
+    local function until_shared(...)
+        local members = { ... }
+        until_true(function() return has_all_parts(members) end,
+            function() return describe_all(w, members) end)
+    end
+    return w, start, until_true, until_shared
+end
+
+---Closes it, whatever faults it has.
+---@param w table of controller_world
+function ring_world.close(w)
+    w.cluster:heal()
+    w:close()
 end
 
 ---The member of each key of the notes; fails if a key has two.

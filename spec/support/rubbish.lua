@@ -1,21 +1,6 @@
 -- Objects that make no sense: a value somewhere in a good one becomes another.
 local rubbish = {}
 
----A copy of a plain table.
----@generic T
----@param value T
----@return T
-function rubbish.copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local new = {}
-    for key, item in pairs(value) do
-        new[key] = rubbish.copy(item)
-    end
-    return new
-end
-
 local VALUES = { 0, -1, 1e300, "", "*", "/", ("x"):rep(5000), true, false, {}, { {} }, { "x" },
     { a = 1 } }
 

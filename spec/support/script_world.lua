@@ -1,21 +1,8 @@
 -- The gateway of a spec with Lua on the route, which the namespace "web" may use.
 local gateway_world = require "gateway_world"
+local gateway_yaml = require "gateway_yaml"
 
 local script_world = {}
-
-local OBJECTS = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: kubelua}
-spec: {controllerName: kubelua.dev/gateway}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: main, namespace: web}
-spec:
-  gatewayClassName: kubelua
-  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
-]]
 
 ---Starts it.
 ---@param options string fields of the option `scripts`
@@ -23,7 +10,7 @@ spec:
 ---@return spec.GatewayWorld
 function script_world.start(options, more)
     more = more or {}
-    more.load = OBJECTS
+    more.load = gateway_yaml.FOR_ALL
     more.options = "nginx = true, scripts = { namespaces = { \"web\" }, " .. options .. " }"
     return gateway_world.start(more)
 end
