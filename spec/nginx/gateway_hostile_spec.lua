@@ -1,5 +1,6 @@
 -- The gateway in a real nginx against clients and tenants who mean harm.
 local copies = require "nginx_copies"
+local eventually = require "eventually"
 local gateway_yaml = require "gateway_yaml"
 local gateway_world = require "gateway_world"
 local slices = require "slices"
@@ -135,6 +136,32 @@ spec:
             ("a"):rep(7000) .. "1234567890")) -- PCRE2 looks first if the last character is there
         local status = tonumber(took:match("%d+$"))
         assert.equal(500, status)
+    end)
+
+    it("counts each try of a group, and tells the object whose pattern was given up", function()
+        local function path(text, service)
+            return { path = text, pathType = "Prefix",
+                backend = { service = { name = service, port = { number = 80 } } } }
+        end
+        assert(world.sim:apply { apiVersion = "networking.k8s.io/v1", kind = "Ingress",
+            metadata = { name = "tries", namespace = "web",
+                annotations = { ["nginx.ingress.kubernetes.io/use-regex"] = "true" } },
+            spec = { ingressClassName = "nginx", rules = { { host = "tries.example.com",
+                http = { paths = { path("/(?:(?=.*b)|(?=.*c)|a)*[de]", "two"),
+                    path("/", "one") } } } } } })
+        world:expect("web/two GET /ad ", "tries.example.com", "/ad")
+        world:expect("web/one GET /aaa ", "tries.example.com", "/aaa")
+        for _ = 1, 20 do -- the owner, which writes Events, has some of them
+            assert.equal(500, (world:ask("tries.example.com", "/" .. ("a"):rep(1000))))
+        end
+        world:expect("web/one GET /aaa ", "tries.example.com", "/aaa")
+        eventually(function()
+            for _, event in ipairs(world.sim:list("events.events.k8s.io", { namespace = "*" })) do
+                if event.reason == "PatternTooSlow" and event.regarding.name == "tries" then
+                    return true
+                end
+            end
+        end, "an Event", 10)
     end)
 
     it("goes nowhere else because an answer says so (X-Accel-Redirect)", function()

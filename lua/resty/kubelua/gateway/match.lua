@@ -38,9 +38,8 @@ local MOST_DOTS = 7
 ---@field read fun(from: any): table? the value there; the same table until it changes
 ---@field clock (fun(): number)? seconds of CPU; default: os.clock
 ---@field regex fun(text: string, pattern: string): any, any true if the pattern is found; nil and
----why if the search was given up. In nginx it is ngx.re.find with "jo": lua_regex_match_limit
----bounds its steps, so a request to a host with a pattern that explodes costs one such search, and
----a 500
+---why if the search was given up. In nginx it is searching.find, which bounds the
+---time: a request to a host with a pattern that explodes costs one such search, and a 500
 
 ---@class resty.kubelua.gateway.Place where a host is served; shared, so do not change it
 ---@field host string the host of the request, normalised
@@ -208,9 +207,10 @@ local function find_wider(self, place, request)
         local from = self.host(key)
         local value = from and self.read(from)
         if value then
-            local rule, found = find_rule(rules_of(self, value), request, self.regex, self.clock)
+            local rule, found, failed = find_rule(rules_of(self, value), request, self.regex,
+                self.clock)
             if rule or found then
-                return rule, found
+                return rule, found, failed
             end
         end
         i = i + 1
@@ -225,6 +225,7 @@ end
 ---@return table? rule
 ---@return resty.kubelua.gateway.Candidate|string found or why there is none
 ---@return resty.kubelua.gateway.Place? place
+---@return { rule: table, why: string }? failed of "regex": whose pattern
 function Matcher:find(request)
     local place, why = self:place(request.address, request.port, request.host)
     if not place then
@@ -232,13 +233,13 @@ function Matcher:find(request)
         return nil, why
     end
     -- The usual request ends here: in a loop, LuaJIT would make its trace begin at the loop.
-    local rule, found = find_first(self, place, request)
+    local rule, found, failed = find_first(self, place, request)
     if not rule and not found then
-        rule, found = find_wider(self, place, request)
+        rule, found, failed = find_wider(self, place, request)
     end
     if rule or found then
         ---@cast found -nil
-        return rule, found, place
+        return rule, found, place, failed
     end
     return nil, "route", place
 end

@@ -1,7 +1,9 @@
 -- Regular expressions of tenants, for PCRE. Its compiler to machine code (JIT) bounds the memory of
 -- a search; without it, a search in a long path goes so deep that the worker crashes (PCRE 8.39 of
 -- Debian 12, libnginx-mod-http-lua 0.10.23: (?:a|b|(c))*d in 16 KB). So what makes PCRE go without
--- it is refused. Pure Lua.
+-- it is refused, and so is what counted.lua cannot bound. Pure Lua.
+local counted = require "resty.kubelua.gateway.counted"
+
 local pattern = {}
 
 local MOST_GROUPS = 200 -- 3,000 are too many for the JIT
@@ -17,6 +19,7 @@ function pattern.refusal(text)
     if count > MOST_GROUPS then
         return ("has more than %d groups"):format(MOST_GROUPS)
     end
+    return select(2, counted.pattern(text))
 end
 
 ---The expression that fits whole texts: also those with line breaks, which `.` and `$` would take

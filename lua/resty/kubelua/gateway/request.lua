@@ -11,6 +11,7 @@ local retry_policy = require "resty.kubelua.gateway.retry_policy"
 local rewrite = require "resty.kubelua.gateway.rewrite"
 local routing = require "resty.kubelua.gateway.routing"
 local scripts = require "resty.kubelua.gateway.script.phases"
+local searching = require "resty.kubelua.gateway.searching"
 local states = require "resty.kubelua.gateway.states"
 local template = require "resty.kubelua.gateway.template"
 
@@ -66,7 +67,7 @@ local function rewrite_request(state, filter, match)
         var.kubelua_host = filter.host
     end
     if filter.path then
-        local path, query = rewrite.target(filter, asked, match, routing.capture)
+        local path, query = rewrite.target(filter, asked, match, searching.capture)
         state.uri = query and query ~= "" and path .. "?" .. query or path
     end
 end
@@ -242,10 +243,13 @@ end
 
 ---Finds the route of a request and an endpoint for it; or answers.
 function request.access()
-    local rule, found, place = routing.matcher:find(asked)
+    local rule, found, place, failed = routing.matcher:find(asked)
     if place and place.listener.tls and is_misdirected(place) then
         return exit(421)
     elseif not rule then
+        if failed then
+            searching.report(failed.rule.source, failed.why)
+        end
         return exit(STATUS[found] or 404)
     end
     local plan = plans.of_found(found)

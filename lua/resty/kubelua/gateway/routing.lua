@@ -2,13 +2,13 @@
 -- table: its fields are read from nginx when they are asked for, so a request costs no table.
 local match = require "resty.kubelua.gateway.match"
 local publish = require "resty.kubelua.gateway.publish"
+local searching = require "resty.kubelua.gateway.searching"
 local tables = require "resty.kubelua.tables"
 local weights = require "resty.kubelua.gateway.weights"
 
 local routing = {}
 
 local var = ngx.var
-local re_find, re_match = ngx.re.find, ngx.re.match
 
 local ports ---@type table<string, integer>? the Gateway's port by nginx's
 local header_names = {} -- "X-Name" to "http_x_name"
@@ -65,22 +65,6 @@ routing.request = setmetatable({ header = routing.header, argument = read_argume
         return read and read()
     end })
 
-local function find_pattern(text, pattern)
-    local from, _, problem = re_find(text, pattern, "jo")
-    if problem then
-        return nil, problem
-    end
-    return from ~= nil
-end
-
----The groups that a pattern catches in a text.
----@param text string
----@param pattern string
----@return table?
-function routing.capture(text, pattern)
-    return (re_match(text, pattern, "jo"))
-end
-
 ---Makes the matcher of this process.
 ---@param kube resty.kubelua.Instance
 ---@param options resty.kubelua.GatewayOptions
@@ -96,9 +80,9 @@ function routing.set_up(kube, options)
         entry = function(key) return tables.entry(map, publish.ENTRIES, key) end,
         host = function(key) return tables.entry(map, publish.HOSTS, key) end,
         read = function(entry) return tables.value(map, entry) end,
-        regex = find_pattern,
+        regex = searching.find,
     }
-    routing.weights = weights.new(math.random, find_pattern)
+    routing.weights = weights.new(math.random, searching.find)
 end
 
 ---The Gateway's port for one that nginx listens on.

@@ -7,10 +7,10 @@ local rules = {}
 local byte, sub = string.byte, string.sub
 local SLASH = 47
 
--- Most patterns cost next to nothing on a short text. On one of 7,000 bytes one search may take
--- 16 ms (PCRE's JIT does not count all steps for lua_regex_match_limit, which is 10,000 in our
--- nginx.conf), and a host may have 1,000: so there is a limit for all searches of one request.
-local SHORT, MOST_SECONDS = 200, 0.01
+-- One search may take 4 ms (searching.lua), and a host may have 1,000 patterns: so there is a
+-- limit for all searches of one request. Most cost next to nothing in a short text, so the clock is
+-- looked at less often there.
+local SHORT, OF_SHORT, MOST_SECONDS = 100, 8, 0.003
 
 ---@class resty.kubelua.gateway.Match
 ---@field path string
@@ -121,7 +121,9 @@ end
 ---@field headers table<string, string|false>? what the request answered so far
 ---@field arguments table<string, string|false>?
 ---@field clock fun(): number seconds of CPU
----@field began number? when the first search of a long text began
+---@field began number? when the clock was first looked at
+---@field searches integer of patterns
+---@field asked resty.kubelua.gateway.Candidate? whose pattern is searched
 ---@field failed any why the search of a pattern was given up
 
 -- Reused: a search never waits, so a worker has one at a time.
@@ -131,7 +133,8 @@ local search = {}
 -- A search that was given up (nil and why) ends the search for a rule: to go on would send a
 -- request past the rule that should have taken it.
 local function find_pattern(text, pattern)
-    if #text > SHORT then
+    search.searches = search.searches + 1
+    if #text > SHORT or search.searches % OF_SHORT == 0 then
         local now = search.clock()
         search.began = search.began or now
         if now - search.began > MOST_SECONDS then
@@ -173,6 +176,7 @@ end
 
 local function fits_conditions(candidate)
     local request = search.request
+    search.asked = candidate
     if candidate.method and candidate.method ~= request.method then
         return false
     end
@@ -207,6 +211,7 @@ end
 local function first_regex(regexes, path, before)
     for i = 1, #regexes do
         local candidate = regexes[i]
+        search.asked = candidate
         if candidate.place > before then
             return nil
         elseif (candidate.plain or fits_conditions(candidate))
@@ -260,13 +265,15 @@ end
 ---@param clock (fun(): number)? seconds of CPU; default: os.clock
 ---@return table? rule
 ---@return resty.kubelua.gateway.Candidate|nil|"regex" found "regex": the search of a pattern failed
+---@return { rule: table, why: string }? failed whose pattern, and why
 function rules.find(self, request, regex, clock)
     search.request, search.regex = request, regex
     search.clock, search.began = clock or os.clock, nil
     search.headers, search.arguments, search.failed = nil, nil, nil
+    search.searches = 0
     local found = find_candidate(self, request.path)
     if search.failed then
-        return nil, "regex"
+        return nil, "regex", { rule = search.asked.rule, why = tostring(search.failed) }
     elseif found then
         return found.rule, found
     end

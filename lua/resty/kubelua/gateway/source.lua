@@ -13,6 +13,7 @@ local pace = require "resty.kubelua.pace"
 local publish = require "resty.kubelua.gateway.publish"
 local refused = require "resty.kubelua.gateway.refused"
 local scripts = require "resty.kubelua.gateway.script.source"
+local searching = require "resty.kubelua.gateway.searching"
 local secrets = require "resty.kubelua.gateway.secrets"
 local statuses = require "resty.kubelua.gateway.status"
 local users = require "resty.kubelua.gateway.users"
@@ -59,7 +60,11 @@ local COMPILED = { GatewayClass = true, Gateway = true, HTTPRoute = true, GRPCRo
 local OF_INGRESSES = { Ingress = true, IngressClass = true, Service = true }
 
 local function check_regex(pattern)
-    local _, _, problem = ngx.re.find("", pattern, "j")
+    local text, message = searching.text(pattern)
+    if not text then
+        return nil, message
+    end
+    local _, _, problem = ngx.re.find("", text, "j")
     if problem then
         return nil, (problem:gsub("^pcre2?_compile%(%) failed: ", ""))
     end
@@ -302,6 +307,11 @@ function source.run(kube, kubelua, options)
         self:watch(kinds.scripts(namespace))
     end
     self.scripts:watch_failures(function(list) self.statuses:tell(list) end)
+    kubelua.every(1, function()
+        if source.current == self then
+            self.statuses:tell(searching.take_problems())
+        end
+    end)
 end
 
 return source
