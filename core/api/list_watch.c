@@ -100,6 +100,14 @@ bool kl__list_watch_has_new_credentials(kl__list_watch *source)
            source->ops->has_new_credentials(source);
 }
 
+void kl__list_watch_set_shards(kl__list_watch *source,
+                               const kl__shard_ranges *shards)
+{
+    if (source->ops->set_shards != NULL) {
+        source->ops->set_shards(source, shards);
+    }
+}
+
 void kl__list_watch_end(kl__list_watch *source)
 {
     source->ops->end(source);
@@ -262,6 +270,11 @@ static char *take_continue(kl__list_watch *source)
 static bool has_new_credentials(kl__list_watch *source)
 {
     return kl__client_has_new_credentials(kl__http_source_of(source)->client);
+}
+
+static void set_shards(kl__list_watch *source, const kl__shard_ranges *shards)
+{
+    kl__http_source_of(source)->shards = *shards;
 }
 
 /* Sets the current transfer (NULL: none) and closes the old one. */
@@ -631,6 +644,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
         .silence_ms = silence_ms,
         .take_continue = take_continue,
         .has_new_credentials = has_new_credentials,
+        .set_shards = set_shards,
         .end = kl__http_source_end,
         .free = free_source,
     };

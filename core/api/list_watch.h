@@ -76,6 +76,9 @@ typedef struct kl__list_watch_ops {
     char *(*take_continue)(kl__list_watch *source);
     bool (*has_new_credentials)(
         kl__list_watch *source); /* may be NULL: never */
+    void (*set_shards)(kl__list_watch *source,
+                       const kl__shard_ranges *shards); /* may be NULL: does
+                                                           nothing */
     void (*end)(kl__list_watch *source);
     void (*free)(kl__list_watch *source);
 } kl__list_watch_ops;
@@ -170,6 +173,11 @@ char *kl__list_watch_take_continue(kl__list_watch *source);
 /* True if a request was answered with 401, and the credentials have changed
  * since. */
 bool kl__list_watch_has_new_credentials(kl__list_watch *source);
+
+/* Gives the source another shard, from the next `list` or `watch` on. Call it
+ * when there is no transfer. */
+void kl__list_watch_set_shards(kl__list_watch *source,
+                               const kl__shard_ranges *shards);
 
 /* Ends the current transfer, if there is one. */
 void kl__list_watch_end(kl__list_watch *source);

@@ -99,6 +99,20 @@ void kl__cancel_either_init(kl__cancel_either *either, kl__cancel *a,
     }
 }
 
+/* A source sets its own flag before it fires the token. So if that happens
+ * before the flag is cleared here, the source is found fired; else the token is
+ * fired afterwards. */
+void kl__cancel_either_renew(kl__cancel_either *either)
+{
+    kl__mutex_lock(&either->token.mutex);
+    atomic_store(&either->token.fired, false);
+    kl__mutex_unlock(&either->token.mutex);
+    if (kl__cancel_fired(either->from[0]) ||
+        kl__cancel_fired(either->from[1])) {
+        kl__cancel_fire(&either->token);
+    }
+}
+
 void kl__cancel_either_deinit(kl__cancel_either *either)
 {
     for (int i = 0; i < 2; i++) {

@@ -47,8 +47,8 @@ KL__FOR_SIM void kl__cancel_remove(kl__cancel *cancel, kl__cancel_hook *hook);
 
 /* A token that fires when one of two source tokens fires. Example: a read ends
  * when the caller cancels it, and also when the stream is closed. It may also
- * be fired directly (its sources do not see that), and may be a source of
- * another kl__cancel_either. */
+ * be fired directly (its sources do not see that; kl__cancel_either_renew), and
+ * may be a source of another kl__cancel_either. */
 typedef struct kl__cancel_either {
     kl__cancel token; /* waiters use this; ranks above the sources */
     kl__cancel *from[2];
@@ -58,6 +58,10 @@ typedef struct kl__cancel_either {
 /* `a` and `b` may be NULL, and live until deinit. */
 void kl__cancel_either_init(kl__cancel_either *either, kl__cancel *a,
                             kl__cancel *b);
+/* Makes a token usable again that was fired directly; it stays fired if one of
+ * its sources is. Call when no thread waits on it; others may fire it
+ * meanwhile. */
+void kl__cancel_either_renew(kl__cancel_either *either);
 /* Call when no thread waits on `token` any more. */
 void kl__cancel_either_deinit(kl__cancel_either *either);
 

@@ -27,6 +27,13 @@ static int64_t read_digits(const char *text, const char *end)
     return number;
 }
 
+/* 2^64 / count, rounded down. Of 256 it is exact: these are the parts of
+ * kubelua/shard.h. */
+static uint64_t size_of_shard(uint64_t count)
+{
+    return UINT64_MAX / count + (UINT64_MAX % count == count - 1 ? 1 : 0);
+}
+
 /* Reads one shard: "0/4", which ends at `end`. */
 static bool read_shard(const char *text, const char *end,
                        kl__shard_range *range)
@@ -39,7 +46,7 @@ static bool read_shard(const char *text, const char *end,
     if (index < 0 || count < 1 || count > MOST_SHARDS || index >= count) {
         return false;
     }
-    size = count > 1 ? UINT64_MAX / (uint64_t)count : 0;
+    size = count > 1 ? size_of_shard((uint64_t)count) : 0;
     range->first = (uint64_t)index * size;
     range->last = index + 1 < count ? range->first + (size - 1) : UINT64_MAX;
     return true;

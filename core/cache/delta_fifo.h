@@ -11,6 +11,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/shard_range.h"
 #include "kubelua/object.h"
 #include "object/unreadable.h"
 
@@ -33,6 +34,8 @@ typedef enum kl__delta_type {
 typedef struct kl__listed {
     kl_object_list objects;
     kl__unreadables unreadable; /* objects that are there, and cannot be read */
+    kl__shard_ranges shards;    /* it has the objects of these only */
+    uint64_t shard; /* how often the shard was changed: kl__reflector_shard */
 } kl__listed;
 
 void kl__listed_clear(kl__listed *listed);

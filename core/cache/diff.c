@@ -308,7 +308,7 @@ static bool is_unreadable(const kl__unreadables *set, const kl_object *stored)
  * order. */
 static kl_code diff_vanished(kl__transaction *transaction,
                              const kl__table *incoming,
-                             const kl__unreadables *unreadable)
+                             const kl__listed *listed)
 {
     kl__change_list *changes = &transaction->changes;
     const kl__table *objects = &transaction->indexer->objects;
@@ -322,11 +322,13 @@ static kl_code diff_vanished(kl__transaction *transaction,
         const kl_object *next = find_incoming(incoming, &known.key);
 
         if (next != NULL ? is_same(stored, next)
-                         : is_unreadable(unreadable, stored)) {
+                         : is_unreadable(&listed->unreadable, stored)) {
             continue;
         }
         code = append_delete(changes, stored, NULL);
         if (code == KL_OK && next == NULL) {
+            changes->items[changes->count - 1].left_shard =
+                !kl__shard_ranges_have(&listed->shards, kl_object_uid(stored));
             code = kl__transaction_stage_once(transaction, &known, NULL);
         }
     }
@@ -393,7 +395,7 @@ kl_code kl__diff_list(kl__transaction *transaction, const kl__listed *listed)
     }
     if (code == KL_OK) {
         collect_incoming(list, &incoming);
-        code = diff_vanished(transaction, &incoming, &listed->unreadable);
+        code = diff_vanished(transaction, &incoming, listed);
     }
     for (size_t i = 0; code == KL_OK && i < list->count; i++) {
         kl_object *object = list->items[i];

@@ -27,6 +27,7 @@ typedef enum kl__change_type {
 typedef struct kl__change {
     kl__change_type type;
     bool unknown;      /* delete: the delete event itself was missed */
+    bool left_shard;   /* delete: the cache is of another shard now */
     kl_object *old;    /* update, delete: the object in the cache before */
     kl_object *object; /* add, update: the new state; delete: the last state */
 } kl__change;

@@ -197,6 +197,7 @@ static bool commit_locked(kl__processor *processor,
     }
     if (how->listed != NULL) {
         /* Before the events: a handler that gets one may ask for the number. */
+        atomic_store(&processor->health->shard_held, how->listed->shard);
         kl__health_changed(processor->health, true);
     }
     push_locked(processor, kl__transaction_changes(transaction), false,
@@ -207,13 +208,15 @@ static bool commit_locked(kl__processor *processor,
 /* The first list: the cache, the listeners and has_synced change as one step
  * for all readers. */
 static bool commit_first_locked(kl__processor *processor,
-                                kl__transaction *transaction, kl__buf *merging)
+                                kl__transaction *transaction, uint64_t shard,
+                                kl__buf *merging)
 {
     bool is_done;
 
     kl__health_begin_sync(processor->health);
     is_done = kl__transaction_commit(transaction);
     if (is_done) {
+        atomic_store(&processor->health->shard_held, shard);
         push_locked(processor, kl__transaction_changes(transaction), true,
                     merging);
     }
@@ -251,7 +254,8 @@ static kl_code try_transaction(kl__processor *processor,
                !reserve_unread_locked(processor, how)) {
         code = KL_ENOMEM;
     } else if (is_first) {
-        *is_done = commit_first_locked(processor, transaction, &merging);
+        *is_done = commit_first_locked(processor, transaction,
+                                       how->listed->shard, &merging);
     } else {
         *is_done = commit_locked(processor, transaction, how, &merging);
     }

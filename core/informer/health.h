@@ -22,6 +22,10 @@ typedef struct kl__health {
     bool has_synced;
     bool has_ended;      /* the cache will not change any more */
     uint64_t lists_held; /* lists that were applied to the cache */
+    /* kl__listed.shard of the last of them. Set after the cache has changed,
+     * and before those that wait for a change are woken; any thread reads it.
+     */
+    atomic_uint_least64_t shard_held;
     kl__sync_wakers wakers;
     kl__sync_wakers changes; /* woken at the next change of the cache */
     /* True while `changes` has a queue; written with the mutex held. Relaxed: a

@@ -303,6 +303,40 @@ kl_code kl_informer_index_values(const kl_informer *informer, const char *index,
     return code;
 }
 
+kl_code kl_informer_set_shard(kl_informer *informer, const char *shard,
+                              kl_error *err)
+{
+    kl__shard_ranges shards;
+    kl_code code = kl__shard_ranges_parse(shard, &shards, err);
+
+    if (code == KL_OK) {
+        code = kl__handle_enter(informer, err);
+    }
+    if (code != KL_OK) {
+        return code;
+    }
+    if (kl__shared_use_has_ring(informer->use)) {
+        kl__shared_informer_set_shard(shared_of(informer), &shards);
+    } else {
+        code = kl_error_set(err, KL_EINVAL,
+                            "the shard of this informer is fixed: open it with "
+                            "`ring`, the name of those who change it together");
+    }
+    kl__handle_leave(informer);
+    return code;
+}
+
+bool kl_informer_holds_shard(const kl_informer *informer)
+{
+    bool holds = false;
+
+    if (kl__handle_look(informer)) {
+        holds = kl__shared_informer_holds_shard(shared_of(informer));
+        kl__handle_leave(informer);
+    }
+    return holds;
+}
+
 size_t kl_informer_count(const kl_informer *informer)
 {
     size_t count = 0;

@@ -32,7 +32,8 @@ struct kl__shared_use {
     char *name_space;
     char *labels;
     char *fields;
-    char *shard;
+    char *shard; /* the first one, if `ring` is given */
+    char *ring;
     bool keep_managed_fields;
     bool metadata_only;
     kl__prune *prune; /* a reference; NULL: objects are kept whole */
@@ -69,6 +70,7 @@ static void free_use(kl__shared_use *use)
     kl__free(use->labels);
     kl__free(use->fields);
     kl__free(use->shard);
+    kl__free(use->ring);
     kl__prune_unref(use->prune);
     kl__free(use);
 }
@@ -162,6 +164,7 @@ static bool copy_identity(kl_client *client, kl__shared_use *use,
            copy_option(&use->labels, null_if_empty(options->labels)) &&
            copy_option(&use->fields, null_if_empty(options->fields)) &&
            copy_option(&use->shard, null_if_empty(options->shard)) &&
+           copy_option(&use->ring, null_if_empty(options->ring)) &&
            find_canonical_name(client, use);
 }
 
@@ -193,6 +196,12 @@ static bool is_same_resource(const kl__shared_use *a, const kl__shared_use *b)
     return strcmp(a->resource, b->resource) == 0;
 }
 
+static bool is_same_shard(const kl__shared_use *a, const kl__shared_use *b)
+{
+    return kl__streq(a->ring, b->ring) &&
+           (a->ring != NULL || kl__streq(a->shard, b->shard));
+}
+
 static bool is_same_use(const kl__shared_use *a, const kl__shared_use *b)
 {
     return a->keep_managed_fields == b->keep_managed_fields &&
@@ -200,7 +209,7 @@ static bool is_same_use(const kl__shared_use *a, const kl__shared_use *b)
            kl__prune_equals(a->prune, b->prune) &&
            kl__streq(a->name_space, b->name_space) &&
            kl__streq(a->labels, b->labels) && kl__streq(a->fields, b->fields) &&
-           kl__streq(a->shard, b->shard) && is_same_resource(a, b);
+           is_same_shard(a, b) && is_same_resource(a, b);
 }
 
 /* Finds the newest use with the same identity, or NULL. Discovery may know a
@@ -244,7 +253,9 @@ static char *describe_use(kl_client *client, const kl__shared_use *use)
                        labels[0] != '\0' && fields[0] != '\0' ? "; " : "",
                        fields);
     }
-    if (use->shard != NULL) {
+    if (use->ring != NULL) {
+        kl__buf_printf(&text, " (ring %s)", use->ring);
+    } else if (use->shard != NULL) {
         kl__buf_printf(&text, " (shard %s)", use->shard);
     }
     return kl__buf_take(&text, NULL);
@@ -264,7 +275,6 @@ static kl__shared_informer *start_informer(kl_client *client,
         return NULL;
     }
     name = describe_use(client, use);
-
     if (name == NULL) {
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
         return NULL;
@@ -294,6 +304,7 @@ static kl__shared_informer *start_informer(kl_client *client,
             .name = name,
             .idle_timeout_ms = options->idle_timeout_ms,
             .page_size = options->page_size,
+            .shards = shards,
             .no_streaming_list = options->no_streaming_list,
             .compress = options->compress >= 0,
         },
@@ -386,6 +397,11 @@ void kl__shared_use_close(kl__shared_use *use)
 kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use)
 {
     return use->informer;
+}
+
+bool kl__shared_use_has_ring(const kl__shared_use *use)
+{
+    return use->ring != NULL;
 }
 
 bool kl__shared_use_is_metadata_only(const kl__shared_use *use)

@@ -160,6 +160,7 @@ static kl_event make_event(const kl__change *change, bool initial)
     case KL__CHANGE_DELETE:
         event.type = KL_EVENT_DELETE;
         event.unknown = change->unknown;
+        event.left_shard = change->left_shard;
         break;
     }
     return event;

@@ -221,6 +221,7 @@ static void merge_delete(kl__notes *notes, kl__note *last, kl_event *event)
     last->event.type = KL_EVENT_DELETE;
     last->event.resync = false;
     last->event.unknown = event->unknown;
+    last->event.left_shard = event->left_shard;
 }
 
 /*

@@ -53,6 +53,8 @@ kl__reflector *kl__reflector_new(const kl__reflector_options *options)
         own->idle_timeout_ms != 0 ? own->idle_timeout_ms : DEFAULT_IDLE_MS;
     own->stall_ms = own->stall_ms != 0 ? own->stall_ms : DEFAULT_STALL_MS;
     self->state = KL_STATE_RESOLVING;
+    self->shards = self->wanted = own->shards;
+    kl__cancel_either_init(&self->interrupt, own->stop, NULL);
     atomic_init(&self->due_at, INT64_MAX);
     self->streams_from = own->no_streaming_list ? INT64_MAX : 0;
     kl__backoff_init(&self->backoff,
@@ -69,6 +71,7 @@ void kl__reflector_free(kl__reflector *self)
         return;
     }
     kl__list_watch_free(self->options.source);
+    kl__cancel_either_deinit(&self->interrupt);
     kl__ahead_clear(&self->ahead);
     kl__packer_free(self->packer);
     kl__cond_deinit(&self->cond);
@@ -157,6 +160,9 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
     kl__list_watch_end(self->options.source);
     if (is_stopped(self) || error->code == KL_ECLOSED) {
         return KL_STATE_STOPPED;
+    }
+    if (kl__cancel_fired(&self->interrupt.token)) {
+        return failure->resume; /* of the new shard: take_shard */
     }
     self->was_refused = error->code == KL_EUNAUTHORIZED &&
                         self->options.source->ops->has_new_credentials != NULL;
@@ -288,6 +294,79 @@ static void enter_state(kl__reflector *self, kl_informer_state state)
     kl__mutex_unlock(&self->mutex);
 }
 
+static bool are_equal(const kl__shard_ranges *a, const kl__shard_ranges *b)
+{
+    return a->count == b->count &&
+           memcmp(a->items, b->items, a->count * sizeof(a->items[0])) == 0;
+}
+
+void kl__reflector_set_shard(kl__reflector *self,
+                             const kl__shard_ranges *shards)
+{
+    bool has_changed;
+
+    kl__mutex_lock(&self->mutex);
+    has_changed = !are_equal(&self->wanted, shards);
+    if (has_changed) {
+        self->wanted = *shards;
+        self->wanted_shard++;
+    }
+    kl__mutex_unlock(&self->mutex);
+    if (has_changed) {
+        kl__cancel_fire(&self->interrupt.token);
+    }
+}
+
+uint64_t kl__reflector_shard(kl__reflector *self)
+{
+    uint64_t shard;
+
+    kl__mutex_lock(&self->mutex);
+    shard = self->wanted_shard;
+    kl__mutex_unlock(&self->mutex);
+    return shard;
+}
+
+/* Copies what was asked for last; false: that is the present shard. The token
+ * is renewed first: a change that comes after it fires the token again. */
+static bool copy_wanted(kl__reflector *self)
+{
+    bool has_changed;
+
+    if (kl__cancel_fired(&self->interrupt.token)) {
+        kl__cancel_either_renew(&self->interrupt);
+    }
+    kl__mutex_lock(&self->mutex);
+    has_changed = self->shard != self->wanted_shard;
+    self->shards = self->wanted;
+    self->shard = self->wanted_shard;
+    kl__mutex_unlock(&self->mutex);
+    return has_changed;
+}
+
+/* If kl__reflector_set_shard was called: gives the source the new shard.
+ * Returns the state to go on with instead of `state`. The cache and its version
+ * stand: so the list is no older than the last event, and no event is lost or
+ * told twice. */
+static kl_informer_state take_shard(kl__reflector *self,
+                                    kl_informer_state state)
+{
+    kl_informer_state relist;
+
+    if (!copy_wanted(self)) {
+        return state;
+    }
+    kl__list_watch_end(self->options.source); /* a streaming list goes on */
+    self->streaming = false;
+    kl__list_watch_set_shards(self->options.source, &self->shards);
+    relist = kl__reflector_relist(self);
+    if (state == KL_STATE_BACKOFF && self->resume != KL_STATE_RESOLVING) {
+        self->resume = relist;
+    }
+    return state == KL_STATE_BACKOFF || state == KL_STATE_RESOLVING ? state
+                                                                    : relist;
+}
+
 void *kl__reflector_run(void *reflector)
 {
     static kl_informer_state (*const states[])(kl__reflector *) = {
@@ -301,6 +380,7 @@ void *kl__reflector_run(void *reflector)
     kl_informer_state state = KL_STATE_RESOLVING;
 
     while (state != KL_STATE_STOPPED && !is_stopped(self)) {
+        state = take_shard(self, state);
         enter_state(self, state);
         state = states[state](self);
     }

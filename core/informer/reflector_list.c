@@ -78,6 +78,8 @@ static kl_informer_state replace_all(kl__reflector *self, kl__stage *stage,
     atomic_fetch_add_explicit(&self->lists, 1, memory_order_relaxed);
     kl__stage_finish(stage);
     kl__stage_take(stage, &listed);
+    listed.shards = self->shards;
+    listed.shard = self->shard;
     /* Ends the error before a handler can get an object of the list. */
     kl__health_forget(self->options.health);
     kl__reflector_expect(self, -1); /* until the queue has room */
@@ -248,7 +250,7 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
         }
         code = kl__list_watch_next(
             source, &item, KL__LIST_SILENCE_MS - (silence > 0 ? silence : 0),
-            self->options.stop, err);
+            &self->interrupt.token, err);
         if (code == KL_ETIMEOUT && err->http_status == 0) {
             continue;
         }
@@ -312,7 +314,7 @@ static kl_code read_pages(kl__reflector *self, listing *list, kl_error *err)
     list->limit = params.limit;
     do {
         code = kl__list_watch_list(self->options.source, &params,
-                                   self->options.stop, err);
+                                   &self->interrupt.token, err);
         self->in_pages |= code == KL_ETIMEOUT;
         if (code == KL_OK) {
             code = read_page(self, list, err);
@@ -481,7 +483,7 @@ static verdict read_initial(kl__reflector *self, kl__stage *stage,
         int64_t wait_ms = SILENCE_MS - (silence > 0 ? silence : 0);
         kl_code code = kl__list_watch_next(self->options.source, &item,
                                            wait_ms > 0 ? wait_ms : 0,
-                                           self->options.stop, err);
+                                           &self->interrupt.token, err);
 
         if (code == KL_ETIMEOUT && err->http_status == 0) {
             result = judge_silence(self, deadline, err);
@@ -550,7 +552,7 @@ kl_informer_state kl__reflector_stream(kl__reflector *self)
                                      replace_all */
     params.resource_version = self->newest ? "" : self->version;
     err.code = kl__list_watch_watch(self->options.source, &params,
-                                    self->options.stop, &err);
+                                    &self->interrupt.token, &err);
     self->fresh = false;
     result = err.code == KL_OK ? read_initial(self, &stage, version, &err)
                                : judge_refusal(&err);

@@ -23,6 +23,9 @@ enum {
 
 struct kl__reflector {
     kl__reflector_options options; /* defaults filled in; name is owned */
+    /* Ends a list, a watch and a wait for the network: `stop` does, and
+     * kl__reflector_set_shard. */
+    kl__cancel_either interrupt;
 
     /* Only the reflector's thread uses these, or, while that thread waits for
      * items of a watch, the thread that has its turn (kl__stream_turn). */
@@ -53,7 +56,10 @@ struct kl__reflector {
     int doubts;           /* failed watches in a row that a relist may cure */
     bool relisted; /* a 410 caused a relist, and no watch was healthy since */
     int refusals;  /* watches in a row that the server closed at once */
-    kl__packer *packer; /* NULL: objects stay plain */
+    kl__shard_ranges shards; /* of the source */
+    uint64_t shard;          /* the number of kl__reflector_set_shard calls that
+                                `shards` is of */
+    kl__packer *packer;      /* NULL: objects stay plain */
     kl__ahead ahead;
     kl__backoff backoff;
     kl_informer_state resume; /* the state after KL_STATE_BACKOFF */
@@ -66,6 +72,10 @@ struct kl__reflector {
     kl__cond cond;
     kl_informer_state state;
     int64_t retry_at;
+    /* What kl__reflector_set_shard was given last, and how often it was called.
+     * The same mutex; any thread writes them. */
+    kl__shard_ranges wanted;
+    uint64_t wanted_shard;
 
     /* Counters for the status. The same threads write them, any thread reads
      * them; they do not depend on each other, so relaxed. */

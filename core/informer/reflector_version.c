@@ -46,9 +46,9 @@ static kl_code read_version(kl__reflector *self, char *version, kl_error *err)
 {
     for (int items = 0; items <= 1; items++) {
         kl__item item = {0};
-        kl_code code =
-            kl__list_watch_next(self->options.source, &item,
-                                KL__LIST_SILENCE_MS, self->options.stop, err);
+        kl_code code = kl__list_watch_next(self->options.source, &item,
+                                           KL__LIST_SILENCE_MS,
+                                           &self->interrupt.token, err);
         bool more = code == KL_OK && item.type == KL__ITEM_OBJECT;
 
         if (code == KL_OK && item.type == KL__ITEM_PAGE) {
@@ -115,7 +115,7 @@ kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
     char version[KL__VERSION_SIZE] = "";
     kl_error why = {.retry_after_ms = -1};
     kl_code code =
-        kl__list_watch_list(source, &params, self->options.stop, &why);
+        kl__list_watch_list(source, &params, &self->interrupt.token, &why);
 
     if (code == KL_OK) {
         code = read_version(self, version, &why);

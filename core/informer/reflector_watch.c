@@ -241,6 +241,8 @@ static kl_reconnect reason_of(const attempt *now)
         return reasons[now->result];
     } else if (code == KL_EUNAUTHORIZED || code == KL_EFORBIDDEN) {
         return KL_RECONNECT_REFUSED;
+    } else if (code == KL_ECANCELED) {
+        return KL_RECONNECT_RESHARDED; /* or the informer is stopped */
     }
     return code == KL_EGONE ? KL_RECONNECT_EXPIRED : KL_RECONNECT_BROKEN;
 }
@@ -356,9 +358,8 @@ static kl_code push_item(kl__reflector *self, kl__item *item)
 }
 
 /*
- * True for an event below the version, if a relist may cure that. Versions of
- * built-in kinds and CRDs rise; those of an aggregated API server may not
- * (docs/KUBERNETES.md#opaque-versions), and then a list cures nothing.
+ * True for an event below the version, if a relist may cure that: versions of
+ * aggregated API servers may fall (docs/KUBERNETES.md#opaque-versions).
  */
 static bool is_backward(kl__reflector *self, const char *version)
 {
@@ -503,7 +504,7 @@ static bool read_item(kl__reflector *self, attempt *now, int64_t timeout_ms)
 {
     kl__item item = {0};
     kl_code code = kl__list_watch_next(self->options.source, &item, timeout_ms,
-                                       self->options.stop, &now->err);
+                                       &self->interrupt.token, &now->err);
 
     note_health(self, now);
     if (code == KL_ETIMEOUT && now->err.http_status == 0) {
@@ -576,7 +577,7 @@ static bool lend_turn(kl__reflector *self, attempt *now)
                      ? -1
                      : now_ms + timeout_ms;
     code = kl__list_watch_wait(self->options.source, &turn, timeout_ms,
-                               self->options.stop, &err);
+                               &self->interrupt.token, &err);
     note_health(self, now);
     if (code == KL_OK) {
         set_gathering(self, now, true); /* what has come is read at once */
@@ -665,9 +666,10 @@ static kl_code begin_watch(kl__reflector *self, attempt *now)
 
     self->fresh = false;
     now->began = kl__reflector_now(self);
-    return code == KL_OK ? kl__list_watch_watch(self->options.source, &params,
-                                                self->options.stop, &now->err)
-                         : code;
+    return code == KL_OK
+               ? kl__list_watch_watch(self->options.source, &params,
+                                      &self->interrupt.token, &now->err)
+               : code;
 }
 
 kl_informer_state kl__reflector_watch(kl__reflector *self)

@@ -78,7 +78,9 @@ static void call_handler(const kl_handler *handler, const kl_event *event)
         }
         break;
     case KL_EVENT_DELETE:
-        if (handler->remove != NULL) {
+        if (event->left_shard && handler->left_shard != NULL) {
+            handler->left_shard(handler->context, event->object);
+        } else if (handler->remove != NULL) {
             handler->remove(handler->context, event->object, event->unknown);
         }
         break;

@@ -72,12 +72,12 @@ static void destroy_informer(kl__shared_informer *self)
     /* First, as this waits for a thread that is closing the client and is about
      * to stop the processor. */
     kl__cancel_remove(&self->stop.token, &self->on_stop);
-    kl__cancel_either_deinit(&self->stop);
     kl__processor_free(self->processor);
     kl__delta_fifo_free(self->fifo);
     kl__indexer_free(self->indexer);
     /* Last, as it packs what a user still refers to. */
     kl__reflector_free(self->reflector);
+    kl__cancel_either_deinit(&self->stop); /* after the reflector's token */
     kl__health_deinit(&self->health);
     kl__cond_deinit(&self->cond);
     kl__mutex_deinit(&self->mutex);
@@ -365,6 +365,7 @@ static bool make_parts(kl__shared_informer *self,
         .context = self,
         .idle_timeout_ms = options->idle_timeout_ms,
         .page_size = options->page_size,
+        .shards = options->shards,
         .no_streaming_list = options->no_streaming_list,
         .compress = options->compress,
     });
@@ -511,6 +512,19 @@ void kl__shared_informer_status(kl__shared_informer *self,
     if (self->client != NULL && !kl__reflector_has_answer(self->reflector)) {
         kl__status_plugin(status, self->client);
     }
+}
+
+void kl__shared_informer_set_shard(kl__shared_informer *self,
+                                   const kl__shard_ranges *shards)
+{
+    kl__reflector_set_shard(self->reflector, shards);
+}
+
+bool kl__shared_informer_holds_shard(kl__shared_informer *self)
+{
+    return kl__health_has_synced(&self->health) &&
+           atomic_load(&self->health.shard_held) ==
+               kl__reflector_shard(self->reflector);
 }
 
 void kl__shared_informer_figures(kl__shared_informer *self,

@@ -45,6 +45,7 @@ typedef struct kl__shared_options {
     const char *name;       /* for logs and errors; copied; required */
     int64_t idle_timeout_ms;
     int page_size;
+    kl__shard_ranges shards; /* of the source */
     bool no_streaming_list;
     bool compress;
 } kl__shared_options;
@@ -74,6 +75,11 @@ kl_code kl__shared_informer_wait_synced(kl__shared_informer *shared,
 
 void kl__shared_informer_status(kl__shared_informer *shared,
                                 kl_informer_status *status);
+
+/* See kl_informer_set_shard and kl_informer_holds_shard. */
+void kl__shared_informer_set_shard(kl__shared_informer *shared,
+                                   const kl__shard_ranges *shards);
+bool kl__shared_informer_holds_shard(kl__shared_informer *shared);
 
 /* What an informer shows besides its status. */
 typedef struct kl__informer_figures {

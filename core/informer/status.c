@@ -23,9 +23,13 @@ const char *kl_informer_state_name(kl_informer_state state)
 const char *kl_reconnect_name(kl_reconnect reason)
 {
     static const char *const names[] = {
-        [KL_RECONNECT_ENDED] = "ended",     [KL_RECONNECT_SILENT] = "silent",
-        [KL_RECONNECT_SLOW] = "slow",       [KL_RECONNECT_EXPIRED] = "expired",
-        [KL_RECONNECT_DOUBTED] = "doubted", [KL_RECONNECT_REFUSED] = "refused",
+        [KL_RECONNECT_ENDED] = "ended",
+        [KL_RECONNECT_SILENT] = "silent",
+        [KL_RECONNECT_SLOW] = "slow",
+        [KL_RECONNECT_EXPIRED] = "expired",
+        [KL_RECONNECT_DOUBTED] = "doubted",
+        [KL_RECONNECT_REFUSED] = "refused",
+        [KL_RECONNECT_RESHARDED] = "resharded",
         [KL_RECONNECT_BROKEN] = "broken",
     };
 

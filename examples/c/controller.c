@@ -129,7 +129,7 @@ int main(void)
     controller self = {.client = must(kl_client_new(&how, &err), &err),
                        .queue = must(kl_queue_new(NULL, &err), &err)};
     const kl_handler handler = {on_add,   on_update, on_remove, NULL,
-                                on_error, &self,     NULL};
+                                on_error, &self,     NULL,      NULL};
     sigset_t signals;
     pthread_t worker;
     int signal;

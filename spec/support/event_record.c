@@ -68,6 +68,12 @@ static void removed(void *context, kl_object *object, bool unknown)
                kl_object_resource_version(object), unknown ? " unknown" : "");
 }
 
+static void leave(void *context, kl_object *object)
+{
+    write_word(context, "<%s@%s", kl_object_key(object),
+               kl_object_resource_version(object));
+}
+
 static void synced(void *context)
 {
     write_word(context, "synced");
@@ -98,6 +104,7 @@ kl_handler event_record_handler(event_record *record)
         .error = error,
         .context = record,
         .drop_context = drop,
+        .left_shard = leave,
     };
 }
 

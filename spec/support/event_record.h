@@ -23,8 +23,8 @@ void event_record_init(event_record *record);
 void event_record_deinit(event_record *record);
 
 /* A handler whose callbacks write words: "+a@1 initial" (an add), "~a@1>2" (an
- * update), "-a@2", "-a@2 unknown" (deletes), "synced", "!forbidden" (an error);
- * joined by "; ". */
+ * update), "-a@2", "-a@2 unknown" (deletes), "<a@2" (left the shard), "synced",
+ * "!forbidden" (an error); joined by "; ". */
 kl_handler event_record_handler(event_record *record);
 
 /* Waits until so many words are written, or drop_context has run. False after

@@ -171,7 +171,7 @@ void threaded_reflector_start(threaded_reflector *self, const char *script,
         .stop = &self->stop,
         .clock = self->clock,
         .name = "pods",
-        .no_streaming_list = true,
+        .no_streaming_list = !self->streams,
         .compress = compress,
         .seed = 42,
     });

@@ -57,6 +57,7 @@ typedef struct threaded_reflector {
     kl__reflector *reflector;
     kl__thread thread;
     bool running;
+    bool streams; /* lists are streamed; set it before start */
 } threaded_reflector;
 
 /* For cmocka. The teardown stops the reflector, and fails if an object, a

@@ -460,6 +460,25 @@ void scripted_source_renew(scripted_source *source, int64_t at)
     source->renewed_at = at;
 }
 
+/* Records "shard 40-7f": the first bytes of each range's bounds. */
+static void set_shards(kl__list_watch *list_watch,
+                       const kl__shard_ranges *shards)
+{
+    scripted_source *self = of(list_watch);
+    kl__buf text = {0};
+
+    kl__buf_puts(&text, "shard");
+    for (size_t i = 0; i < shards->count; i++) {
+        kl__buf_printf(&text, " %02x-%02x",
+                       (unsigned)(shards->items[i].first >> 56),
+                       (unsigned)(shards->items[i].last >> 56));
+    }
+    kl__mutex_lock(&self->mutex);
+    record(self, text.bytes, 0);
+    kl__mutex_unlock(&self->mutex);
+    kl__buf_deinit(&text);
+}
+
 static void end(kl__list_watch *list_watch)
 {
     scripted_source *self = of(list_watch);
@@ -488,6 +507,7 @@ scripted_source *scripted_source_new(const char *script, kl__clock *clock,
         .silence_ms = silence_ms,
         .take_continue = take_continue,
         .has_new_credentials = has_new_credentials,
+        .set_shards = set_shards,
         .end = end,
         .free = free_list_watch,
     };

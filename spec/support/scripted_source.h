@@ -53,7 +53,8 @@ bool scripted_source_await(scripted_source *source, int requests);
 bool scripted_source_await_played(scripted_source *source);
 bool scripted_source_await_end(scripted_source *source);
 
-/* The requests: "resolve; list limit=500; watch rv=5". Borrowed. */
+/* The requests: "resolve; list limit=500; watch rv=5". A new shard is
+ * one too: "shard 00-3f". Borrowed. */
 const char *scripted_source_requests(scripted_source *source);
 /* When request `i` was made, on the clock; and its timeoutSeconds. */
 int64_t scripted_source_time(scripted_source *source, int i);

@@ -22,7 +22,9 @@
  *   an add. An update never mixes two objects.
  * - Deletes. Each delete is delivered, unless the add was never delivered. With
  *   `unknown` set, the server's delete event was missed, and `object` is the
- *   last state that was known, not the final one.
+ *   last state that was known, not the final one. An object that leaves the
+ *   informer's shard (kl_informer_set_shard) is a delete with `left_shard` set:
+ *   it may still exist.
  * - Sync. kl_registration_has_synced is true after the handler has returned
  *   from every initial add (or kl_registration_done was called for it), not
  *   when these were queued. `synced` is delivered at that moment.
@@ -84,6 +86,10 @@ typedef struct kl_handler {
     void (*error)(void *context, const kl_error *error);
     void *context;
     void (*drop_context)(void *context); /* after the last callback */
+    /* The object is not of the informer's new shard (kl_informer_set_shard),
+     * and not in the cache any more. NULL: `remove` is called, with `unknown`.
+     */
+    void (*left_shard)(void *context, kl_object *object);
 } kl_handler;
 
 /*
@@ -188,6 +194,7 @@ typedef struct kl_event {
     kl_event_type type;
     bool initial;      /* of an add: see kl_handler */
     bool unknown;      /* of a delete: see kl_handler */
+    bool left_shard;   /* of a delete: see kl_handler */
     bool resync;       /* of an update: a resync, not a change */
     kl_object *old;    /* of an update */
     kl_object *object; /* of an add, update, delete */

@@ -74,6 +74,11 @@ typedef struct kl_informer_options {
                                 a server from 1.36 on with KEP-5866 sends no
                                 others, else they are dropped as they come.
                                 NULL or "": all */
+    const char *ring;        /* a name of your choice: the shard can be changed
+                                (kl_informer_set_shard). Handles with the same
+                                ring share one watch, whatever their `shard`
+                                is: the first one's counts. NULL or "": the
+                                shard is fixed */
     int64_t resync_ms;       /* for handlers that set none; 0: no resync */
     int64_t idle_timeout_ms; /* a watch without an event or bookmark for this
                                 long, or up to a tenth longer, is closed and
@@ -190,6 +195,24 @@ KL_API kl_code kl_informer_index_values(const kl_informer *informer,
                                         const char *index, kl_string_list *list,
                                         kl_error *err);
 
+/*
+ * Changes the shard (kl_informer_options.shard) of an informer that was opened
+ * with `ring`, for all handles that share it. It does not wait: the watch ends,
+ * and the new shard is listed. The cache keeps what it has until that list is
+ * there, and then changes in one step. So no change is missed or told twice:
+ * objects that are new in the cache come as adds, those that are not of the new
+ * shard leave as deletes with `left_shard`, the rest as after any relist. While
+ * the informer waits after a failure (KL_STATE_BACKOFF), the list waits too.
+ * The same shard again does nothing. KL_EINVAL: `shard` is none, or the
+ * informer has no ring; KL_ECLOSED. Thread-safe.
+ */
+KL_API kl_code kl_informer_set_shard(kl_informer *informer, const char *shard,
+                                     kl_error *err);
+
+/* True once the cache has the list of the shard that was set last.
+ * kl_informer_wake_changed wakes when that happens. Thread-safe. */
+KL_API bool kl_informer_holds_shard(const kl_informer *informer);
+
 /* The number of objects in the cache. Thread-safe. */
 KL_API size_t kl_informer_count(const kl_informer *informer);
 
@@ -235,10 +258,11 @@ typedef enum kl_reconnect {
     KL_RECONNECT_ENDED,  /* the server ended it, as it does every few minutes */
     KL_RECONNECT_SILENT, /* nothing came for the idle timeout */
     KL_RECONNECT_SLOW,   /* its events were not taken in time */
-    KL_RECONNECT_EXPIRED, /* 410: the version is too old; a list follows */
-    KL_RECONNECT_DOUBTED, /* the versions that came are not to be trusted */
-    KL_RECONNECT_REFUSED, /* 401 or 403 */
-    KL_RECONNECT_BROKEN,  /* the connection broke, or any other failure */
+    KL_RECONNECT_EXPIRED,   /* 410: the version is too old; a list follows */
+    KL_RECONNECT_DOUBTED,   /* the versions that came are not to be trusted */
+    KL_RECONNECT_REFUSED,   /* 401 or 403 */
+    KL_RECONNECT_RESHARDED, /* kl_informer_set_shard */
+    KL_RECONNECT_BROKEN,    /* the connection broke, or any other failure */
     KL_RECONNECT_REASONS
 } kl_reconnect;
 

@@ -59,13 +59,13 @@ static void a_selector_ends_before_the_next_shard(void **state)
         const char *shards;
         const char *selector;
     } known[] = {
-        {"1/16", "shardRange(object.metadata.uid,'0x0fffffffffffffff',"
-                 "'0x1ffffffffffffffe')"},
-        {"3/4", "shardRange(object.metadata.uid,'0xbffffffffffffffd',"
+        {"1/16", "shardRange(object.metadata.uid,'0x1000000000000000',"
+                 "'0x2000000000000000')"},
+        {"3/4", "shardRange(object.metadata.uid,'0xc000000000000000',"
                 "'0x10000000000000000')"},
         {"3/4,0/4", "shardRange(object.metadata.uid,'0x0000000000000000',"
-                    "'0x3fffffffffffffff') || "
-                    "shardRange(object.metadata.uid,'0xbffffffffffffffd',"
+                    "'0x4000000000000000') || "
+                    "shardRange(object.metadata.uid,'0xc000000000000000',"
                     "'0x10000000000000000')"},
     };
 

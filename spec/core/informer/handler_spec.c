@@ -91,7 +91,7 @@ static void on_drop(void *context)
 static kl_handler handler_of(recorder *self)
 {
     return (kl_handler){on_add,   on_update, on_remove, on_synced,
-                        on_error, self,      on_drop};
+                        on_error, self,      on_drop,   NULL};
 }
 
 static void recorder_init(recorder *self, processor_rig *rig)

@@ -117,6 +117,25 @@ static kl_code close_informer(void *world, kl_error *err)
     return KL_OK;
 }
 
+static kl_code open_ring(void *world, kl_error *err)
+{
+    workshop *self = world;
+
+    self->spare = kl_informer_open(
+        self->live.client,
+        &(kl_informer_options){.resource = "cm", .ring = "shop"}, err);
+    return self->spare != NULL ? KL_OK : err->code;
+}
+
+static kl_code change_shard(void *world, kl_error *err)
+{
+    workshop *self = world;
+    kl_code code = kl_informer_set_shard(self->spare, "0/2", err);
+
+    kl_informer_close(self->spare);
+    return code;
+}
+
 static kl_code look_at_informer(void *world, kl_error *err)
 {
     workshop *self = world;
@@ -131,6 +150,7 @@ static kl_code look_at_informer(void *world, kl_error *err)
     kl_informer_told_version(informer, version, sizeof(version));
     kl_object_unref(object);
     return kl_informer_has_synced(informer) && object != NULL &&
+                   kl_informer_holds_shard(informer) &&
                    kl_informer_state_name(status.state)[0] != '\0' &&
                    kl_informer_count(informer) > 1 && version[0] != '\0' &&
                    kl_client_check(self->live.client, err) == KL_OK &&
@@ -435,6 +455,8 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_informer_ref, close_informer, open_own),
     NEVER_ALLOCATES_AFTER(kl_informer_unref, close_informer, open_own),
     NEVER_ALLOCATES(kl_informer_has_synced, look_at_informer),
+    NEVER_ALLOCATES(kl_informer_holds_shard, look_at_informer),
+    NEVER_ALLOCATES_AFTER(kl_informer_set_shard, change_shard, open_ring),
     NEVER_ALLOCATES(kl_informer_wait_synced, look_at_informer),
     NEVER_ALLOCATES(kl_informer_get, look_at_informer),
     NEVER_ALLOCATES(kl_informer_count, look_at_informer),

@@ -233,6 +233,87 @@ static void an_object_recreated_while_away_is_deleted_then_added(void **state)
            "+default/a");
 }
 
+static kl_informer *open_ring(served *self, const char *shard)
+{
+    kl_informer *informer =
+        kl_informer_open(self->client,
+                         &(kl_informer_options){
+                             .resource = "cm", .shard = shard, .ring = "shop"},
+                         NULL);
+
+    assert_non_null(informer);
+    assert_int_equal(kl_informer_wait_synced(informer, -1, NULL), KL_OK);
+    return informer;
+}
+
+static void await_shard(kl_informer *informer)
+{
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+
+    assert_non_null(queue);
+    for (;;) {
+        assert_int_equal(kl_informer_wake_changed(informer, queue, NULL),
+                         KL_OK);
+        if (kl_informer_holds_shard(informer)) {
+            break;
+        }
+        (void)kl_event_queue_wait(queue, -1);
+    }
+    kl_event_queue_free(queue);
+}
+
+static void set_shard(kl_informer *informer, const char *shard)
+{
+    assert_int_equal(kl_informer_set_shard(informer, shard, NULL), KL_OK);
+    await_shard(informer);
+}
+
+static void objects_join_and_leave_with_their_shard(void **state)
+{
+    enum { OBJECTS = 40 };
+    served *self = *state;
+    kl_handler handler = event_record_handler(&self->record);
+    kl_informer *other;
+    size_t first;
+
+    for (int i = 0; i < OBJECTS; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "n%d", i);
+        put(self, name, "one");
+    }
+    self->informer = open_ring(self, "0/2");
+    other = open_ring(self, "1/2"); /* shares the cache of the first */
+    assert_true(kl_informer_holds_shard(self->informer));
+    first = kl_informer_count(other);
+    assert_in_range(first, 5, OBJECTS - 5);
+    set_shard(other, "1/2");
+    assert_int_equal(kl_informer_count(self->informer), OBJECTS - first);
+    assert_non_null(
+        kl_informer_add_handler(self->informer, &handler, NULL, NULL));
+    assert_true(event_record_await(&self->record, (int)(OBJECTS - first) + 1));
+    set_shard(self->informer, "");
+    assert_true(event_record_await(&self->record, OBJECTS + 1));
+    set_shard(self->informer, "0/2");
+    EXPECT(self, (int)(OBJECTS + 1 + OBJECTS - first), "synced", "+default/n",
+           "<default/n");
+    assert_int_equal(kl_informer_count(self->informer), first);
+    kl_informer_close(other);
+}
+
+static void an_informer_without_ring_keeps_its_shard(void **state)
+{
+    served *self = *state;
+    kl_error err;
+
+    watch_configmaps(self, false);
+    assert_int_equal(kl_informer_set_shard(self->informer, "0/4", &err),
+                     KL_EINVAL);
+    assert_non_null(strstr(err.message, "ring"));
+    assert_int_equal(kl_informer_set_shard(self->informer, "4/4", &err),
+                     KL_EINVAL);
+}
+
 static void wait_synced_names_the_403_that_prevents_it(void **state)
 {
     served *self = *state;
@@ -513,6 +594,8 @@ int main(void)
         INSIDE(a_write_reaches_a_handler),
         INSIDE(paged_lists_reach_a_handler_too),
         INSIDE(a_cut_watch_is_resumed_without_missing_events),
+        INSIDE(objects_join_and_leave_with_their_shard),
+        INSIDE(an_informer_without_ring_keeps_its_shard),
         INSIDE(an_object_recreated_while_away_is_deleted_then_added),
         INSIDE(wait_synced_names_the_403_that_prevents_it),
         INSIDE(a_kind_installed_later_is_discovered),
@@ -521,6 +604,7 @@ int main(void)
         OUTSIDE(a_write_reaches_a_handler),
         OUTSIDE(paged_lists_reach_a_handler_too),
         OUTSIDE(a_cut_watch_is_resumed_without_missing_events),
+        OUTSIDE(objects_join_and_leave_with_their_shard),
         OUTSIDE(an_object_recreated_while_away_is_deleted_then_added),
         OUTSIDE(wait_synced_names_the_403_that_prevents_it),
         OUTSIDE(a_kind_installed_later_is_discovered),
