@@ -54,7 +54,8 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/program/embedded.c
     COMMAND ${KUBELUA_LUA54} ${PROJECT_SOURCE_DIR}/program/embed.lua
         ${PROJECT_BINARY_DIR}/program/embedded.c ${embedded}
     DEPENDS ${embedded_files} program/embed.lua VERBATIM)
-add_library(kubelua_embedded OBJECT ${PROJECT_BINARY_DIR}/program/embedded.c)
+add_library(kubelua_embedded OBJECT EXCLUDE_FROM_ALL
+    ${PROJECT_BINARY_DIR}/program/embedded.c)
 target_include_directories(kubelua_embedded PUBLIC program)
 
 add_custom_target(programs)
@@ -69,7 +70,7 @@ function(kubelua_program name lua cjson)
     set(sources ${KUBELUA_LUA_SOURCES} ${KUBELUA_LUA_SIM_SOURCES}
         ${KUBELUA_LUA_SERVE_SOURCES})
     list(REMOVE_DUPLICATES sources)
-    add_executable(${target} program/main.c ${sources}
+    add_executable(${target} EXCLUDE_FROM_ALL program/main.c ${sources}
         $<TARGET_OBJECTS:kubelua_embedded> $<TARGET_OBJECTS:kubelua_objects>
         $<TARGET_OBJECTS:kubelua_sim_objects>)
     target_include_directories(${target} PRIVATE program lua/src core/include

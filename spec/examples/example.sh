@@ -60,7 +60,7 @@ gateway_cluster() {
     until [ -s "$KUBECONFIG" ]; do sleep 0.1; done
     nginx examples/gateway/run 18480 --cluster >"$KUBECONFIG.said"
     status=$?
-    mkdir "$work" && mv "$KUBECONFIG.said" "$work/output"
+    mkdir -p "$work" && mv "$KUBECONFIG.said" "$work/output"
     expect '^shop.example.com/ .*500 .*HTTPRoute default/shop' $status
 }
 
