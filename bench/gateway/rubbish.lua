@@ -7,36 +7,13 @@ package.path = "lua/?.lua;lua/?/init.lua;sim/lua/?.lua;spec/support/?.lua;bench/
 package.cpath = (os.getenv("KUBELUA_BUILD") or "build") .. "/lua/5.1/?.so;" .. package.cpath
 
 local copies = require "nginx_copies"
-local gateway_world = require "gateway_world"
 local gateway_yaml = require "gateway_yaml"
 local kubelua = require "kubelua"
-local nginx = require "nginx"
-local traffic = require "nginx_traffic"
+local watched = require "watched"
 
 local SECONDS = tonumber(arg[1]) or 10
 
-local missing = nginx.missing()
-if missing then
-    print("no nginx: " .. missing)
-    os.exit(77)
-end
-
-local GOOD = gateway_yaml.FOR_ALL .. [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: own, namespace: web}
-spec:
-  parentRefs: [{name: main}]
-  rules: [{backendRefs: [{name: two, port: 80}]}]
-]]
-
-local world = gateway_world.start {
-    load = GOOD, options = "nginx = true",
-    http = "lua_shared_dict stalls 1m;",
-    init_worker = ("package.path = '%s/bench/gateway/?.lua;' .. package.path "
-        .. "require('probe').watch() "):format(copies.shell("pwd")),
-    server = "location = /stalls { content_by_lua_block { require('probe').tell() } } ",
-}
+local world = watched.start(gateway_yaml.FOR_ALL, "nginx = true")
 
 local function apply(object)
     object.metadata.namespace = object.metadata.namespace or "bad"
@@ -93,28 +70,17 @@ local function all_rubbish()
     end
 end
 
-local function read_stalls()
-    local _, body = world:ask("any.example.com", "/stalls")
-    local longest = 0
-    for ms in body:gmatch("turn %d+ ([%d.]+)") do
-        longest = math.max(longest, tonumber(ms))
-    end
-    return longest
-end
-
 local function measure(name, work)
-    read_stalls()
-    local flow = traffic.start(world.one, { gateway = "/gateway", static = "/static" })
-    local till, count = kubelua.now() + SECONDS, 0
-    while kubelua.now() < till do
-        count = count + 1
-        work(count)
-        kubelua.step(0.02)
-    end
-    local tallies = flow:stop()
-    local gateway, static = tallies.gateway, tallies.static
+    local gateway, static, longest = watched.measure(world, function()
+        local till, count = kubelua.now() + SECONDS, 0
+        while kubelua.now() < till do
+            count = count + 1
+            work(count)
+            kubelua.step(0.02)
+        end
+    end)
     print(("| %s | %.3f | %.2f | %.2f ms | %d | %d |"):format(name, gateway.p50_us / static.p50_us,
-        gateway.p99_us / static.p99_us, read_stalls(), gateway.failed, static.failed))
+        gateway.p99_us / static.p99_us, longest.turn, gateway.failed, static.failed))
 end
 
 local function nothing() end

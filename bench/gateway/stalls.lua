@@ -1,24 +1,17 @@
 -- How long the gateway keeps a worker of a real nginx at a time, with 10,000 routes, under load:
--- when all are replaced, when a listener comes, when the owner is killed. Prints a table. Usage:
--- bench/gateway/run; status 1: a piece of work took more than 10 ms.
+-- when it is asked for a dump, when all are replaced, when a listener comes, when the owner is
+-- killed. Prints a table. Usage: bench/gateway/run, or stalls.lua [ROUTES [HOSTS]]; status 1: a
+-- piece of work took more than 10 ms.
 package.path = "lua/?.lua;lua/?/init.lua;sim/lua/?.lua;spec/support/?.lua;bench/gateway/?.lua;"
     .. package.path
 package.cpath = (os.getenv("KUBELUA_BUILD") or "build") .. "/lua/5.1/?.so;" .. package.cpath
 
 local copies = require "nginx_copies"
 local eventually = require "eventually"
-local gateway_world = require "gateway_world"
 local gateway_yaml = require "gateway_yaml"
-local nginx = require "nginx"
-local traffic = require "nginx_traffic"
+local watched = require "watched"
 
-local ROUTES, HOSTS, MOST_MS = tonumber(arg[1]) or 10000, 1000, 10
-
-local missing = nginx.missing()
-if missing then
-    print("no nginx: " .. missing)
-    os.exit(77)
-end
+local ROUTES, HOSTS, MOST_MS = tonumber(arg[1]) or 10000, tonumber(arg[2]) or 1000, 10
 
 local ROUTE = [[
 apiVersion: gateway.networking.k8s.io/v1
@@ -33,16 +26,6 @@ spec:
 ---
 ]]
 
-local OWN = [[
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: own, namespace: web}
-spec:
-  parentRefs: [{name: main}]
-  rules: [{backendRefs: [{name: two, port: 80}]}]
----
-]]
-
 local function routes(word)
     local texts = {}
     for i = 1, ROUTES do
@@ -54,26 +37,8 @@ end
 local LISTENER = "{name: l%d, port: %d, protocol: HTTP}"
 local one_listener = gateway_yaml.gateway("[" .. LISTENER:format(80, 80) .. "]")
 
-local world = gateway_world.start {
-    load = one_listener .. OWN .. routes("first"),
-    options = "size = 256 * 1024 * 1024",
-    http = "lua_shared_dict stalls 1m;",
-    init_worker = ("package.path = '%s/bench/gateway/?.lua;' .. package.path "
-        .. "require('probe').watch() "):format(copies.shell("pwd")),
-    server = "location = /stalls { content_by_lua_block { require('probe').tell() } } ",
-}
-
+local world = watched.start(one_listener .. routes("first"), "size = 256 * 1024 * 1024")
 local failed = false
-
--- The longest of all workers, by name.
-local function read_stalls()
-    local _, body = world:ask("any.example.com", "/stalls")
-    local longest = {}
-    for name, ms in body:gmatch("(%a+) %d+ ([%d.]+)") do
-        longest[name] = math.max(longest[name] or 0, tonumber(ms))
-    end
-    return longest
-end
 
 local function wait_for(path, host)
     eventually(function()
@@ -84,13 +49,9 @@ local function wait_for(path, host)
 end
 
 local function measure(name, change)
-    read_stalls()
-    local flow = traffic.start(world.one, { gateway = "/gateway", static = "/static" })
     local begun = os.time()
-    change()
+    local gateway, static, longest = watched.measure(world, change)
     local seconds = os.time() - begun
-    local tallies, longest = flow:stop(), read_stalls()
-    local gateway, static = tallies.gateway, tallies.static
     failed = failed or longest.turn > MOST_MS
     print(("| %s | %.2f ms | %.2f ms | %d s | %.2f | %d | %d |"):format(name, longest.turn,
         longest.round or 0, seconds, gateway.p99_us / static.p99_us, gateway.failed,
@@ -102,6 +63,12 @@ print("| under load | longest turn of a worker, CPU | longest round of the owner
 wait_for("/first/" .. HOSTS - 1, ("host-%d.example.com"):format(HOSTS - 1))
 measure("nothing changes", function()
     copies.shell("sleep 5")
+end)
+measure("a dump of all of it, three times", function()
+    for _ = 1, 3 do
+        assert(copies.shell(("curl -s http://127.0.0.1:%d/kubelua | tail -c 3")
+            :format(world.admin_port)) == "]}")
+    end
 end)
 measure(("%d routes are replaced"):format(ROUTES), function()
     assert(world.sim:load(routes("second")))
@@ -118,7 +85,7 @@ measure("a listener comes", function()
 end)
 measure("kill -9 of the owner", function()
     world.one:signal("KILL", world:owner())
-    assert(world.sim:load((OWN:gsub("name: own", "name: late"):gsub("parentRefs",
+    assert(world.sim:load((watched.OWN:gsub("name: own", "name: late"):gsub("parentRefs",
         "hostnames: [late.example.com]\n  parentRefs"))))
     wait_for("/", "late.example.com")
 end)
