@@ -1,6 +1,7 @@
 -- Long work for a request, such as a page that shows all that is there: it lets other requests of
 -- the worker go on every millisecond, in the phases of nginx that can wait. (pace.lua is the same
 -- for scripts of kube.owner.)
+local collector = require "resty.kubelua.collector"
 local core = require "kubelua.core"
 
 local breaks = {}
@@ -19,10 +20,20 @@ function breaks.new()
         return function() end
     end
     local began = core.now()
+    local function is_used_up()
+        return core.now() - began >= SLICE
+    end
+    local function rest()
+        nginx.sleep(BREAK)
+        began = core.now()
+    end
     return function()
-        if core.now() - began >= SLICE then
-            nginx.sleep(BREAK)
-            began = core.now()
+        if is_used_up() then
+            rest()
+            while collector.is_due() do
+                collector.run(is_used_up)
+                rest()
+            end
         end
     end
 end
