@@ -100,8 +100,7 @@ bool kl__list_watch_has_new_credentials(kl__list_watch *source)
            source->ops->has_new_credentials(source);
 }
 
-void kl__list_watch_set_shards(kl__list_watch *source,
-                               const kl__shard_ranges *shards)
+void kl__list_watch_set_shards(kl__list_watch *source, const kl__shard *shards)
 {
     if (source->ops->set_shards != NULL) {
         source->ops->set_shards(source, shards);
@@ -272,7 +271,7 @@ static bool has_new_credentials(kl__list_watch *source)
     return kl__client_has_new_credentials(kl__http_source_of(source)->client);
 }
 
-static void set_shards(kl__list_watch *source, const kl__shard_ranges *shards)
+static void set_shards(kl__list_watch *source, const kl__shard *shards)
 {
     kl__http_source_of(source)->shards = *shards;
 }
@@ -332,10 +331,11 @@ static void put_shards(const kl__http_source *self, kl__buf *target)
 {
     kl__buf selector = {0};
 
-    if (kl__shard_ranges_are_all(&self->shards)) {
+    if (self->shards.by != KL_SHARD_BY_UID ||
+        kl__shard_ranges_are_all(&self->shards.ranges)) {
         return;
     }
-    kl__shard_ranges_selector(&self->shards, &selector);
+    kl__shard_ranges_selector(&self->shards.ranges, &selector);
     if (selector.failed) {
         target->failed = true; /* without a selector all would come */
     } else {

@@ -7,7 +7,7 @@
 #define KL_API_LIST_WATCH_H
 
 #include "base/cancel.h"
-#include "base/shard_range.h"
+#include "object/in_shard.h"
 #include "http/turn.h"
 #include "kubelua/client.h"
 #include "kubelua/object.h"
@@ -41,6 +41,7 @@ typedef enum kl__item_type {
     KL__ITEM_ADDED,
     KL__ITEM_MODIFIED,
     KL__ITEM_DELETED,
+    KL__ITEM_LEFT,     /* it was modified, and is of another shard now */
     KL__ITEM_BOOKMARK, /* version, initial_events_end; no object */
     KL__ITEM_END       /* the watch ended cleanly */
 } kl__item_type;
@@ -77,7 +78,7 @@ typedef struct kl__list_watch_ops {
     bool (*has_new_credentials)(
         kl__list_watch *source); /* may be NULL: never */
     void (*set_shards)(kl__list_watch *source,
-                       const kl__shard_ranges *shards); /* may be NULL: does
+                       const kl__shard *shards); /* may be NULL: does
                                                            nothing */
     void (*end)(kl__list_watch *source);
     void (*free)(kl__list_watch *source);
@@ -95,7 +96,7 @@ typedef struct kl__list_watch_options {
     const char *name_space; /* NULL: all */
     const char *labels;
     const char *fields;
-    kl__shard_ranges shards; /* other objects are dropped */
+    kl__shard shards; /* other objects are dropped */
     bool keep_managed_fields;
     bool metadata_only; /* as in kl_informer_options */
     kl__prune *prune;   /* takes one more reference; NULL: nothing is removed */
@@ -176,8 +177,7 @@ bool kl__list_watch_has_new_credentials(kl__list_watch *source);
 
 /* Gives the source another shard, from the next `list` or `watch` on. Call it
  * when there is no transfer. */
-void kl__list_watch_set_shards(kl__list_watch *source,
-                               const kl__shard_ranges *shards);
+void kl__list_watch_set_shards(kl__list_watch *source, const kl__shard *shards);
 
 /* Ends the current transfer, if there is one. */
 void kl__list_watch_end(kl__list_watch *source);

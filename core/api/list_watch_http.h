@@ -25,7 +25,7 @@ typedef struct kl__http_source {
     char *name_space;  /* NULL: all */
     char *labels;
     char *fields;
-    kl__shard_ranges shards;
+    kl__shard shards;
     bool keeps_managed_fields;
     bool is_metadata_only;
     kl__prune *prune; /* a reference; NULL: objects are kept whole */

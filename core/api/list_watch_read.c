@@ -381,8 +381,18 @@ static int64_t deadline_of(int64_t timeout_ms)
  * parameter shardSelector (before Kubernetes 1.36) sends all. */
 static bool is_foreign(const kl__http_source *self, const kl__item *item)
 {
-    return item->object != NULL &&
-           !kl__shard_ranges_have(&self->shards, kl_object_uid(item->object));
+    return item->object != NULL && !kl__shard_has(&self->shards, item->object);
+}
+
+/* An object that came is of another shard. True: it is of interest all the
+ * same: its former state may have been of this shard. */
+static bool may_have_left(const kl__http_source *self, kl__item *item)
+{
+    bool may =
+        item->type == KL__ITEM_MODIFIED && kl__shard_may_change(&self->shards);
+
+    item->type = may ? KL__ITEM_LEFT : item->type;
+    return may;
 }
 
 /* Reads and cuts frames until there is an item. */
@@ -400,7 +410,8 @@ static kl_code cut_frame(reading *at, kl_error *err)
         }
         if (code == KL_OK && frame.type != KL__FRAME_MORE) {
             code = take_frame(at, &frame, err);
-            if (code != KL_OK || !is_foreign(self, at->item)) {
+            if (code != KL_OK || !is_foreign(self, at->item) ||
+                may_have_left(self, at->item)) {
                 return code;
             }
             kl__item_clear(at->item);

@@ -36,9 +36,14 @@ uint32_t kl_shard_part_of_uid(const char *uid, size_t length)
     return upper_bits(kl_shard_hash(uid, length));
 }
 
+uint64_t kl_shard_mixed_hash(const char *text, size_t length)
+{
+    return mix(kl_shard_hash(text, length));
+}
+
 uint32_t kl_shard_part(const char *text, size_t length)
 {
-    return upper_bits(mix(kl_shard_hash(text, length)));
+    return upper_bits(kl_shard_mixed_hash(text, length));
 }
 
 static uint64_t score_of(const char *member, uint32_t part)

@@ -136,9 +136,10 @@ bool kl__shard_ranges_are_all(const kl__shard_ranges *ranges)
     return ranges->count == 0;
 }
 
-bool kl__shard_ranges_have(const kl__shard_ranges *ranges, const char *uid)
+bool kl__shard_ranges_have(const kl__shard_ranges *ranges, const char *text)
 {
-    uint64_t hash = kl_shard_hash(uid, strlen(uid));
+    uint64_t hash = ranges->is_mixed ? kl_shard_mixed_hash(text, strlen(text))
+                                     : kl_shard_hash(text, strlen(text));
     size_t low = 0, high = ranges->count;
 
     while (low < high) {

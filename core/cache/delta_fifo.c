@@ -93,7 +93,7 @@ static kl__delta *delta_at(const kl__delta_fifo *fifo, size_t index)
 /* True for ADDED, UPDATED, DELETED. */
 static bool has_object(const kl__delta *delta)
 {
-    return delta->type <= KL__DELTA_DELETED;
+    return delta->type <= KL__DELTA_LEFT;
 }
 
 kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock)

@@ -11,7 +11,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/shard_range.h"
+#include "object/in_shard.h"
 #include "kubelua/object.h"
 #include "object/unreadable.h"
 
@@ -23,6 +23,7 @@ typedef enum kl__delta_type {
     KL__DELTA_ADDED,
     KL__DELTA_UPDATED,
     KL__DELTA_DELETED,
+    KL__DELTA_LEFT,      /* it is of another shard now: as a missed delete */
     KL__DELTA_REPLACED,  /* listed, version */
     KL__DELTA_SYNC,      /* check which registrations are due for a resync */
     KL__DELTA_BOOKMARK,  /* version */
@@ -34,7 +35,7 @@ typedef enum kl__delta_type {
 typedef struct kl__listed {
     kl_object_list objects;
     kl__unreadables unreadable; /* objects that are there, and cannot be read */
-    kl__shard_ranges shards;    /* it has the objects of these only */
+    kl__shard shards;           /* it has the objects of these only */
     uint64_t shard; /* how often the shard was changed: kl__reflector_shard */
 } kl__listed;
 
@@ -44,7 +45,7 @@ void kl__listed_clear(kl__listed *listed);
 typedef struct kl__delta {
     kl__delta_type type;
     bool is_gone;      /* UNREADABLE: it was deleted; else added or updated */
-    kl_object *object; /* ADDED, UPDATED, DELETED */
+    kl_object *object; /* ADDED, UPDATED, DELETED, LEFT */
     kl__unreadable *unreadable; /* UNREADABLE */
     kl__listed *listed;         /* REPLACED */
     char *version;              /* REPLACED, BOOKMARK */

@@ -173,6 +173,21 @@ static kl_code diff_delete(kl__transaction *transaction, kl_object *object)
     return kl__transaction_stage(transaction, &found, NULL);
 }
 
+/* LEFT: the object is there, but not for this cache. */
+static kl_code diff_left(kl__transaction *transaction, const kl_object *object)
+{
+    kl__key key = kl__object_key(object);
+    kl__known found = kl__transaction_known(transaction, &key);
+    kl_code code;
+
+    if (found.object == NULL) {
+        return KL_OK;
+    }
+    code = append_delete(&transaction->changes, found.object, NULL);
+    return code == KL_OK ? kl__transaction_stage(transaction, &found, NULL)
+                         : code;
+}
+
 /*
  * UNREADABLE. The cache keeps the former state of the object: a delete would
  * say that the object is gone, and handlers may remove what belongs to it. If
@@ -212,6 +227,9 @@ static kl_code diff_delta(kl__transaction *transaction, const kl__delta *delta)
         break;
     case KL__DELTA_DELETED:
         code = diff_delete(transaction, delta->object);
+        break;
+    case KL__DELTA_LEFT:
+        code = diff_left(transaction, delta->object);
         break;
     case KL__DELTA_UNREADABLE:
         code = diff_unreadable(transaction, delta);
@@ -328,7 +346,7 @@ static kl_code diff_vanished(kl__transaction *transaction,
         code = append_delete(changes, stored, NULL);
         if (code == KL_OK && next == NULL) {
             changes->items[changes->count - 1].left_shard =
-                !kl__shard_ranges_have(&listed->shards, kl_object_uid(stored));
+                !kl__shard_has(&listed->shards, stored);
             code = kl__transaction_stage_once(transaction, &known, NULL);
         }
     }

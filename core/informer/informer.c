@@ -68,7 +68,8 @@ kl_code kl_informer_options_check(const kl_informer_options *options,
         kl__namespace_check(name_space, err) != KL_OK) {
         return KL_EINVAL;
     }
-    code = kl__shard_ranges_parse(options->shard, &(kl__shard_ranges){0}, err);
+    code = kl__shard_parse(options->shard, options->shard_by, &(kl__shard){0},
+                           err);
     if (code == KL_OK) {
         code = check_labels(options->labels, err);
     }
@@ -306,18 +307,17 @@ kl_code kl_informer_index_values(const kl_informer *informer, const char *index,
 kl_code kl_informer_set_shard(kl_informer *informer, const char *shard,
                               kl_error *err)
 {
-    kl__shard_ranges shards;
-    kl_code code = kl__shard_ranges_parse(shard, &shards, err);
+    kl__shard shards;
+    kl_code code = kl__handle_enter(informer, err);
 
-    if (code == KL_OK) {
-        code = kl__handle_enter(informer, err);
-    }
     if (code != KL_OK) {
         return code;
     }
-    if (kl__shared_use_has_ring(informer->use)) {
+    code = kl__shard_parse(shard, kl__shared_use_shard_by(informer->use),
+                           &shards, err);
+    if (code == KL_OK && kl__shared_use_has_ring(informer->use)) {
         kl__shared_informer_set_shard(shared_of(informer), &shards);
-    } else {
+    } else if (code == KL_OK) {
         code = kl_error_set(err, KL_EINVAL,
                             "the shard of this informer is fixed: open it with "
                             "`ring`, the name of those who change it together");

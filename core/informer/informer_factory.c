@@ -33,6 +33,7 @@ struct kl__shared_use {
     char *labels;
     char *fields;
     char *shard; /* the first one, if `ring` is given */
+    kl_shard_by shard_by;
     char *ring;
     bool keep_managed_fields;
     bool metadata_only;
@@ -159,6 +160,7 @@ static bool copy_identity(kl_client *client, kl__shared_use *use,
 {
     use->keep_managed_fields = options->keep_managed_fields;
     use->metadata_only = options->metadata_only;
+    use->shard_by = options->shard_by;
     return copy_option(&use->resource, options->resource) &&
            copy_option(&use->name_space, name_space) &&
            copy_option(&use->labels, null_if_empty(options->labels)) &&
@@ -198,7 +200,7 @@ static bool is_same_resource(const kl__shared_use *a, const kl__shared_use *b)
 
 static bool is_same_shard(const kl__shared_use *a, const kl__shared_use *b)
 {
-    return kl__streq(a->ring, b->ring) &&
+    return kl__streq(a->ring, b->ring) && a->shard_by == b->shard_by &&
            (a->ring != NULL || kl__streq(a->shard, b->shard));
 }
 
@@ -268,10 +270,10 @@ static kl__shared_informer *start_informer(kl_client *client,
 {
     kl__shared_informer *informer;
     kl__list_watch *source;
-    kl__shard_ranges shards;
+    kl__shard shards;
     char *name;
 
-    if (kl__shard_ranges_parse(use->shard, &shards, err) != KL_OK) {
+    if (kl__shard_parse(use->shard, use->shard_by, &shards, err) != KL_OK) {
         return NULL;
     }
     name = describe_use(client, use);
@@ -397,6 +399,11 @@ void kl__shared_use_close(kl__shared_use *use)
 kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use)
 {
     return use->informer;
+}
+
+kl_shard_by kl__shared_use_shard_by(const kl__shared_use *use)
+{
+    return use->shard_by;
 }
 
 bool kl__shared_use_has_ring(const kl__shared_use *use)

@@ -31,6 +31,9 @@ void kl__shared_use_close(kl__shared_use *use);
 /* Borrowed until kl__shared_use_close. */
 kl__shared_informer *kl__shared_use_informer(const kl__shared_use *use);
 
+/* What its shard is of. */
+kl_shard_by kl__shared_use_shard_by(const kl__shared_use *use);
+
 /* True if its shard can be changed. */
 bool kl__shared_use_has_ring(const kl__shared_use *use);
 

@@ -294,14 +294,16 @@ static void enter_state(kl__reflector *self, kl_informer_state state)
     kl__mutex_unlock(&self->mutex);
 }
 
-static bool are_equal(const kl__shard_ranges *a, const kl__shard_ranges *b)
+static bool are_equal(const kl__shard *a, const kl__shard *b)
 {
-    return a->count == b->count &&
-           memcmp(a->items, b->items, a->count * sizeof(a->items[0])) == 0;
+    const kl__shard_ranges *left = &a->ranges, *right = &b->ranges;
+
+    return left->count == right->count &&
+           memcmp(left->items, right->items,
+                  left->count * sizeof(left->items[0])) == 0;
 }
 
-void kl__reflector_set_shard(kl__reflector *self,
-                             const kl__shard_ranges *shards)
+void kl__reflector_set_shard(kl__reflector *self, const kl__shard *shards)
 {
     bool has_changed;
 

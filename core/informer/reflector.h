@@ -36,7 +36,7 @@ typedef struct kl__reflector_options {
     int64_t stall_ms; /* how long the queue may be full before the watch is
                          closed, to be resumed later; 0: 15 s */
     int page_size;    /* 0: 500, and no pages for a list with a version */
-    kl__shard_ranges shards; /* of the source */
+    kl__shard shards; /* of the source */
     bool no_streaming_list;
     bool compress; /* objects rest packed: see object/pack.h */
     uint64_t seed; /* seed of the jitter; 0: random */
@@ -57,8 +57,7 @@ void *kl__reflector_run(void *reflector);
  * the new shard follows at once, or after the wait of KL_STATE_BACKOFF. Until
  * it is there, nothing changes. Thread-safe.
  */
-void kl__reflector_set_shard(kl__reflector *reflector,
-                             const kl__shard_ranges *shards);
+void kl__reflector_set_shard(kl__reflector *reflector, const kl__shard *shards);
 
 /* The number of changes of the shard so far: a list of the present shard has
  * it. Thread-safe. */

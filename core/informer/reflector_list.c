@@ -455,6 +455,7 @@ static verdict stage_item(kl__stage *stage, kl__item *item, kl_error *err)
         }
         return GOES_ON;
     case KL__ITEM_DELETED:
+    case KL__ITEM_LEFT:
         kl__stage_remove(stage, kl__item_key(item));
         return GOES_ON;
     case KL__ITEM_BOOKMARK:

@@ -56,10 +56,10 @@ struct kl__reflector {
     int doubts;           /* failed watches in a row that a relist may cure */
     bool relisted; /* a 410 caused a relist, and no watch was healthy since */
     int refusals;  /* watches in a row that the server closed at once */
-    kl__shard_ranges shards; /* of the source */
-    uint64_t shard;          /* the number of kl__reflector_set_shard calls that
-                                `shards` is of */
-    kl__packer *packer;      /* NULL: objects stay plain */
+    kl__shard shards;   /* of the source */
+    uint64_t shard;     /* the number of kl__reflector_set_shard calls that
+                           `shards` is of */
+    kl__packer *packer; /* NULL: objects stay plain */
     kl__ahead ahead;
     kl__backoff backoff;
     kl_informer_state resume; /* the state after KL_STATE_BACKOFF */
@@ -74,7 +74,7 @@ struct kl__reflector {
     int64_t retry_at;
     /* What kl__reflector_set_shard was given last, and how often it was called.
      * The same mutex; any thread writes them. */
-    kl__shard_ranges wanted;
+    kl__shard wanted;
     uint64_t wanted_shard;
 
     /* Counters for the status. The same threads write them, any thread reads

@@ -329,14 +329,13 @@ static void advance_version(kl__reflector *self, attempt *now,
 
 static kl__delta_type delta_type_of(const kl__item *item)
 {
-    switch (item->type) {
-    case KL__ITEM_ADDED:
-        return KL__DELTA_ADDED;
-    case KL__ITEM_MODIFIED:
-        return KL__DELTA_UPDATED;
-    default:
-        return KL__DELTA_DELETED;
-    }
+    static const kl__delta_type types[] = {
+        [KL__ITEM_ADDED] = KL__DELTA_ADDED,
+        [KL__ITEM_MODIFIED] = KL__DELTA_UPDATED,
+        [KL__ITEM_DELETED] = KL__DELTA_DELETED,
+        [KL__ITEM_LEFT] = KL__DELTA_LEFT};
+
+    return types[item->type];
 }
 
 static kl_code push_item(kl__reflector *self, kl__item *item)
@@ -444,6 +443,7 @@ static outcome handle_item(kl__reflector *self, attempt *now, kl__item *item,
     case KL__ITEM_ADDED:
     case KL__ITEM_MODIFIED:
     case KL__ITEM_DELETED:
+    case KL__ITEM_LEFT:
         atomic_fetch_add_explicit(&self->events, 1, memory_order_relaxed);
         return handle_event(self, now, item, err);
     case KL__ITEM_BOOKMARK:

@@ -515,7 +515,7 @@ void kl__shared_informer_status(kl__shared_informer *self,
 }
 
 void kl__shared_informer_set_shard(kl__shared_informer *self,
-                                   const kl__shard_ranges *shards)
+                                   const kl__shard *shards)
 {
     kl__reflector_set_shard(self->reflector, shards);
 }

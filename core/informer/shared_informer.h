@@ -45,7 +45,7 @@ typedef struct kl__shared_options {
     const char *name;       /* for logs and errors; copied; required */
     int64_t idle_timeout_ms;
     int page_size;
-    kl__shard_ranges shards; /* of the source */
+    kl__shard shards; /* of the source */
     bool no_streaming_list;
     bool compress;
 } kl__shared_options;
@@ -78,7 +78,7 @@ void kl__shared_informer_status(kl__shared_informer *shared,
 
 /* See kl_informer_set_shard and kl_informer_holds_shard. */
 void kl__shared_informer_set_shard(kl__shared_informer *shared,
-                                   const kl__shard_ranges *shards);
+                                   const kl__shard *shards);
 bool kl__shared_informer_holds_shard(kl__shared_informer *shared);
 
 /* What an informer shows besides its status. */

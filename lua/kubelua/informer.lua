@@ -22,6 +22,8 @@ local TYPE = "kubelua.informer"
 ---@field count fun(self): integer?, string?, string? # how many objects the cache holds
 ---@field resource_version fun(self): string?, string?, string? # the version that it has reached
 ---@field status fun(self): kubelua.Status its state and counters
+---@field set_shard fun(self, shard: string): true?, string?, string? # caches that one from now on
+---@field holds_shard fun(self): boolean # it holds the list of the shard that was set last
 local Informer = core.methods(TYPE)
 
 ---What informer:list takes.
@@ -56,6 +58,10 @@ end
 ---@field labels? string a label selector, as of kubectl's -l
 ---@field fields? string a field selector, as of kubectl's --field-selector
 ---@field shard? string "0/4": the first of four shards of all objects, by UID; several: "0/4,2/4"
+---@field shard_by? string what shards are of: "uid" (default), "key", "namespace", or of an owner:
+---"owner_uid", "owner_key" (in the same namespace), "owner_name" (of a kind without namespaces)
+---@field ring? string a name of your choice: `set_shard` may be called; informers with the same
+---one share a watch
 ---@field indexes? table<string, string|fun(object: kubelua.Object): any> a path or a function each
 ---@field resync? number seconds between replays of the cache to its handlers; 0: never
 ---@field managed_fields? boolean keep metadata.managedFields; default: false
@@ -69,7 +75,8 @@ end
 
 local OPTIONS = {
     namespace = "string|table", labels = "string", fields = "string", indexes = "table",
-    shard = "string", resync = "number", managed_fields = "boolean", metadata = "boolean",
+    shard = "string", shard_by = "string", ring = "string",
+    resync = "number", managed_fields = "boolean", metadata = "boolean",
     drop = "string|table", keep = "string|table",
     streaming_list = "boolean", compress = "boolean", page_size = "number",
     idle_timeout = "number",

@@ -59,7 +59,8 @@ end
 ---@class kubelua.HandlerOptions
 ---@field add? fun(object: kubelua.Object, initial: boolean) initial: it existed before the handler
 ---@field update? fun(old: kubelua.Object, new: kubelua.Object)
----@field delete? fun(object: kubelua.Object, unknown: boolean) unknown: the delete event was missed
+---@field delete? fun(object: kubelua.Object, unknown: boolean|"left") unknown: the delete event was
+---missed; "left": the object is not of the informer's new shard, and may still exist
 ---@field synced? fun() called once, after add has returned for every initial object
 ---@field error? fun(message: string, code: string) why the watch broke; it recovers by itself
 ---@field resync? number seconds between replays from the cache; default: the informer's

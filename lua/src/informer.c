@@ -29,6 +29,31 @@ static int64_t read_idle_timeout_ms(lua_State *L, int index)
     return never ? -1 : option_ms(L, index, "idle_timeout", 0);
 }
 
+static kl_shard_by read_shard_by(lua_State *L, int index)
+{
+    static const char *const ways[] = {[KL_SHARD_BY_UID] = "uid",
+                                       [KL_SHARD_BY_KEY] = "key",
+                                       [KL_SHARD_BY_NAMESPACE] = "namespace",
+                                       [KL_SHARD_BY_OWNER_UID] = "owner_uid",
+                                       [KL_SHARD_BY_OWNER_KEY] = "owner_key",
+                                       [KL_SHARD_BY_OWNER_NAME] = "owner_name"};
+    const char *by = option_string(L, index, "shard_by");
+
+    for (int i = 0; by != NULL && i <= KL_SHARD_BY_OWNER_NAME; i++) {
+        if (strcmp(by, ways[i]) == 0) {
+            return (kl_shard_by)i;
+        }
+    }
+    if (by != NULL) {
+        luaL_error(L,
+                   "informer: 'shard_by' must be \"uid\", \"key\", "
+                   "\"namespace\", \"owner_uid\", \"owner_key\" or "
+                   "\"owner_name\", not \"%s\"",
+                   by);
+    }
+    return KL_SHARD_BY_UID;
+}
+
 /* Fills `options` from the table at `index`, which kubelua/informer.lua has
  * checked. They borrow from the table and from what this pushes: up to four
  * values. Raises where a type is wrong. */
@@ -42,6 +67,8 @@ static void push_informer_options(lua_State *L, int index,
         .labels = option_string(L, index, "labels"),
         .fields = option_string(L, index, "fields"),
         .shard = option_string(L, index, "shard"),
+        .shard_by = read_shard_by(L, index),
+        .ring = option_string(L, index, "ring"),
         .resync_ms = option_ms(L, index, "resync", 0),
         .idle_timeout_ms = read_idle_timeout_ms(L, index),
         .page_size = option_integer(L, index, "page_size"),
@@ -521,6 +548,30 @@ static int informer_status(lua_State *L)
     return 1;
 }
 
+/* informer:set_shard(shard): true, or nil, message, code. */
+static int informer_set_shard(lua_State *L)
+{
+    const char *shard = luaL_checkstring(L, 2);
+    kl_error err;
+    kl_informer *informer = check_informer(L, 1, &err);
+
+    if (informer == NULL ||
+        kl_informer_set_shard(informer, shard, &err) != KL_OK) {
+        return push_error(L, &err);
+    }
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+/* informer:holds_shard(): false after a stop, too. */
+static int informer_holds_shard(lua_State *L)
+{
+    const kl_informer *informer = check_informer(L, 1, NULL);
+
+    lua_pushboolean(L, informer != NULL && kl_informer_holds_shard(informer));
+    return 1;
+}
+
 /* core.informer_lists_held(informer): as in its status, without the table. */
 static int informer_lists_held(lua_State *L)
 {
@@ -546,6 +597,8 @@ void bind_informer(lua_State *L)
         {"count", informer_count},
         {"resource_version", informer_resource_version},
         {"status", informer_status},
+        {"set_shard", informer_set_shard},
+        {"holds_shard", informer_holds_shard},
         {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"informer", informer_open},

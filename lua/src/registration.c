@@ -189,7 +189,11 @@ static int push_event(lua_State *L, const kl_event *event)
     case KL_EVENT_DELETE:
         lua_pushliteral(L, "delete");
         push_last_object(L, type, event->object);
-        lua_pushboolean(L, event->unknown);
+        if (event->left_shard) {
+            lua_pushliteral(L, "left");
+        } else {
+            lua_pushboolean(L, event->unknown);
+        }
         return 3;
     case KL_EVENT_SYNCED:
         lua_pushliteral(L, "synced");

@@ -1,6 +1,7 @@
 -- Informers of one of several shards. The simulator does not know the parameter shardSelector, as
 -- servers before Kubernetes 1.36 do not: so this also shows that objects of other shards are
 -- dropped.
+local core = require "kubelua.core"
 local eventually = require "eventually"
 local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
@@ -105,6 +106,70 @@ describe("an informer of a shard", function()
                 return holders == 1 and is_new
             end, "one shard has the new object")
         end
+    end)
+
+    it("takes in another shard, and lets the one before go", function()
+        local client, told = assert(cluster:connect()), {}
+        local all = assert(client:informer { "configmaps" })
+        local one = assert(client:informer { "configmaps", shard = "0/2", ring = "shop" })
+        assert(one:on {
+            add = function(object) told[object.key] = "add" end,
+            delete = function(object, why) told[object.key] = why end,
+        })
+        assert(all:wait_synced(10))
+        assert(one:wait_synced(10))
+        assert.is_true(one:holds_shard())
+        local before = one:list()
+        assert(one:set_shard("1/2"))
+        eventually(function() return one:holds_shard() end, "the other shard is there")
+        assert.equal(all:count(), one:count() + #before)
+        eventually(function()
+            local count = 0
+            for key, what in pairs(told) do
+                count = count + (what == (one:get(key) and "add" or "left") and 1 or 0)
+            end
+            return count == all:count()
+        end, "each object has come, or left")
+        assert.is_truthy(select(2, all:set_shard("0/2")):find("ring", 1, true))
+        assert.equal("invalid_argument", select(3, one:set_shard("2/2")))
+    end)
+
+    it("is of what shard_by says, or of an owner that may change", function()
+        local client = assert(cluster:connect())
+        local function set_owner(name, uid)
+            assert(cluster:apply { apiVersion = "v1", kind = "ConfigMap", data = { uid = uid },
+                metadata = { namespace = "web", name = name, ownerReferences = {
+                    { apiVersion = "v1", kind = "Secret", name = "s" .. uid, uid = uid } } } })
+        end
+        local here, there = "1", "1"
+        while core.shard_part_of_uid(here) > 128 do here = here .. "1" end
+        while core.shard_part_of_uid(there) <= 128 do there = there .. "1" end
+        for i = 1, 40 do
+            set_owner("a" .. i, i % 2 == 0 and here or there)
+        end
+        local informers, told = {}, {}
+        for i, by in ipairs { "owner_uid", "key", "namespace", "owner_key", "owner_name" } do
+            informers[i] = assert(client:informer { "configmaps", shard = "0/2", shard_by = by })
+            assert(informers[i]:wait_synced(10))
+            for _, object in ipairs(informers[i]:list()) do
+                local part = by == "owner_uid" and core.shard_part_of_uid(object.data.uid)
+                    or core.shard_part(by == "key" and object.key or by == "namespace" and "web"
+                        or (by == "owner_key" and "web/s" or "s") .. object.data.uid)
+                assert.is_true(part <= 128, by)
+            end
+        end
+        assert.equal(20, informers[1]:count())
+        assert.is_true(informers[2]:count() > 0 and informers[2]:count() < 40)
+        assert.equal(core.shard_part("web") <= 128 and 40 or 0, informers[3]:count())
+        assert(informers[1]:on { delete = function(object) told[object.key] = object.data.uid end })
+        set_owner("a1", there)
+        set_owner("a2", there)
+        eventually(function() return told["web/a2"] == here end, "a2 is another owner's")
+        set_owner("a2", here)
+        eventually(function() return informers[1]:get("web/a2") end, "a2 is back")
+        local ok, problem = pcall(client.informer, client, { "configmaps", shard_by = "name" })
+        assert.is_false(ok)
+        assert.is_truthy(problem:find("owner_name", 1, true))
     end)
 
     it("refuses a text that names none", function()

@@ -217,6 +217,11 @@ world.calls = {
     ["informer.resource_version"] = function() informer:resource_version() end,
     ["core.informer_told_version"] = function() core.informer_told_version(informer) end,
     ["informer.status"] = function() informer:status() end,
+    ["informer.holds_shard"] = function() assert(informer:holds_shard()) end,
+    ["informer.set_shard"] = function()
+        local _, _, code = informer:set_shard("0/4") -- it has no ring
+        assert(code == "invalid_argument" or code == "no_memory", code)
+    end,
     ["core.informer_lists_held"] = function() assert(core.informer_lists_held(informer) > 0) end,
     ["poller.open"] = function() must(must(core.poller()):open()) end,
     ["poller.fd"] = function() poller:fd() end,

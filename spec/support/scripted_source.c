@@ -461,17 +461,16 @@ void scripted_source_renew(scripted_source *source, int64_t at)
 }
 
 /* Records "shard 40-7f": the first bytes of each range's bounds. */
-static void set_shards(kl__list_watch *list_watch,
-                       const kl__shard_ranges *shards)
+static void set_shards(kl__list_watch *list_watch, const kl__shard *shards)
 {
     scripted_source *self = of(list_watch);
     kl__buf text = {0};
 
     kl__buf_puts(&text, "shard");
-    for (size_t i = 0; i < shards->count; i++) {
+    for (size_t i = 0; i < shards->ranges.count; i++) {
         kl__buf_printf(&text, " %02x-%02x",
-                       (unsigned)(shards->items[i].first >> 56),
-                       (unsigned)(shards->items[i].last >> 56));
+                       (unsigned)(shards->ranges.items[i].first >> 56),
+                       (unsigned)(shards->ranges.items[i].last >> 56));
     }
     kl__mutex_lock(&self->mutex);
     record(self, text.bytes, 0);

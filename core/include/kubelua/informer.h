@@ -62,6 +62,18 @@ extern "C" {
 
 typedef struct kl_informer kl_informer;
 
+/* What decides if an object is of a shard. Only a shard by UID is known to
+ * servers; of the others all objects are sent, and dropped as they come. */
+typedef enum kl_shard_by {
+    KL_SHARD_BY_UID,       /* kl_shard_hash of it */
+    KL_SHARD_BY_KEY,       /* kl_shard_mixed_hash of it, as all below */
+    KL_SHARD_BY_NAMESPACE, /* "" if the object has none */
+    KL_SHARD_BY_OWNER_UID, /* kl_shard_hash of the UID of one of its owners */
+    KL_SHARD_BY_OWNER_KEY, /* the key of one of its owners, in its namespace */
+    KL_SHARD_BY_OWNER_NAME /* the name of one of its owners: their kind has no
+                              namespaces */
+} kl_shard_by;
+
 /* Zeroed fields are the defaults. Strings are copied. */
 typedef struct kl_informer_options {
     const char *resource;    /* "pods", "Pod", "po", "deployments.apps";
@@ -74,6 +86,7 @@ typedef struct kl_informer_options {
                                 a server from 1.36 on with KEP-5866 sends no
                                 others, else they are dropped as they come.
                                 NULL or "": all */
+    kl_shard_by shard_by;    /* what `shard` is of */
     const char *ring;        /* a name of your choice: the shard can be changed
                                 (kl_informer_set_shard). Handles with the same
                                 ring share one watch, whatever their `shard`

@@ -30,10 +30,14 @@ KL_API uint64_t kl_shard_hash(const char *text, size_t length);
 /* Returns the part of a UID: the upper 8 bits of kl_shard_hash of it. */
 KL_API uint32_t kl_shard_part_of_uid(const char *uid, size_t length);
 
-/* Returns the part of another text, such as a key. It mixes the bits of
- * kl_shard_hash first: the last characters of a text change only the lower bits
- * of that hash, so all numbered names would be in one part. */
+/* Returns the part of another text, such as a key: the upper 8 bits of
+ * kl_shard_mixed_hash of it. */
 KL_API uint32_t kl_shard_part(const char *text, size_t length);
+
+/* Returns the hash that keys and namespaces are shared out by. It mixes the
+ * bits of kl_shard_hash first: the last characters of a text change only the
+ * lower bits of that hash, so all numbered names would be in one part. */
+KL_API uint64_t kl_shard_mixed_hash(const char *text, size_t length);
 
 /*
  * Gives each part to a member: `owners` gets the index of the member that has

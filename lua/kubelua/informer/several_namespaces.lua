@@ -299,6 +299,20 @@ function Several:wait_synced(seconds)
     return true
 end
 
+function Several:set_shard(shard)
+    for _, part in ipairs(check_parts(self)) do
+        local ok, message, code = part.informer:set_shard(shard)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    return true
+end
+
+function Several:holds_shard()
+    return all_hold(check_parts(self), function(informer) return informer:holds_shard() end)
+end
+
 ---@return kubelua.StatusOfSeveral
 function Several:status()
     return add_up_status(check_parts(self))

@@ -22,7 +22,8 @@ static void a_list_sends_its_parameters(void **state)
         .name_space = "we b",
         .labels = "app=shop,tier!=db",
         .fields = "spec.nodeName=n1",
-        .shards = {1, {{0x4000000000000000, 0x7fffffffffffffff}}}};
+        .shards.ranges = {.count = 1,
+                          .items = {{0x4000000000000000, 0x7fffffffffffffff}}}};
     kl__list_params params = {.resource_version = "12",
                               .resource_version_match = "NotOlderThan",
                               .limit = 500};

@@ -33,7 +33,7 @@ static void add(kl__delta_fifo *fifo, kl_object *object)
 /* The types and names of the next batch, as "A:a U:b R:2@7". */
 static const char *pop(kl__delta_fifo *fifo, size_t max)
 {
-    static const char letters[] = "AUDRSBE";
+    static const char letters[] = "AUDLRSBE";
     static char text[512];
     kl__delta_batch batch = {0};
     size_t used = 0;

@@ -144,6 +144,8 @@ static kl_code share_out(void *world_, kl_error *err)
     (void)err;
     kl_shard_assign(members, 2, owners);
     assert_in_range(owners[kl_shard_part("web/a", 5)], 0, 1);
+    assert_int_equal(kl_shard_part("web/a", 5),
+                     kl_shard_mixed_hash("web/a", 5) >> 56);
     assert_int_equal(kl_shard_part_of_uid("foobar", 6),
                      kl_shard_hash("foobar", 6) >> 56);
     return KL_OK;
@@ -186,6 +188,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_hash_change, use_hashes),
     NEVER_ALLOCATES(kl_shard_hash, share_out),
     NEVER_ALLOCATES(kl_shard_part, share_out),
+    NEVER_ALLOCATES(kl_shard_mixed_hash, share_out),
     NEVER_ALLOCATES(kl_shard_part_of_uid, share_out),
     NEVER_ALLOCATES(kl_shard_assign, share_out),
 };

@@ -15,9 +15,10 @@
 
 static void set_shard(threaded_reflector *self, const char *text)
 {
-    kl__shard_ranges shards;
+    kl__shard shards;
 
-    assert_int_equal(kl__shard_ranges_parse(text, &shards, NULL), KL_OK);
+    assert_int_equal(kl__shard_parse(text, KL_SHARD_BY_UID, &shards, NULL),
+                     KL_OK);
     kl__reflector_set_shard(self->reflector, &shards);
 }
 

@@ -1,0 +1,28 @@
+/*
+ * in_shard.h - tells if an object is of a shard: by its UID, key or namespace,
+ * or by those of its owners.
+ */
+#ifndef KL_OBJECT_IN_SHARD_H
+#define KL_OBJECT_IN_SHARD_H
+
+#include "base/shard_range.h"
+#include "kubelua/informer.h"
+
+/* The ranges of a shard, and what they are of. Zeroed: all objects. */
+typedef struct kl__shard {
+    kl_shard_by by;
+    kl__shard_ranges ranges;
+} kl__shard;
+
+/* Reads kl_informer_options.shard. KL_EINVAL. */
+kl_code kl__shard_parse(const char *text, kl_shard_by by, kl__shard *shard,
+                        kl_error *err);
+
+/* True if another state of an object may be of another shard. */
+bool kl__shard_may_change(const kl__shard *shard);
+
+/* True if an object is of the shard. An object whose owners cannot be read is.
+ * Thread-safe. */
+bool kl__shard_has(const kl__shard *shard, kl_object *object);
+
+#endif
