@@ -35,6 +35,16 @@ describe("the gateway and those who mean harm", function()
             name = "http", port = 80, protocol = "TCP", appProtocol = protocol } } } }))
     end
 
+    local function await_event(reason, name)
+        eventually(function()
+            for _, event in ipairs(world.sim:list("events.events.k8s.io", { namespace = "*" })) do
+                if event.reason == reason and event.regarding.name == name then
+                    return true
+                end
+            end
+        end, "the Event " .. reason, 10)
+    end
+
     setup(function()
         world = gateway_world.start { load = OBJECTS, options = "nginx = true" }
         serve("h2", world.backends.h2_port, "kubernetes.io/h2c")
@@ -155,13 +165,13 @@ spec:
             assert.equal(500, (world:ask("tries.example.com", "/" .. ("a"):rep(1000))))
         end
         world:expect("web/one GET /aaa ", "tries.example.com", "/aaa")
-        eventually(function()
-            for _, event in ipairs(world.sim:list("events.events.k8s.io", { namespace = "*" })) do
-                if event.reason == "PatternTooSlow" and event.regarding.name == "tries" then
-                    return true
-                end
-            end
-        end, "an Event", 10)
+        await_event("PatternTooSlow", "tries")
+    end)
+
+    it("tells a Service whose balancer's annotation is wrong", function()
+        assert(world.sim:patch("services", "web/two", { metadata = { annotations = {
+            ["kubelua.dev/balance"] = "fastest" } } }))
+        await_event("Annotation", "two")
     end)
 
     it("goes nowhere else because an answer says so (X-Accel-Redirect)", function()

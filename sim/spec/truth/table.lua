@@ -16,8 +16,9 @@ of kinds that they do not write may have other words. `lua5.4 sim/spec/truth/tab
 page; `sim/spec/truth/differences.lua` has the list request by request.
 
 The scope of the simulator is closed. It is there to test scripts and controllers, and grows only
-where such a test needs it. CEL (x-kubernetes-validations, ValidatingAdmissionPolicy) and admission
-webhooks stay out, and no more validation or admission is added.
+where such a test needs it. CEL (x-kubernetes-validations, ValidatingAdmissionPolicy) stays out, and
+so do admission webhooks that are asked over HTTPS; those of a script under test are asked in its
+process (ADMISSION.md). No more validation or admission is added.
 
 Left out, as no script, controller or use of kubectl needs it:
 
