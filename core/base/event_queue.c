@@ -25,6 +25,13 @@ struct kl_event_queue {
     kl__list ready;
     bool is_armed; /* the descriptor is written for `ready`, or will be */
 
+    /* The owner does not sleep: nothing is written until it leaves. A wake-up
+     * sets was_woken before it looks at is_attended, and the owner clears
+     * is_attended before it looks at was_woken (both sequentially consistent):
+     * so one of the two notices the other. */
+    atomic_bool is_attended; /* written with the mutex held */
+    atomic_bool was_woken;
+
     /* Writes of the descriptor that have begun, and that are done; if both
      * numbers are equal, no write is still to come. */
     atomic_uint writes_begun;
@@ -46,6 +53,8 @@ kl_event_queue *kl_event_queue_new(kl_error *err)
         return NULL;
     }
     atomic_init(&queue->references, 1);
+    atomic_init(&queue->is_attended, false);
+    atomic_init(&queue->was_woken, false);
     atomic_init(&queue->writes_begun, 0);
     atomic_init(&queue->writes_done, 0);
     queue->made_in = kl__process_here();
@@ -109,6 +118,17 @@ static void write_descriptor(kl_event_queue *queue)
     atomic_fetch_add(&queue->writes_done, 1);
 }
 
+/* True if the descriptor must be written for `ready`; the caller does it. */
+static bool arm_locked(kl_event_queue *queue)
+{
+    if (queue->is_armed || atomic_load(&queue->is_attended)) {
+        return false;
+    }
+    queue->is_armed = true;
+    atomic_fetch_add(&queue->writes_begun, 1);
+    return true;
+}
+
 void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
 {
     bool must_write = false;
@@ -116,11 +136,7 @@ void kl__event_queue_add(kl_event_queue *queue, kl__ready *ready)
     kl__mutex_lock(&queue->mutex);
     if (kl__list_empty(&ready->node)) {
         kl__list_append(&queue->ready, &ready->node);
-        must_write = !queue->is_armed;
-    }
-    if (must_write) {
-        queue->is_armed = true;
-        atomic_fetch_add(&queue->writes_begun, 1);
+        must_write = arm_locked(queue);
     }
     kl__mutex_unlock(&queue->mutex);
     if (must_write) {
@@ -139,6 +155,9 @@ static void disarm_locked(kl_event_queue *queue)
     if (!kl__list_empty(&queue->ready)) {
         return;
     }
+    /* Exchanged, not stored: what a thread has written before its wake-up is
+     * seen after this. */
+    (void)atomic_exchange(&queue->was_woken, false);
     /* In this order: a wake-up that begins between the two makes them differ,
      * so it is not counted as cleared. */
     done = atomic_load(&queue->writes_done);
@@ -189,8 +208,39 @@ kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms)
 
 void kl_event_queue_wake(kl_event_queue *queue)
 {
-    if (!is_stale(queue)) {
+    if (is_stale(queue)) {
+        return;
+    }
+    atomic_store(&queue->was_woken, true);
+    if (!atomic_load(&queue->is_attended)) {
         atomic_fetch_add(&queue->writes_begun, 1);
+        write_descriptor(queue);
+    }
+}
+
+void kl_event_queue_attend(kl_event_queue *queue)
+{
+    if (!is_stale(queue)) {
+        kl__mutex_lock(&queue->mutex);
+        atomic_store(&queue->is_attended, true);
+        kl__mutex_unlock(&queue->mutex);
+    }
+}
+
+void kl_event_queue_leave(kl_event_queue *queue)
+{
+    bool must_write;
+
+    if (is_stale(queue)) {
+        return;
+    }
+    kl__mutex_lock(&queue->mutex);
+    must_write =
+        atomic_exchange(&queue->is_attended, false) &&
+        (!kl__list_empty(&queue->ready) || atomic_load(&queue->was_woken)) &&
+        arm_locked(queue);
+    kl__mutex_unlock(&queue->mutex);
+    if (must_write) {
         write_descriptor(queue);
     }
 }

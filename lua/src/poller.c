@@ -25,7 +25,8 @@ typedef struct poller {
     double armed_at; /* when it fires, in seconds of core.now; 0: it does not */
     int epoll;       /* of queue and timer; kubelua.fd() returns it */
     bool closed;     /* for good: its lua_State ends */
-    bool was_handed_out; /* the script has the descriptor */
+    bool was_handed_out; /* it must stay open: another part has it */
+    bool is_seen;        /* the script has the descriptor */
     bool looks_again;    /* the next poller:next returns 0: look at all */
     loop_watch *watch;   /* NULL: not open, or not wanted */
     kl_report *report;   /* a reference: it is told that the loop goes on; NULL:
@@ -120,6 +121,15 @@ static bool ensure_open(poller *self, kl_error *err)
     self->watch = watch_start(self->limit_ms, self->own);
     watch_show(self->watch, self->report);
     return true;
+}
+
+/* Between two waits nothing need be written for this loop. A host that has the
+ * descriptor may look at it at any time. */
+static void attend_alone(const poller *self)
+{
+    if (!self->is_seen) {
+        kl_event_queue_attend(self->queue);
+    }
 }
 
 static poller *check_open(lua_State *L, int index)
@@ -231,7 +241,8 @@ static int poller_fd(lua_State *L)
 {
     poller *self = check_open(L, 1);
 
-    self->was_handed_out = true;
+    self->was_handed_out = self->is_seen = true;
+    kl_event_queue_leave(self->queue);
     lua_pushinteger(L, self->epoll);
     return 1;
 }
@@ -357,9 +368,11 @@ static int poller_wait(lua_State *L)
     int timeout_ms = wait_ms(L, 2);
     int ready;
 
+    kl_event_queue_leave(self->queue);
     tell_beat(self, false);
     ready = poll(&entry, 1, timeout_ms);
     tell_beat(self, true);
+    attend_alone(self);
     lua_pushboolean(L, ready > 0);
     return 1;
 }

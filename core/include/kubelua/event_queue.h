@@ -16,7 +16,8 @@
  *   ready, however many events follow (edge-triggered); tags come in the order
  *   in which they became ready.
  * - The descriptor becomes readable right after a tag begins to wait or a
- *   wake-up comes, and stays so as long (level-triggered). A wait may also end
+ *   wake-up comes, and stays so as long (level-triggered); but see
+ *   kl_event_queue_attend. A wait may also end
  *   for nothing. The descriptor is the same for the queue's life.
  * - A wake-up that comes before the wait ends the next wait, unless
  *   kl_event_queue_next returns NULL or the last tag in between.
@@ -66,6 +67,17 @@ KL_API kl_code kl_event_queue_wait(kl_event_queue *queue, int64_t timeout_ms);
 /* Ends kl_event_queue_wait, the current call or else the next one. Safe on any
  * thread and inside a signal handler. */
 KL_API void kl_event_queue_wake(kl_event_queue *queue);
+
+/*
+ * For the owner's loop: from kl_event_queue_attend on, what becomes ready and
+ * wake-ups do not write the descriptor, which saves system calls on both sides
+ * while the loop has other things to do. kl_event_queue_leave makes it readable
+ * if something has come meanwhile, and ends that; call it before each wait.
+ * They do not block; leaving without attending does nothing. Call both on the
+ * thread that waits.
+ */
+KL_API void kl_event_queue_attend(kl_event_queue *queue);
+KL_API void kl_event_queue_leave(kl_event_queue *queue);
 
 /*
  * Returns the tag of the next registration, request or program that is ready;

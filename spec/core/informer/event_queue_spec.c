@@ -10,9 +10,11 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -157,6 +159,95 @@ static void a_wake_up_is_kept_for_the_next_wait(void **state)
     kl_event_queue_free(NULL);
 }
 
+static void
+what_comes_while_a_loop_attends_is_shown_when_it_leaves(void **state)
+{
+    processor_rig rig = rig_begin();
+    kl_registration *handler = rig_subscribe(&rig, &rig, NULL);
+
+    (void)state;
+    kl_event_queue_attend(rig.queue);
+    kl_event_queue_attend(rig.queue);
+    rig_replace(&rig, (kl_object_list){0}, "5");
+    assert_false(is_readable(rig.queue));
+    kl_event_queue_leave(rig.queue);
+    assert_true(is_readable(rig.queue));
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &rig);
+    assert_string_equal(rig_pull(handler), "synced");
+    assert_false(is_readable(rig.queue));
+    kl_event_queue_attend(rig.queue);
+    rig_apply(&rig, KL__DELTA_ADDED, pod("a", "1", 6));
+    assert_ptr_equal(kl_event_queue_next(rig.queue), &rig);
+    kl_event_queue_leave(rig.queue); /* nothing is left */
+    assert_false(is_readable(rig.queue));
+    kl_event_queue_leave(rig.queue);
+    assert_string_equal(rig_pull(handler), "+a@6");
+    rig_apply(&rig, KL__DELTA_UPDATED, pod("a", "1", 7));
+    assert_true(is_readable(rig.queue));
+    rig_end(&rig);
+}
+
+static void a_wake_up_while_a_loop_attends_ends_the_next_wait(void **state)
+{
+    kl_event_queue *queue = kl_event_queue_new(NULL);
+
+    (void)state;
+    kl_event_queue_attend(queue);
+    kl_event_queue_wake(queue);
+    assert_false(is_readable(queue));
+    kl_event_queue_leave(queue);
+    assert_int_equal(kl_event_queue_wait(queue, -1), KL_OK);
+    kl_event_queue_attend(queue);
+    kl_event_queue_wake(queue);
+    assert_null(kl_event_queue_next(queue)); /* that clears it */
+    kl_event_queue_leave(queue);
+    assert_int_equal(kl_event_queue_wait(queue, 0), KL_ETIMEOUT);
+    kl_event_queue_free(queue);
+}
+
+typedef struct waker {
+    kl_event_queue *queue;
+    atomic_int woken;
+    atomic_int seen;
+} waker;
+
+enum { WAKE_UPS = 20000 };
+
+/* Each wake-up comes when the one before was seen: in any part of the loop. */
+static void *wake_often(void *arg)
+{
+    waker *self = arg;
+
+    for (int i = 1; i <= WAKE_UPS; i++) {
+        atomic_store(&self->woken, i);
+        kl_event_queue_wake(self->queue);
+        while (atomic_load(&self->seen) < i) {
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+static void no_wake_up_is_lost_between_attending_and_waiting(void **state)
+{
+    waker self = {.queue = kl_event_queue_new(NULL)};
+    kl__thread thread;
+
+    (void)state;
+    kl__thread_start(&thread, "waker", wake_often, &self, NULL);
+    while (atomic_load(&self.seen) < WAKE_UPS) {
+        kl_event_queue_attend(self.queue);
+        assert_null(kl_event_queue_next(self.queue));
+        atomic_store(&self.seen, atomic_load(&self.woken));
+        kl_event_queue_leave(self.queue);
+        if (atomic_load(&self.seen) < WAKE_UPS) {
+            assert_int_equal(kl_event_queue_wait(self.queue, 10000), KL_OK);
+        }
+    }
+    kl__thread_join(&thread);
+    kl_event_queue_free(self.queue);
+}
+
 static kl_event_queue *signalled;
 
 static void wake_on_signal(int number)
@@ -203,6 +294,10 @@ int main(void)
         cmocka_unit_test(a_queue_stays_until_its_last_registration_is_removed),
         cmocka_unit_test(a_wait_ends_at_its_deadline_or_with_an_event),
         cmocka_unit_test(a_wake_up_is_kept_for_the_next_wait),
+        cmocka_unit_test(
+            what_comes_while_a_loop_attends_is_shown_when_it_leaves),
+        cmocka_unit_test(a_wake_up_while_a_loop_attends_ends_the_next_wait),
+        cmocka_unit_test(no_wake_up_is_lost_between_attending_and_waiting),
         cmocka_unit_test(a_signal_handler_may_wake_a_waiter),
     };
 

@@ -397,6 +397,9 @@ static kl_code pull_events(void *world, kl_error *err)
     assert_int_equal(kl_event_queue_check(self->queue, err), KL_OK);
     assert_true(kl_event_queue_is_fed(self->queue));
     assert_true(kl_event_queue_fd(self->queue) >= 0);
+    kl_event_queue_attend(self->queue);
+    kl_event_queue_wake(self->queue);
+    kl_event_queue_leave(self->queue);
     assert_int_equal(kl_event_queue_wait(self->queue, -1), KL_OK);
     assert_ptr_equal(kl_event_queue_next(self->queue), self);
     kl_event_queue_again(self->queue, self->registration);
@@ -499,6 +502,8 @@ static const every_call calls[] = {
     NEVER_ALLOCATES_AFTER(kl_event_queue_fd, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_event_queue_wait, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_event_queue_wake, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_attend, pull_events, join_spare),
+    NEVER_ALLOCATES_AFTER(kl_event_queue_leave, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_event_queue_next, pull_events, join_spare),
     NEVER_ALLOCATES_AFTER(kl_event_queue_again, pull_events, join_spare),
     REFUSES_AFTER(kl_informer_wake_synced, wake_when_synced, open_unknown),
