@@ -66,9 +66,31 @@ on() {
         timeout 30 "$kubectl" --namespace "$namespace" "$@"
 }
 
+# without_repairs FILE: the real server looks after the addresses and ports of
+# Services. When it sees a new Service before its address, it says so in an Event,
+# now and then; without that, a list of Events may be empty.
+without_repairs() {
+    awk -v namespace="$namespace" '
+        /Warning +(ClusterIP|IPAddress|Port)(NotAllocated|WrongReference) / {
+            dropped = 1
+            next
+        }
+        { line[++n] = $0 }
+        END {
+            if (dropped && n == 1 && line[1] ~ /^LAST SEEN/)
+                line[1] = "No events found in " namespace " namespace."
+            if (dropped && line[n] ~ /^ +---/ && line[n - 2] ~ /^Events:/) {
+                n -= 2
+                line[n] = "Events:  <none>"
+            }
+            for (i = 1; i <= n; i++)
+                print line[i]
+        }' "$1"
+}
+
 # Without what two clusters differ in by nature.
 normalize() {
-    sed -E -e 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/<uid>/g' \
+    without_repairs "$1" | sed -E -e 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/<uid>/g' \
         -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?Z/<time>/g' \
         -e 's/[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} [-+][0-9]{4}/<time>/g' \
         -e 's/("?resourceVersion"?: )"[0-9]+"/\1<version>/' \
@@ -77,7 +99,7 @@ normalize() {
         -e 's#https://127[0-9.:]+#<url>#g' -e 's/\b3[0-9]{4}\b/<port>/g' \
         -e 's/\b([0-9]+[smh])+\b/<age>/g' \
         -e "s#$work/(sim|real)/##g" -e 's#[^ ]*/(LIVE|MERGED)-[0-9]+#\1#g' \
-        -e 's/  +/  /g' -e 's/[ \t]+$//' "$1" |
+        -e 's/  +/  /g' -e 's/[ \t]+$//' |
         grep -vE '^-{3}$|^[=+-]{3} |^diff '
 }
 
