@@ -47,39 +47,48 @@ endfunction()
 # Specs that compute in Lua, and call next to nothing in C: neither a sanitizer
 # nor a collector that always runs finds anything in them, but they take minutes
 # there.
-set(KUBELUA_ONLY_LUA "shards_ring|^compile_"
-    "|^(annotations|balance|cidr|ingress|ingresses|weights)_spec")
+set(KUBELUA_ONLY_LUA "shards_ring|plan_rehearsal|^compile_"
+    "|^(annotations|balance|cidr|ingress|ingresses|plan|weights)_spec")
 list(JOIN KUBELUA_ONLY_LUA "" KUBELUA_ONLY_LUA)
-# With KUBELUA_COLLECT=always, specs with megabytes of data, or with thousands of
-# elections, events or runs, take minutes, too.
-set(KUBELUA_SLOW_COLLECTED "large_bodies|garbage|leader_election|events_series"
-    "|plan_rehearsal|^plan_spec|shards_ready|^pace_spec")
-list(JOIN KUBELUA_SLOW_COLLECTED "" KUBELUA_SLOW_COLLECTED)
+# Specs that compare times or amounts of memory, of code that other specs run:
+# they prove nothing under a sanitizer, which changes both.
+set(KUBELUA_MEASURING "large_bodies|garbage")
+# With KUBELUA_COLLECT=always, specs with thousands of elections, events or runs
+# take minutes, too.
+set(KUBELUA_SLOW_COLLECTED "leader_election|events_series|shards_ready|^pace_spec")
 # Lua specs that read objects: the step `retrain` runs them with objects that
 # rest packed, with a new dictionary every few objects.
 set(KUBELUA_RETRAINED compress_spec handlers_spec index_spec prune_spec
     run_apply_again_spec run_read_spec values_spec view_spec view_life_spec
     writes_seen_spec)
-# Specs that a sanitizer does not run. fork_spec: the child of a fork hangs if
-# another thread was in the sanitizer's allocator (gcc 12 does not lock it for a
-# fork). garbage_spec: uses hundreds of megabytes, and has no threads to check.
-set(KUBELUA_UNCHECKED_asan_lua5.4 "fork_spec")
-set(KUBELUA_UNCHECKED_asan_luajit "fork_spec|garbage")
-set(KUBELUA_UNCHECKED_tsan_lua5.4 "garbage")
+# fork_spec is not for AddressSanitizer: the child of a fork hangs if another
+# thread was in its allocator (gcc 12 does not lock that for a fork).
+set(KUBELUA_UNCHECKED_asan fork_spec)
+
+# kubelua_is_unchecked(FILE NAME RESULT): true for a spec that a sanitizer does not run.
+# Of the gateway's, only those of scripts call C.
+function(kubelua_is_unchecked file name result)
+    set(${result} FALSE PARENT_SCOPE)
+    if(name MATCHES "${KUBELUA_ONLY_LUA}|${KUBELUA_MEASURING}" OR
+       name IN_LIST KUBELUA_UNCHECKED_${KUBELUA_CHECKED_BY} OR
+       file MATCHES "^spec/gateway/" AND NOT name STREQUAL script_spec)
+        set(${result} TRUE PARENT_SCOPE)
+    endif()
+endfunction()
 
 # Adds each file of a glob that this build can run; its label is the step.
 function(kubelua_lua_specs step interpreter)
     file(GLOB files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${ARGN})
-    set(unchecked "${KUBELUA_UNCHECKED_${KUBELUA_CHECKED_BY}_${interpreter}}")
     foreach(file ${files})
         get_filename_component(name ${file} NAME_WE)
-        if(unchecked AND name MATCHES "${unchecked}" OR
-           KUBELUA_CHECKED_BY AND name MATCHES "${KUBELUA_ONLY_LUA}")
+        kubelua_is_unchecked(${file} ${name} is_unchecked)
+        if(KUBELUA_CHECKED_BY AND is_unchecked)
             continue()
         endif()
         set(labels ${step})
         if(NOT file MATCHES "^examples" AND
-           NOT name MATCHES "${KUBELUA_SLOW_COLLECTED}|${KUBELUA_ONLY_LUA}")
+           NOT name MATCHES "${KUBELUA_ONLY_LUA}|${KUBELUA_MEASURING}" AND
+           NOT name MATCHES "${KUBELUA_SLOW_COLLECTED}")
             list(APPEND labels collector)
         endif()
         if(interpreter STREQUAL "luajit" AND name IN_LIST KUBELUA_RETRAINED)
@@ -109,18 +118,19 @@ function(kubelua_conformance step interpreter backend)
 endfunction()
 
 # The same against a real API server. A process starts one cluster, which ends
-# with it; so few processes run many files. Leaders with wrong clocks run alone:
+# with it; so few processes run many files. Each file runs in one interpreter: in
+# both it does so in-process and over TLS. Leaders with wrong clocks run alone:
 # on a busy machine the server carries out a write seconds after it was sent.
-function(kubelua_real_conformance interpreter)
+function(kubelua_real_conformance one other)
     set(topics spec/conformance)
     set(common LABELS real ENV KUBELUA_BACKEND=real)
-    kubelua_lua_test(real.away_spec ${interpreter} ${topics}/away_spec.lua
+    kubelua_lua_test(real.away_spec ${one} ${topics}/away_spec.lua
         ${common} PLACES 2 COST 200 OPTIONS ${topics}/waiting_spec.lua)
-    kubelua_lua_test(real.real_spec ${interpreter} ${topics}/real_spec.lua
+    kubelua_lua_test(real.real_spec ${one} ${topics}/real_spec.lua
         ${common} PLACES 2 COST 200 OPTIONS ${topics}/real_admission_spec.lua)
-    kubelua_lua_test(real.leader_clock_spec ${interpreter}
+    kubelua_lua_test(real.leader_clock_spec ${one}
         ${topics}/leader_clock_spec.lua ${common} PLACES 64)
-    kubelua_lua_test(real.conformance_spec ${interpreter} ${topics} ${common}
+    kubelua_lua_test(real.conformance_spec ${other} ${topics} ${common}
         PLACES 2 COST 300 OPTIONS --exclude-pattern=^real_
         --exclude-pattern=away_spec --exclude-pattern=waiting_spec
         --exclude-pattern=leader_clock_spec)
@@ -168,7 +178,6 @@ function(kubelua_specs_of interpreter)
         kubelua_conformance(tls ${interpreter} tls)
     endif()
     if(NOT KUBELUA_CHECKED_BY)
-        kubelua_real_conformance(${interpreter})
         kubelua_lua_test(reload_soak ${interpreter}
             spec/lua/reload_load_spec.lua LABELS soak COST 60
             ENV KUBELUA_RELOADS=1000 KUBELUA_LOG=error)
@@ -185,4 +194,15 @@ if("5.1" IN_LIST abis AND NOT KUBELUA_CHECKED_BY STREQUAL "tsan")
     if(NOT KUBELUA_CHECKED_BY) # FFI exists only in LuaJIT
         kubelua_lua_specs(lua luajit spec/resty/*_spec.lua)
     endif()
+endif()
+set(interpreters "")
+foreach(interpreter lua5.4 luajit)
+    if(KUBELUA_RUN_${interpreter})
+        list(APPEND interpreters ${interpreter})
+    endif()
+endforeach()
+if(interpreters AND NOT KUBELUA_CHECKED_BY)
+    list(GET interpreters 0 one)
+    list(GET interpreters -1 other)
+    kubelua_real_conformance(${one} ${other})
 endif()
