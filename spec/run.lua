@@ -14,8 +14,12 @@ if os.getenv("KUBELUA_COLLECT") == "always" then
     if jit and jit.version:find("beta3", 1, true) then
         jit.off()
     end
+    if not jit then -- the interpreter's own mode, generational, has no pause
+        collectgarbage("incremental")
+    end
+    -- A cycle begins when the last one has ended: some thousands in a spec.
     collectgarbage("setpause", 0)
-    collectgarbage("setstepmul", 10000)
+    collectgarbage("setstepmul", jit and 1000 or 50)
     table.insert(arg, 2, "--exclude-tags=many") -- cases that would take minutes
 end
 
