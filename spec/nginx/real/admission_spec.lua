@@ -25,6 +25,7 @@ local HTTP = [[
     init_worker_by_lua_block { kube.init_worker { wait = 20 } }
     server {
         listen 127.0.0.1:@tls@ ssl;
+        keepalive_timeout 0; # or the API server may ask over a connection that a reload closes
         ssl_certificate data:$ssl_server_name;
         ssl_certificate_key data:$ssl_server_name;
         ssl_certificate_by_lua_block { kube.admit_handshake() }
