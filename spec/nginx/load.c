@@ -37,7 +37,7 @@ enum {
     LOAD_MAX_BODIES = 64, /* different bodies that are counted */
     LOAD_BODY_SIZE = 64,
     LOAD_LATE_MS = 5000,
-    LOAD_TIMES = 400 /* buckets of the histogram of times */
+    LOAD_TIMES = 2000 /* buckets of the histogram of times */
 };
 
 typedef struct {
@@ -83,13 +83,15 @@ typedef struct {
     } bodies[LOAD_MAX_BODIES];
 } load_tally;
 
-/* Buckets of 5 %: 1 us to some 5 minutes. */
+/* Buckets of 1 %: 1 us to some 7 minutes. */
+#define LOAD_STEP 1.01
+
 static int bucket_of(int64_t us)
 {
     int bucket = 0;
 
     for (double bound = 1; bound < (double)us && bucket < LOAD_TIMES - 1;
-         bound *= 1.05) {
+         bound *= LOAD_STEP) {
         bucket++;
     }
     return bucket;
@@ -155,7 +157,7 @@ static unsigned long long find_time(const load_tally *tally, double share)
     uint64_t seen = 0;
     double bound = 1;
 
-    for (int i = 0; i < LOAD_TIMES; i++, bound *= 1.05) {
+    for (int i = 0; i < LOAD_TIMES; i++, bound *= LOAD_STEP) {
         seen += tally->times[i];
         if (seen > limit) {
             break;
