@@ -27,7 +27,7 @@ has_go() {
 # new one.
 build() {
     (cd "$here" && GOTOOLCHAIN=local CGO_ENABLED=0 go build -trimpath \
-        -buildvcs=false -tags "$1" -ldflags "-s -w" \
+        -buildvcs=false -gcflags=all=-dwarf=false -tags "$1" -ldflags "-s -w" \
         -o "$out/kubelua-cluster.new" .)
     mv "$out/kubelua-cluster.new" "$out/kubelua-cluster"
 }
