@@ -82,8 +82,8 @@ end
 ---@field running { key: string, seconds: number, attempt: integer }[] sorted by key
 ---@field failures { key: string, message: string, code: string?, attempt: integer }[] sorted by key
 ---@field dropped_writes integer failed writes whose results were dropped: their runs ended as done
----@field sources { name: string, role: string, has_synced: boolean, error: string?,
----code: string? }[]
+---@field sources { name: string, role: string, has_synced: boolean, objects: integer,
+---error: string?, code: string? }[]
 ---@field leader kubelua.LeaderStatus?
 ---@field shards kubelua.ShardsStatus?
 

@@ -12,6 +12,8 @@ local misuse = require "kubelua.misuse"
 ---@field by? "namespace"|"uid"|"key"|fun(object: kubelua.Object): string what is shared out: all
 ---objects of a namespace go to one member; or each by its UID, or by its key (the default), or all
 ---for which the function returns the same text
+---@field caches? "all"|"share" what the caches of the reconciled objects, and of what these own,
+---hold: all, or the share of this member; default: "all"
 
 local shards = {}
 
@@ -61,8 +63,8 @@ end
 ---@return table
 function shards.options(given)
     given = type(given) == "string" and { name = given } or copy_table(given)
-    local by = given.by
-    given.by = nil
+    local by, caches = given.by, given.caches
+    given.by, given.caches = nil, nil
     local all = leader.options(given, "shards")
     if #all.name > 50 or all.name:find(".", 1, true) then
         misuse("shards: '%s' cannot be the name of a ring: use at most 50 lower-case letters, "
@@ -71,6 +73,13 @@ function shards.options(given)
         misuse("shards: 'by' must be \"namespace\", \"uid\", \"key\" or a function(object), not %s",
             tostring(by))
     end
+    if caches ~= nil and caches ~= "all" and caches ~= "share" then
+        misuse("shards: 'caches' must be \"all\" or \"share\", not %s", tostring(caches))
+    elseif caches == "share" and type(by) == "function" then
+        misuse("shards: caches = \"share\" needs by = \"uid\", \"key\" or \"namespace\": a "
+            .. "function is called with objects that are cached")
+    end
+    all.caches = caches or "all"
     all.by, all.function_of = describe_by(by or "key"), type(by) == "function" and by or nil
     return all
 end

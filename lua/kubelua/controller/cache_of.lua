@@ -121,12 +121,19 @@ function cache_of.sources(state, kind, namespace)
     return sources
 end
 
----True if a source has no selectors: it holds every object of its kind and namespace.
+---True if a source has no selectors.
+---@param source kubelua.controller.Source
+---@return boolean
+function cache_of.selects_all(source)
+    local request = read_request(source)
+    return (request.labels or "") == "" and (request.fields or "") == ""
+end
+
+---True if a source holds every object of its kind and namespace: no selectors, and no shard.
 ---@param source kubelua.controller.Source
 ---@return boolean
 function cache_of.takes_all(source)
-    local request = read_request(source)
-    return (request.labels or "") == "" and (request.fields or "") == ""
+    return (read_request(source).shard or "") == "" and cache_of.selects_all(source)
 end
 
 -- True if a path may begin with the field status, as in status.phase and ["status"].phase. A quoted
@@ -184,13 +191,14 @@ local function matches_fields(object, fields)
     return true
 end
 
----True if the selectors of a source select an object as it is now.
+---True if the selectors and the shard of a source select an object as it is now.
 ---@param source kubelua.controller.Source
 ---@param object kubelua.Object
 ---@return boolean
 function cache_of.selects(source, object)
     local request = read_request(source)
-    return ((request.labels or "") == "" or core.matches(object, request.labels) == true)
+    return (not source.share or source.share:has(source, object))
+        and ((request.labels or "") == "" or core.matches(object, request.labels) == true)
         and ((request.fields or "") == "" or matches_fields(object, request.fields))
 end
 

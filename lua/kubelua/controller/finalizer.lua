@@ -148,7 +148,7 @@ end
 -- do not select them any more, or never did in this process.
 local function can_be_unselected(state)
     return state.options.finalizer ~= nil and state.main ~= nil
-        and not cache_of.takes_all(state.main)
+        and not cache_of.selects_all(state.main)
 end
 
 local function is_due(state, object)

@@ -47,6 +47,15 @@ local function tell_leader(self)
     end
 end
 
+local function tell_share(self)
+    local sharding = self.sharding
+    if sharding and sharding.share.task then
+        return "the caches do not hold its share yet"
+    elseif sharding and not sharding.handover:is_over() then
+        return "keys that come are being queued"
+    end
+end
+
 local function tell_runs(self)
     local key = next(self.runs)
     if key then
@@ -73,7 +82,8 @@ function idle.left(self)
     if self.is_over then
         return nil
     end
-    local left = tell_sources(self) or (not self.is_listed and "it starts") or tell_runs(self)
+    local left = tell_sources(self) or (not self.is_listed and "it starts") or tell_share(self)
+        or tell_runs(self)
     return left and self.what .. ": " .. left
 end
 

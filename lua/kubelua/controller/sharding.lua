@@ -7,6 +7,8 @@ local DeletedKeys = require "kubelua.controller.deleted_keys"
 local dropped = require "kubelua.controller.dropped"
 local Handover = require "kubelua.controller.handover"
 local lines = require "kubelua.log_lines"
+local parts_of = require "kubelua.shards.parts"
+local Share = require "kubelua.controller.share"
 local shards = require "kubelua.shards"
 local source = require "kubelua.controller.source"
 local worker = require "kubelua.controller.worker"
@@ -18,6 +20,8 @@ local worker = require "kubelua.controller.worker"
 ---@field parts table<integer, true> those that this process may work on
 ---@field came table<integer, integer> by part: the number of the change with which it came
 ---@field changes integer
+---@field allowed table<integer, true> those that the ring gives this process
+---@field share kubelua.controller.Share
 ---@field handover kubelua.controller.Handover
 ---@field running table<integer, integer> by part: runs that have not ended
 ---@field deleted kubelua.controller.DeletedKeys
@@ -31,7 +35,11 @@ Sharding.__index = Sharding
 function Sharding.new(state)
     local self = setmetatable({ state = state, options = state.options.shards, parts = {},
         running = {}, seen = {}, has_share = false, came = {}, changes = 0 }, Sharding)
-    self.handover = Handover.new(self)
+    self.handover, self.allowed = Handover.new(self), {}
+    self.share = Share.new(state, self.options, function()
+        self:update()
+        self:note_listed()
+    end)
     self.deleted = DeletedKeys.new(state.clock, 2 * self.options.lease, function(part)
         return self.parts[part] == true
     end)
@@ -71,32 +79,46 @@ function Sharding:part_of_object(object)
     return core.shard_part(object.key)
 end
 
----The part of a key.
+---The part of a key; nil: it is that of a UID which is in no cache, and so another member's.
 ---@param key string
----@return integer
+---@return integer?
 function Sharding:part_of(key)
     local part = part_by_key(self, key)
     if part then
         return part
     end
-    local object = self.state.main.informer:get(key)
+    local state = self.state
+    local object = state.main.informer:get(key)
+        or state.unselected and state.unselected:get(key)
     if object then
         return self:part_of_object(object)
     end
-    return self.deleted:part_of(key) or core.shard_part(key)
+    return self.deleted:part_of(key) or not self.share.is_partial and core.shard_part(key) or nil
+end
+
+local function forget_key(state, key)
+    if not state.runs[key] then
+        state.memos[key] = nil
+        state.writes.own:forget(key)
+        dropped.forget(state, key)
+    end
 end
 
 ---Notes an object that was deleted: its key is worked on by the member that had the object, or by
 ---the next one that has its part. What this process remembers of a key of others is forgotten.
 ---@param object kubelua.Object
 function Sharding:note_deleted(object)
-    local state, key, part = self.state, object.key, self:part_of_object(object)
+    local key, part = object.key, self:part_of_object(object)
     self.deleted:note(key, part)
-    if not self.parts[part] and not state.runs[key] then
-        state.memos[key] = nil
-        state.writes.own:forget(key)
-        dropped.forget(state, key)
+    if not self.parts[part] then
+        forget_key(self.state, key)
     end
+end
+
+---Notes an object that is in the cache no more, as another member has it.
+---@param object kubelua.Object
+function Sharding:note_left(object)
+    forget_key(self.state, object.key)
 end
 
 ---Notes a key of a controller without a resource: it is queued when its part comes.
@@ -119,7 +141,8 @@ end
 ---@param key string
 ---@return boolean
 function Sharding:may_run(key)
-    return self.membership ~= nil and self.membership:may_work(self:part_of(key))
+    local part = self:part_of(key)
+    return self.membership ~= nil and self.parts[part] == true and self.membership:may_work(part)
 end
 
 ---When the part of a key came to this process: a number that rises.
@@ -186,7 +209,7 @@ end
 ---@return boolean
 function Sharding:check_share()
     self.has_share = self.has_share or (self.membership ~= nil and self.membership:has_share()
-        and self.handover:is_over())
+        and self.share:is_held() and self.handover:is_over())
     return self.has_share
 end
 
@@ -205,8 +228,17 @@ local function change(self, parts)
     end
 end
 
+---The ring gives this process other parts, or its caches hold others.
+function Sharding:update()
+    local parts = self.share:limit(self.allowed)
+    if self.changes == 0 or not parts_of.are_equal(parts, self.parts) then
+        change(self, parts)
+    end
+end
+
 -- Why the caches of the controller do not work, if so; and true if they were listed.
-local function find_problem(state)
+local function find_problem(self)
+    local state = self.state
     for _, one in ipairs(state.in_order) do
         local status = source.status(one)
         if status.error then
@@ -216,6 +248,8 @@ local function find_problem(state)
     end
     if not state.is_listed then
         return "the caches of " .. state.what .. " are not listed yet", nil, false
+    elseif not self.share:is_held() and not (self.membership and self.membership:is_member()) then
+        return "the share of " .. state.what .. " is not listed yet", nil, false
     end
 end
 
@@ -232,14 +266,18 @@ function Sharding:join()
     local message, code
     self.user = {
         client = self.state.client,
-        changed = function(parts) change(self, parts) end,
+        share = function(parts) self.share:want(parts) end,
+        changed = function(parts)
+            self.allowed = parts
+            self:update()
+        end,
         lost = function()
             self.state:begin_term()
             cancel_runs(self)
         end,
         is_busy = function(part) return self.running[part] ~= nil end,
         cancel = function(part) cancel_runs(self, part) end,
-        problem = function() return find_problem(self.state) end,
+        problem = function() return find_problem(self) end,
     }
     self.membership, message, code = shards.join(self.state.client, self.options, self.user)
     return self.membership and true, message, code
@@ -249,7 +287,7 @@ end
 function Sharding:leave()
     if self.membership then
         shards.leave(self.membership, self.user)
-        self.membership, self.parts = nil, {}
+        self.membership, self.parts, self.allowed = nil, {}, {}
     end
 end
 

@@ -22,6 +22,8 @@ local waiting = require "kubelua.waiting"
 ---@field informer kubelua.Informer nil: its kind was not found yet
 ---@field request table? the options of the informer, once they were asked for
 ---@field kind kubelua.Kind? once it is found
+---@field share kubelua.controller.Share?
+---@field share_by string? its informer has a share of the objects: see share.lua
 ---@field task kubelua.Task? the task that opens it, and waits for its first list
 ---@field problem { message: string, code: string? }? why it is not open
 ---@field number integer
@@ -45,6 +47,9 @@ local function open_informer(state, self)
         given[1] = kind.group == "" and kind.api_version .. "/" .. kind.kind
             or kind.plural .. "." .. kind.version .. "." .. kind.group
         scope = kind.namespaced and scope or nil
+    end
+    if state.sharding then
+        state.sharding.share:narrow(self, given)
     end
     local message, code
     self.informer, message, code = clients.informer(state.client, given, scope)
@@ -100,8 +105,16 @@ local function open_and_listen(state, self)
     return listen_if_open(state)
 end
 
+-- True if its informer depends on the kind of the reconciled objects, which is not known yet.
+local function needs_kind(state, self)
+    return state.sharding ~= nil and state.sharding.share:needs_kind(self)
+end
+
 -- Finds the kind of a source, then opens its informer.
 local function open_late(state, self)
+    if needs_kind(state, self) then
+        find_kind(state, state.main)
+    end
     if not find_kind(state, self) or state.is_stopped then
         return nil
     end
@@ -137,7 +150,7 @@ end
 function source.open_all(state)
     for number, self in ipairs(state.in_order) do
         self.number, self.refused, self.is_mapped = number, {}, false
-        if core.builtin_kind(self.resource) then
+        if core.builtin_kind(self.resource) and not needs_kind(state, self) then
             local ok, message, code = open_informer(state, self)
             if not ok then
                 return nil, message, code
@@ -177,11 +190,12 @@ end
 
 ---The state of the cache of a source.
 ---@param self kubelua.controller.Source
----@return { has_synced: boolean, error: string?, code: string? }
+---@return { has_synced: boolean, objects: integer, error: string?, code: string? }
 function source.status(self)
     local status = self.informer and self.informer:status() or { has_synced = false }
     local problem = self.problem or {}
-    return { has_synced = status.has_synced, error = status.error or problem.message,
+    return { has_synced = status.has_synced, objects = status.objects or 0,
+        error = status.error or problem.message,
         code = status.code or problem.code }
 end
 

@@ -127,6 +127,14 @@ function triggers.retry_due(state)
     end
 end
 
+-- The object was not deleted: it is of another member's share now.
+local function leave_share(state, self, object)
+    self.refused[object.key] = nil
+    if state.sharding and self.role == "reconciles" then
+        state.sharding:note_left(object)
+    end
+end
+
 ---Listens to the events of a source, except of `reads`, which trigger nothing.
 ---@param state kubelua.controller.State
 ---@param self kubelua.controller.Source
@@ -143,7 +151,10 @@ function triggers.listen(state, self)
         update = function(old, new)
             triggers.deliver(state, self, { old = old, new = new })
         end,
-        delete = function(object)
+        delete = function(object, why)
+            if why == "left" then
+                return leave_share(state, self, object)
+            end
             triggers.deliver(state, self, { old = object })
         end,
         synced = function()

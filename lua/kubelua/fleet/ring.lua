@@ -36,6 +36,7 @@ end
 local function make_user(self)
     return {
         client = self.home.client,
+        share = function() end,
         changed = function(parts)
             self.parts = parts
             self.is_lost = self.is_lost and next(parts) == nil

@@ -14,9 +14,10 @@ return function(options, user)
     for part = 1, 256 do
         all[part] = true
     end
+    user.share(all)
     user.changed(all)
-    return { options = options, may_work = allow, is_at_work = allow, leave = allow,
-        has_share = allow, check = ignore, work_ended = ignore, look = ignore,
+    return { options = options, may_work = allow, is_at_work = allow, is_member = allow,
+        leave = allow, has_share = allow, check = ignore, work_ended = ignore, look = ignore,
         guard = function() return allow end,
         status = function()
             return { ring = options.namespace .. "/" .. options.name, identity = options.identity,

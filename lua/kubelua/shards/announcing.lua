@@ -25,6 +25,19 @@ local function begins_anew(ring)
     return last ~= nil and last.number < ring.first
 end
 
+---The members that are there and share out as this one does, with this one.
+---@param ring kubelua.shards.Ring
+---@return string
+function announcing.members(ring)
+    local tokens = { [ring.token] = true }
+    for token, other in pairs(ring.others) do
+        if ring.is_present(other) and other.facts.by == ring.by then
+            tokens[token] = true
+        end
+    end
+    return table.concat(sorted_keys(tokens), ",")
+end
+
 ---The members between which this one should share out the parts; "": it should work on nothing.
 ---@param ring kubelua.shards.Ring
 ---@return string
@@ -34,13 +47,7 @@ function announcing.text(ring)
     elseif ring.stands_by then
         return ""
     end
-    local tokens = { [ring.token] = true }
-    for token, other in pairs(ring.others) do
-        if ring.is_present(other) and other.facts.by == ring.by then
-            tokens[token] = true
-        end
-    end
-    return table.concat(sorted_keys(tokens), ",")
+    return announcing.members(ring)
 end
 
 ---True if what was announced last must be announced anew.

@@ -3,10 +3,12 @@
 -- are one member.
 local clearing = require "kubelua.shards.clearing"
 local core = require "kubelua.core"
+local has_ended = require "kubelua.shards.has_ended"
 local Figures = require "kubelua.shards.figures"
 local leader = require "kubelua.leader"
 local leases = require "kubelua.shards.lease"
 local News = require "kubelua.shards.news"
+local parts_of = require "kubelua.shards.parts"
 local Readiness = require "kubelua.shards.readiness"
 local Resignation = require "kubelua.shards.resignation"
 local Registry = require "kubelua.shards.registry"
@@ -21,6 +23,7 @@ local Writes = require "kubelua.shards.writes"
 ---@class kubelua.shards.User
 ---@field client kubelua.Client
 ---@field held kubelua.Leader? the Lease of this member, for this user
+---@field share fun(parts: table<integer, true>) those that it has announced, or is about to
 ---@field changed fun(parts: table<integer, true>) the parts that this member may work on are new
 ---@field lost fun() this process is no member any more: its runs must end
 ---@field is_busy fun(part: integer): boolean a run of a key in that part has not ended
@@ -47,54 +50,17 @@ Membership.__index = Membership
 local PARTS = 256
 local RETRY = 1 -- seconds after a look that has failed
 
-local function is_busy(self, part, now)
-    if self.writes:has(part, now) then
-        return true
-    end
-    for _, user in ipairs(self.users) do
-        if user.is_busy(part) then
-            return true
-        end
-    end
-    return false
-end
-
--- Ends the work on the parts that leave. True once it has ended.
-local function has_ended(self, now)
-    local busy = {}
-    for part = 1, PARTS do
-        if self.ring:leaves(part) and is_busy(self, part, now) then
-            busy[#busy + 1] = part
-        end
-    end
-    if #busy == 0 then
-        self.waits_since = nil
-        return true
-    end
-    self.waits_since = self.waits_since or now
-    if now >= self.waits_since + self.options.renew then
-        for _, part in ipairs(busy) do
-            for _, user in ipairs(self.users) do
-                user.cancel(part)
-            end
-        end
-    end
-    return false
-end
-
-local function is_equal(a, b)
-    for part = 1, PARTS do
-        if a[part] ~= b[part] then
-            return false
-        end
-    end
-    return true
-end
-
 local function tell_changes(self)
     local parts = self.ring.allowed
     self.news:tell_share(self.ring, #self.sight:members())
-    if is_equal(parts, self.told) then
+    local share = self.ring:share()
+    if not parts_of.are_equal(share, self.share) then
+        self.share = share
+        for _, user in ipairs(self.users) do
+            user.share(share)
+        end
+    end
+    if parts_of.are_equal(parts, self.told) then
         return
     end
     self.told = parts
@@ -234,6 +200,7 @@ end
 function Membership.new(options)
     local teller = make_teller(options, options.namespace .. "/" .. options.name)
     local self = setmetatable({ options = options, teller = teller, users = {}, told = {},
+        share = {},
         clock = tasks.clock_here(), readiness = Readiness.new(options, teller),
         resignation = Resignation.new(options.renew), figures = Figures.new(options),
         news = News.new(options, teller), ring = Ring.new { token = leases.token(options.identity),
@@ -312,6 +279,12 @@ function Membership:may_work(part)
     return self.ring.allowed[part] == true and self.held.is_leader()
 end
 
+---True while this process has its Lease, and has not lost it.
+---@return boolean
+function Membership:is_member()
+    return self.ring.first ~= nil
+end
+
 ---True once this member has its place in the ring, with any number of parts.
 ---@return boolean
 function Membership:is_at_work()
@@ -357,6 +330,7 @@ function Membership:join(user)
     if #self.users == 1 then
         arm_check(self)
     end
+    user.share(self.share)
     user.changed(self.told)
     self:check()
     return true

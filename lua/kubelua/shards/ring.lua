@@ -294,6 +294,25 @@ function Ring:has_share()
     return true
 end
 
+---The parts that this member has by what it announced, or will have by what it announces next.
+---@return table<integer, true>
+function Ring:share()
+    local texts, parts = { self.pending or "" }, {}
+    for _, said in ipairs(self.said) do
+        texts[#texts + 1] = said.text
+    end
+    if not self.first or not self.said[1] then -- it is about to
+        texts[#texts + 1] = announcing.members(self)
+    end
+    for _, text in ipairs(texts) do
+        local owners = self.owners:of(text)
+        for part = 1, PARTS do
+            parts[part] = parts[part] or owners[part] == self.token or nil
+        end
+    end
+    return parts
+end
+
 ---True if this member has a part by all that it has announced: it may end its work on it.
 ---@param part integer
 ---@return boolean

@@ -29,7 +29,8 @@ end
 
 kubelua.controller { "configmaps", labels = labels, name = "soak", workers = 16,
     owns = { { "secrets", labels = labels } },
-    shards = { name = "soak", identity = identity, by = by, lease = 6, renew = 4, retry = 1 },
+    shards = { name = "soak", identity = identity, by = by, lease = 6, renew = 4, retry = 1,
+        caches = os.getenv "CACHES" },
     finalizer = FINALIZER,
     finalize = function(object, run)
         local ok, message, code = run:delete("secrets", object.key)
