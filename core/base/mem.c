@@ -70,6 +70,11 @@ void kl__mem_trim(void)
 #endif
 }
 
+void kl_memory_trim(void)
+{
+    kl__mem_trim();
+}
+
 void kl_free(void *block)
 {
     kl__free(block);

@@ -236,6 +236,14 @@ static int push_live_counts(lua_State *L)
     return 1;
 }
 
+/* core.memory_trim(): gives free memory back to the system. */
+static int trim_memory(lua_State *L)
+{
+    (void)L;
+    kl_memory_trim();
+    return 0;
+}
+
 void bind_log(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"log", write_log},
@@ -243,6 +251,7 @@ void bind_log(lua_State *L)
                                          {"escape", escape_text},
                                          {"set_log_level", set_log_level},
                                          {"live", push_live_counts},
+                                         {"memory_trim", trim_memory},
                                          {"has_colours", push_has_colours},
                                          {NULL, NULL}};
 

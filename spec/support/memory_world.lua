@@ -129,6 +129,7 @@ world.calls = {
     ["core.is_pruned"] = function() core.is_pruned(object) end,
     ["core.is_view"] = function() core.is_view(object) end,
     ["core.live"] = function() core.live() end,
+    ["core.memory_trim"] = function() core.memory_trim() end,
     ["core.log"] = function() core.log("debug", "nobody reads it") end,
     ["core.log_record"] = function() core.log_record("debug", '"msg":"a call without memory"') end,
     ["core.set_log_level"] = function() core.set_log_level("off") end,

@@ -33,6 +33,11 @@ KL_API void kl_set_allocator(const kl_allocator *allocator);
  * frees it with kl_free"). NULL is fine. */
 KL_API void kl_free(void *block);
 
+/* Gives free memory back to the system, by glibc's malloc_trim; with another
+ * allocator or C library it does nothing. Takes some milliseconds. For a
+ * process that has just dropped many objects. Thread-safe. */
+KL_API void kl_memory_trim(void);
+
 /* Kinds of objects of which the library counts the live ones. */
 typedef enum kl_live_kind {
     KL_LIVE_OBJECT,

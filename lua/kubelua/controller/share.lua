@@ -16,8 +16,11 @@ local waiting = require "kubelua.waiting"
 ---@field changed fun() called when `held` is new
 ---@field text string `wanted`, as the shard of an informer
 ---@field task kubelua.Task? that waits for the lists
+---@field trim_timer kubelua.Timer? gives back the memory of the objects that have left
 local Share = {}
 Share.__index = Share
+
+local TRIM = 2 -- seconds after the lists are there
 
 ---@param state kubelua.controller.State
 ---@param options table of shards.options
@@ -83,6 +86,19 @@ local function arm_and_look(self)
     return self.state.is_stopped or holds_all(self)
 end
 
+-- The objects that have left are dropped as their events are handled, and many others may be put
+-- into their place: a list needs room for both.
+local function trim_later(self)
+    if self.trim_timer then
+        self.trim_timer.cancelled = true
+    end
+    self.trim_timer = self.state.clock:at(self.state.clock:now() + TRIM, function()
+        self.trim_timer = nil
+        collectgarbage()
+        core.memory_trim()
+    end)
+end
+
 local function await_lists(self)
     repeat -- the share may be another one by the time that the task goes on
         waiting.wait("share", nil, function() return arm_and_look(self) end)
@@ -91,6 +107,7 @@ local function await_lists(self)
     if not self.state.is_stopped then
         self.held = self.wanted
         self.changed()
+        trim_later(self)
     end
 end
 

@@ -342,6 +342,7 @@ static kl_code say(void *world, kl_error *err)
     (void)err;
     kl_set_log(swallow, &said, KL_LOG_INFO);
     kl_log(KL_LOG_WARN, "%s %d", kl_code_name(KL_EGONE), 7);
+    kl_memory_trim();
     kl_text_escape(escaped, sizeof(escaped), "a\033", 2, KL_ONE_LINE);
     kl_set_log(NULL, NULL, KL_LOG_OFF);
     kl_error_set(&told, KL_EGONE, "%s", kl_version());
@@ -520,6 +521,7 @@ static const every_call calls[] = {
     NEVER_ALLOCATES(kl_error_set, say),
     NEVER_ALLOCATES(kl_error_prefix, say),
     NEVER_ALLOCATES(kl_version, say),
+    NEVER_ALLOCATES(kl_memory_trim, say),
     NEVER_ALLOCATES(kl_live_count, say),
     NEVER_ALLOCATES(kl_live_name, say),
     NEVER_ALLOCATES(kl_set_allocator, change_allocator),
