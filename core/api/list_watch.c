@@ -72,11 +72,19 @@ bool kl__list_watch_lends(kl__list_watch *source)
     return source->ops->lends != NULL && source->ops->lends(source);
 }
 
-kl_code kl__list_watch_wait(kl__list_watch *source, const kl__stream_turn *turn,
-                            int64_t timeout_ms, kl__cancel *cancel,
-                            kl_error *err)
+bool kl__list_watch_lend(kl__list_watch *source, const kl__stream_turn *turn)
 {
-    return source->ops->wait(source, turn, timeout_ms, cancel, err);
+    return source->ops->lend(source, turn);
+}
+
+void kl__list_watch_retract(kl__list_watch *source)
+{
+    source->ops->retract(source);
+}
+
+int64_t kl__list_watch_look_again_ms(kl__list_watch *source)
+{
+    return source->ops->look_again_ms(source);
 }
 
 uint64_t kl__list_watch_bytes(kl__list_watch *source)
@@ -640,7 +648,9 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
         .watch = begin_watch,
         .next = kl__http_source_next,
         .lends = kl__http_source_lends,
-        .wait = kl__http_source_wait,
+        .lend = kl__http_source_lend,
+        .retract = kl__http_source_retract,
+        .look_again_ms = kl__http_source_look_again_ms,
         .silence_ms = silence_ms,
         .take_continue = take_continue,
         .has_new_credentials = has_new_credentials,

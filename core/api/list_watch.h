@@ -71,8 +71,9 @@ typedef struct kl__list_watch_ops {
     kl_code (*next)(kl__list_watch *source, kl__item *item, int64_t timeout_ms,
                     kl__cancel *cancel, kl_error *err);
     bool (*lends)(kl__list_watch *source); /* may be NULL: never */
-    kl_code (*wait)(kl__list_watch *source, const kl__stream_turn *turn,
-                    int64_t timeout_ms, kl__cancel *cancel, kl_error *err);
+    bool (*lend)(kl__list_watch *source, const kl__stream_turn *turn);
+    void (*retract)(kl__list_watch *source);
+    int64_t (*look_again_ms)(kl__list_watch *source);
     int64_t (*silence_ms)(kl__list_watch *source);
     char *(*take_continue)(kl__list_watch *source);
     bool (*has_new_credentials)(
@@ -148,17 +149,18 @@ kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
                             int64_t timeout_ms, kl__cancel *cancel,
                             kl_error *err);
 
-/* True if kl__list_watch_wait may be called for the current transfer. */
+/* True if kl__list_watch_lend may be called for the current transfer. */
 bool kl__list_watch_lends(kl__list_watch *source);
 
 /*
- * Lends `turn` while it waits for bytes, at most timeout_ms (< 0: no limit):
- * see kl__stream_turn and kl__stream_wait, also for the codes. The turn calls
- * kl__list_watch_next with a timeout of 0, and so does the caller afterwards.
+ * Lends `turn` while the caller rests: see kl__stream_turn and kl__stream_lend.
+ * The turn calls kl__list_watch_next with a timeout of 0. The caller calls
+ * retract before it goes on, and may call `next` afterwards. The real time of
+ * look_again_ms is when it should do so, to free memory; < 0: no need.
  */
-kl_code kl__list_watch_wait(kl__list_watch *source, const kl__stream_turn *turn,
-                            int64_t timeout_ms, kl__cancel *cancel,
-                            kl_error *err);
+bool kl__list_watch_lend(kl__list_watch *source, const kl__stream_turn *turn);
+void kl__list_watch_retract(kl__list_watch *source);
+int64_t kl__list_watch_look_again_ms(kl__list_watch *source);
 
 /* Milliseconds since the server has shown life in the current transfer, by an
  * item of a watch, or a byte of a list; at first, since it began. -1: there is

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* The one thread that works with the source owns all fields but `stream`;
- * while it waits in kl__http_source_wait, its turn does (kl__stream_turn). */
+ * while it has lent its turn, that does (kl__stream_turn). */
 typedef struct kl__http_source {
     kl__list_watch base;
     kl_client *client; /* a reference */
@@ -67,9 +67,9 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
                              int64_t timeout_ms, kl__cancel *cancel,
                              kl_error *err);
 bool kl__http_source_lends(kl__list_watch *source);
-kl_code kl__http_source_wait(kl__list_watch *source,
-                             const kl__stream_turn *turn, int64_t timeout_ms,
-                             kl__cancel *cancel, kl_error *err);
+bool kl__http_source_lend(kl__list_watch *source, const kl__stream_turn *turn);
+void kl__http_source_retract(kl__list_watch *source);
+int64_t kl__http_source_look_again_ms(kl__list_watch *source);
 void kl__http_source_end(kl__list_watch *source);
 
 #endif

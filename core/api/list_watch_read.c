@@ -434,7 +434,8 @@ static kl_code cut_frame(reading *at, kl_error *err)
     }
 }
 
-/* Ends the transfer; during a turn, kl__http_source_wait ends it afterwards. */
+/* Ends the transfer; during a turn, kl__http_source_retract ends it afterwards.
+ */
 static void end_transfer(kl__http_source *self)
 {
     if (self->is_lent) {
@@ -487,20 +488,31 @@ bool kl__http_source_lends(kl__list_watch *source)
     return self->stream != NULL && kl__stream_lends(self->stream);
 }
 
-kl_code kl__http_source_wait(kl__list_watch *source,
-                             const kl__stream_turn *turn, int64_t timeout_ms,
-                             kl__cancel *cancel, kl_error *err)
+bool kl__http_source_lend(kl__list_watch *source, const kl__stream_turn *turn)
 {
     kl__http_source *self = kl__http_source_of(source);
-    kl_code code;
 
     self->is_over = false;
     self->is_lent = true;
-    code = kl__stream_wait(self->stream, turn, deadline_of(timeout_ms), cancel,
-                           err);
+    if (!kl__stream_lend(self->stream, turn)) {
+        self->is_lent = false;
+    }
+    return self->is_lent;
+}
+
+void kl__http_source_retract(kl__list_watch *source)
+{
+    kl__http_source *self = kl__http_source_of(source);
+
+    kl__stream_retract(self->stream);
     self->is_lent = false;
     if (self->is_over) {
+        self->is_over = false;
         kl__http_source_end(source);
     }
-    return code;
+}
+
+int64_t kl__http_source_look_again_ms(kl__list_watch *source)
+{
+    return kl__stream_look_again_ms(kl__http_source_of(source)->stream);
 }

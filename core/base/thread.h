@@ -38,6 +38,7 @@ typedef enum kl__rank {
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,
     KL__RANK_NEWS = 77,     /* requests or answers to look at */
+    KL__RANK_CREW = 78,     /* which tasks run, and on which threads */
     KL__RANK_SCHEMA = 85,   /* the simulator's types of built-in kinds */
     KL__RANK_METRICS = 87,  /* which metrics and series there are */
     KL__RANK_WATCHDOG = 88, /* a watchdog's state */

@@ -1,6 +1,6 @@
 /*
  * delta_fifo.c - a growing ring buffer of deltas under one mutex. The reflector
- * thread waits for room, the informer thread waits for deltas; cancelling and
+ * thread waits for room, the informing task waits for deltas; cancelling and
  * closing wake both.
  */
 #include "cache/delta_fifo.h"
@@ -44,14 +44,16 @@ void kl__delta_batch_clear(kl__delta_batch *batch)
 enum { DEFAULT_BOUND = 2000, FIRST_CAPACITY = 16, GATHER_MAX = 64 };
 
 struct kl__delta_fifo {
-    /* Guards everything below but clock and bound; rank FIFO. */
+    /* Guards everything below but clock, bound and on_news; rank FIFO. */
     kl__mutex mutex;
-    /* Two conditions, so that a pop by the reflector thread does not wake the
+    /* Two conditions, so that a pop by the reflecting task does not wake the
      * informer thread for nothing. */
     kl__cond filled;  /* there may be something to pop; closed */
     kl__cond drained; /* there may be room; closed; cancelled */
     kl__clock *clock;
     size_t bound;
+    void (*on_news)(void *arg); /* called with `filled`; may be NULL */
+    void *on_news_arg;
 
     kl__delta *ring;
     size_t capacity; /* 0 or a power of two */
@@ -67,6 +69,15 @@ struct kl__delta_fifo {
     bool closed;
 };
 
+/* Wakes the consumers. */
+static void tell_news(kl__delta_fifo *fifo)
+{
+    kl__cond_broadcast(&fifo->filled);
+    if (fifo->on_news != NULL) {
+        fifo->on_news(fifo->on_news_arg);
+    }
+}
+
 /* Unlocks the mutex, then wakes the threads that have to know: a thread that
  * wakes while the mutex is held would only wait again. */
 static void unlock_and_tell(kl__delta_fifo *fifo)
@@ -77,7 +88,7 @@ static void unlock_and_tell(kl__delta_fifo *fifo)
     fifo->has_news = fifo->has_room = false;
     kl__mutex_unlock(&fifo->mutex);
     if (has_news) {
-        kl__cond_broadcast(&fifo->filled);
+        tell_news(fifo);
     }
     if (has_room) {
         kl__cond_broadcast(&fifo->drained);
@@ -109,6 +120,13 @@ kl__delta_fifo *kl__delta_fifo_new(size_t bound, kl__clock *clock)
     fifo->clock = clock != NULL ? clock : kl__clock_real();
     fifo->bound = bound != 0 ? bound : DEFAULT_BOUND;
     return fifo;
+}
+
+void kl__delta_fifo_on_news(kl__delta_fifo *fifo, void (*call)(void *arg),
+                            void *arg)
+{
+    fifo->on_news = call;
+    fifo->on_news_arg = arg;
 }
 
 void kl__delta_fifo_free(kl__delta_fifo *fifo)
@@ -237,7 +255,7 @@ static kl_code push_when_room(kl__delta_fifo *fifo, const kl__delta *delta,
     while ((code = find_room_locked(fifo, cancel)) == KL_ETIMEOUT && in_time) {
         /* While the producer gathers, the consumer may sleep although the queue
          * is full. */
-        kl__cond_broadcast(&fifo->filled);
+        tell_news(fifo);
         in_time =
             kl__clock_wait(fifo->clock, &fifo->drained, &fifo->mutex, deadline);
     }
@@ -460,7 +478,7 @@ static kl_code wait_turn_locked(kl__delta_fifo *fifo, int64_t timeout_ms)
         if (fifo->closed && !fifo->is_taken) {
             return KL_ECLOSED;
         }
-        if (!in_time) {
+        if (!in_time || timeout_ms == 0) {
             return KL_ETIMEOUT;
         }
         in_time =
@@ -546,7 +564,7 @@ void kl__delta_fifo_close(kl__delta_fifo *fifo)
 {
     kl__mutex_lock(&fifo->mutex);
     fifo->closed = true;
-    kl__cond_broadcast(&fifo->filled);
+    tell_news(fifo);
     kl__cond_broadcast(&fifo->drained);
     kl__mutex_unlock(&fifo->mutex);
 }

@@ -1,5 +1,5 @@
 /*
- * delta_fifo.h - the ordered, bounded queue from the reflector thread, which
+ * delta_fifo.h - the ordered, bounded queue from the reflecting task, which
  * reads the stream, to the thread that applies the deltas to the indexer: the
  * informer thread, or the thread that has read them. Deltas keep the order of
  * the stream, also across keys. A whole relist is one Replaced delta, a resync
@@ -99,6 +99,13 @@ kl_code kl__delta_fifo_resync(kl__delta_fifo *fifo);
 kl_code kl__delta_fifo_bookmark(kl__delta_fifo *fifo, const char *version);
 kl_code kl__delta_fifo_error(kl__delta_fifo *fifo, const kl_error *error,
                              uint64_t number);
+
+/* For a consumer that must not block: `call` is called when there may be
+ * something to pop, and at close, where a consumer that blocks would be woken:
+ * on the thread that did it, perhaps with the queue's mutex held (rank FIFO).
+ * Set it before the queue is used by two threads. */
+void kl__delta_fifo_on_news(kl__delta_fifo *fifo, void (*call)(void *arg),
+                            void *arg);
 
 /*
  * Coalesces wake-ups. While `gathers` is true, objects do not wake a sleeping

@@ -3,7 +3,7 @@
  * the writer record the changes of each transaction, from now on, in a journal;
  * (2) fill the index from a snapshot, without a lock; (3) replay the journals
  * until none is left; (4) publish the index. Step 3 ends only if values are
- * computed faster than objects change. That holds: the informer thread computes
+ * computed faster than objects change. That holds: the informing task computes
  * values for each change, too, and would fall behind otherwise.
  */
 #include "cache/store.h"

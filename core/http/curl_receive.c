@@ -23,8 +23,19 @@ enum {
 
 /* ---- waking the reader ---- */
 
+/* Wakes a reader that has lent its turn: the loop leaves it the rest. */
+static void return_turn_locked(kl__curl_stream *stream)
+{
+    if (stream->lent != NULL && !stream->is_taken && !stream->is_awaited &&
+        !stream->is_returned) {
+        stream->is_returned = true;
+        stream->lent->wake(stream->lent->arg);
+    }
+}
+
 static void call_hook_locked(kl__curl_stream *stream)
 {
+    return_turn_locked(stream);
     if (stream->hook.wake != NULL &&
         (!stream->hook.at_end || stream->finished ||
          atomic_load(&stream->paused))) {
@@ -116,12 +127,13 @@ static bool may_take_locked(kl__curl_stream *stream)
 {
     size_t unread = atomic_load(&stream->unread);
 
-    return stream->lent != NULL && !stream->is_awaited &&
-           !stream->is_returned && !stream->finished &&
+    return stream->lent != NULL && stream->lent->run != NULL &&
+           !stream->is_awaited && !stream->is_returned && !stream->finished &&
            !atomic_load(&stream->paused) && unread > 0 && unread < LENT_MAX;
 }
 
-/* Carries out the reader's turn, unlocked. False: the reader has to go on. */
+/* Carries out the reader's turn, unlocked. False: the reader has to go on, or
+ * waits for the end of the turn. */
 static bool run_turn_locked(kl__curl_stream *stream)
 {
     const kl__stream_turn *turn = stream->lent;
@@ -132,7 +144,6 @@ static bool run_turn_locked(kl__curl_stream *stream)
     is_done = turn->run(turn->arg);
     kl__mutex_lock(&stream->mutex);
     stream->is_taken = false;
-    stream->is_returned = !is_done;
     return is_done && !stream->is_awaited;
 }
 

@@ -523,60 +523,39 @@ static kl_code stream_headers(kl__stream *base, const char **lines,
 
 /* ---- lending the turn ---- */
 
-static bool must_go_on(const kl__curl_stream *stream)
+static bool stream_lend(kl__stream *base, const kl__stream_turn *turn)
 {
-    return !stream->is_taken && (has_bytes(stream) || stream->is_returned);
+    kl__curl_stream *stream = (kl__curl_stream *)base;
+    bool is_lent;
+
+    if (kl__check_process(stream->transport->made_in, NULL) != KL_OK) {
+        return false; /* the next read says so */
+    }
+    kl__mutex_lock(&stream->mutex);
+    is_lent = !has_bytes(stream);
+    if (is_lent) {
+        stream->lent = turn;
+        stream->is_returned = false;
+    }
+    kl__mutex_unlock(&stream->mutex);
+    return is_lent;
 }
 
-static kl_code wait_lent_locked(kl__curl_stream *stream,
-                                const kl__stream_turn *turn,
-                                const wait_limits *limits)
+static void stream_retract(kl__stream *base)
 {
-    kl_code code;
+    kl__curl_stream *stream = (kl__curl_stream *)base;
 
-    stream->lent = turn;
-    stream->is_returned = false;
-    code = wait_for_locked(stream, must_go_on, limits);
+    if (kl__check_process(stream->transport->made_in, NULL) != KL_OK) {
+        return;
+    }
+    kl__mutex_lock(&stream->mutex);
     stream->is_awaited = true;
     while (stream->is_taken) {
         kl__cond_wait(&stream->cond, &stream->mutex, -1);
     }
     stream->is_awaited = false;
     stream->lent = NULL;
-    return code;
-}
-
-static kl_code stream_wait(kl__stream *base, const kl__stream_turn *turn,
-                           int64_t deadline_ms, kl__cancel *cancel,
-                           kl_error *err)
-{
-    kl__curl_stream *stream = (kl__curl_stream *)base;
-    kl__cancel_hook hook = {.wake = wake_reader, .arg = stream};
-    wait_limits limits = {deadline_ms, cancel};
-    int64_t again = stream_look_again_ms(base);
-    kl_code code = kl__check_process(stream->transport->made_in, err);
-
-    if (code != KL_OK) {
-        return code;
-    }
-    if (again >= 0 && (deadline_ms < 0 || again < deadline_ms)) {
-        limits.deadline_ms = again;
-    }
-    if (!kl__cancel_add(cancel, &hook)) {
-        return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
-    }
-    kl__mutex_lock(&stream->mutex);
-    code = wait_lent_locked(stream, turn, &limits);
     kl__mutex_unlock(&stream->mutex);
-    kl__cancel_remove(cancel, &hook);
-    if (code == KL_ECANCELED) {
-        return kl_error_set(err, code, "the call was cancelled");
-    }
-    if (code == KL_ETIMEOUT && limits.deadline_ms == deadline_ms) {
-        return kl_error_set(err, code, "%s did not answer in time",
-                            stream->origin);
-    }
-    return KL_OK; /* after `again`: the next read frees large buffers */
 }
 
 static const kl__stream_ops ops = {.response = stream_response,
@@ -587,5 +566,6 @@ static const kl__stream_ops ops = {.response = stream_response,
                                    .look_again_ms = stream_look_again_ms,
                                    .withdraw = stream_withdraw,
                                    .headers = stream_headers,
-                                   .wait = stream_wait,
+                                   .lend = stream_lend,
+                                   .retract = stream_retract,
                                    .stop_gathering = stream_stop_gathering};

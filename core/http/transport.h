@@ -98,9 +98,9 @@ typedef struct kl__stream_ops {
     int64_t (*look_again_ms)(const kl__stream *stream);
     bool (*withdraw)(kl__stream *stream);
     kl_code (*headers)(kl__stream *stream, const char **lines, kl_error *err);
-    kl_code (*wait)(kl__stream *stream, const kl__stream_turn *turn,
-                    int64_t deadline_ms, kl__cancel *cancel,
-                    kl_error *err);             /* NULL: no turn can be lent */
+    bool (*lend)(kl__stream *stream,
+                 const kl__stream_turn *turn); /* NULL: no turn can be lent */
+    void (*retract)(kl__stream *stream);
     void (*stop_gathering)(kl__stream *stream); /* NULL: nothing gathers */
 } kl__stream_ops;
 
@@ -171,24 +171,29 @@ static inline kl_code kl__stream_read(kl__stream *stream, char *buffer,
                              err);
 }
 
-/* True if kl__stream_wait may be called. */
+/* True if kl__stream_lend may be called. */
 static inline bool kl__stream_lends(const kl__stream *stream)
 {
-    return stream->ops->wait != NULL;
+    return stream->ops->lend != NULL;
 }
 
 /*
- * Lends `turn` and blocks until the reader has to go on: there are bytes to
- * read, the stream has ended, or the turn returned false. KL_OK: read with a
- * deadline of 0 now; there may be nothing to read. KL_ETIMEOUT, KL_ECANCELED,
- * KL_EFORKED as above. When it returns, the turn is the reader's again.
+ * Lends the turn, which lives until kl__stream_retract; does not wait. False:
+ * the turn was not lent, as there is something to read: bytes, the end, or a
+ * failure. A reader that rests looks again at the time of
+ * kl__stream_look_again_ms: it retracts, and reads with a deadline of 0.
  */
-static inline kl_code kl__stream_wait(kl__stream *stream,
-                                      const kl__stream_turn *turn,
-                                      int64_t deadline_ms, kl__cancel *cancel,
-                                      kl_error *err)
+static inline bool kl__stream_lend(kl__stream *stream,
+                                   const kl__stream_turn *turn)
 {
-    return stream->ops->wait(stream, turn, deadline_ms, cancel, err);
+    return stream->ops->lend(stream, turn);
+}
+
+/* Takes the turn back, also if it was not lent. Afterwards neither of its
+ * functions runs. Waits for the turn that is being carried out, if any. */
+static inline void kl__stream_retract(kl__stream *stream)
+{
+    stream->ops->retract(stream);
 }
 
 /* When the last byte has arrived, on the real clock; before the first byte,

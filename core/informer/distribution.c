@@ -1,5 +1,5 @@
 /*
- * distribution.c - the informer thread's half of the processor: applies changes
+ * distribution.c - the informing task's half of the processor: applies changes
  * to the cache and pushes them, errors and resyncs to all listeners.
  */
 #include "informer/processor_members.h"

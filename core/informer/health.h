@@ -29,7 +29,7 @@ typedef struct kl__health {
     kl__sync_wakers wakers;
     kl__sync_wakers changes; /* woken at the next change of the cache */
     /* True while `changes` has a queue; written with the mutex held. Relaxed: a
-     * thread adds its queue before it reads the cache, and the informer thread
+     * thread adds its queue before it reads the cache, and the informing task
      * changes the cache before it reads this; the cache's lock orders the two.
      */
     atomic_bool is_watched;
@@ -50,7 +50,7 @@ void kl__health_deinit(kl__health *health);
  * This and all functions below: any thread. */
 bool kl__health_has_synced(kl__health *health);
 
-/* The informer thread calls these before and after it applies the first list.
+/* The informing task calls these before and after it applies the first list.
  * end_sync has `has_synced` false if the list could not be applied. In between,
  * all other calls on `health` wait. */
 void kl__health_begin_sync(kl__health *health);

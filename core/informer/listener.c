@@ -64,9 +64,9 @@ static kl__note *fill_note(kl__list *notes, const kl_event *event)
     return note;
 }
 
-/* The informer thread gives the notes an index by key, for merging, when they
+/* The informing task gives the notes an index by key, for merging, when they
  * could exceed the backlog, and drops it when none waits. `open` may run
- * between the informer thread's reserve and push: it keeps the index and the
+ * between the informing task's reserve and push: it keeps the index and the
  * room that was reserved. A close drops the index, too. */
 static bool reserve_keys_locked(kl__listener *listener, size_t count)
 {

@@ -1,6 +1,6 @@
 /*
  * processor.c - adds and removes the registrations of a processor, and makes
- * the informer thread wait for room in a full one.
+ * the informing task wait for room in a full one.
  */
 #include "informer/processor.h"
 

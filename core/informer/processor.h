@@ -1,5 +1,5 @@
 /*
- * processor.h - the registrations of an informer. The informer thread, or the
+ * processor.h - the registrations of an informer. The informing task, or the
  * thread that has read the events, changes the cache through the processor.
  * Under the distribute lock, the processor changes the cache and pushes the
  * events of the change to every listener; no other thread sees one without the

@@ -54,7 +54,7 @@ void kl__processor_unref(kl__processor *processor);
  * False: another thread has taken it out before, and ends it. */
 bool kl__processor_remove(kl__processor *processor,
                           kl_registration *registration);
-/* Wakes the informer thread if it waits for room: a listener has some. */
+/* Wakes the informing task if it waits for room: a listener has some. */
 void kl__processor_made_room(kl__processor *processor);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "informer/task.h"
 #include "kubelua/log.h"
 
 #include <stdio.h>
@@ -52,7 +53,7 @@ kl__reflector *kl__reflector_new(const kl__reflector_options *options)
     own->idle_timeout_ms =
         own->idle_timeout_ms != 0 ? own->idle_timeout_ms : DEFAULT_IDLE_MS;
     own->stall_ms = own->stall_ms != 0 ? own->stall_ms : DEFAULT_STALL_MS;
-    self->state = KL_STATE_RESOLVING;
+    self->state = self->next = KL_STATE_RESOLVING;
     self->shards = self->wanted = own->shards;
     kl__cancel_either_init(&self->interrupt, own->stop, NULL);
     atomic_init(&self->due_at, INT64_MAX);
@@ -60,7 +61,6 @@ kl__reflector *kl__reflector_new(const kl__reflector_options *options)
     kl__backoff_init(&self->backoff,
                      own->seed != 0 ? own->seed : kl__random_seed(self));
     kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
-    kl__cond_init(&self->cond);
     atomic_init(&self->last_item_at, -1);
     return self;
 }
@@ -74,7 +74,6 @@ void kl__reflector_free(kl__reflector *self)
     kl__cancel_either_deinit(&self->interrupt);
     kl__ahead_clear(&self->ahead);
     kl__packer_free(self->packer);
-    kl__cond_deinit(&self->cond);
     kl__mutex_deinit(&self->mutex);
     kl__free((char *)self->options.name);
     kl__free(self);
@@ -232,53 +231,42 @@ static kl_informer_state resolve_resource(kl__reflector *self)
     return kl__reflector_relist(self);
 }
 
-static void wake_reflector(void *arg)
+void kl__reflector_rest(kl__reflector *self, kl__clock *on, int64_t ms)
 {
-    kl__reflector *self = arg;
-
-    kl__mutex_lock(&self->mutex);
-    kl__cond_broadcast(&self->cond);
-    kl__mutex_unlock(&self->mutex);
+    self->rests = true;
+    self->rest_on = on;
+    self->rest_until = ms;
 }
 
-/* Waits until `deadline`, or until the reflector is stopped. Packs the young
- * objects that are due meanwhile. */
-static void wait_until(kl__reflector *self, int64_t deadline)
+/* True if there are new credentials after a 401. It looks once a second, but
+ * not in the last one. */
+static bool finds_credentials(kl__reflector *self, int64_t now)
 {
-    int64_t left = deadline - kl__reflector_now(self);
-
-    while (!is_stopped(self) && left > 0) {
-        int64_t end = kl__clock_after(self->options.clock,
-                                      kl__reflector_pack_due(self, left));
-
-        kl__mutex_lock(&self->mutex);
-        while (!is_stopped(self) && kl__reflector_now(self) < end) {
-            kl__clock_wait(self->options.clock, &self->cond, &self->mutex, end);
-        }
-        kl__mutex_unlock(&self->mutex);
-        left = deadline - kl__reflector_now(self);
+    if (!self->was_refused || now < self->credentials_at ||
+        self->credentials_at >= self->retry_at) {
+        return false;
     }
+    self->credentials_at = now + CREDENTIALS_MS;
+    return kl__list_watch_has_new_credentials(self->options.source);
 }
 
-/* The state KL_STATE_BACKOFF. After a 401 it checks each second for new
- * credentials, which end the wait. */
+/* The state KL_STATE_BACKOFF: rests until its end, or until there are new
+ * credentials, and packs the young objects that are due meanwhile. */
 static kl_informer_state back_off(kl__reflector *self)
 {
-    kl__cancel_hook stop = {.wake = wake_reflector, .arg = self};
-    int64_t deadline = kl__reflector_now(self) + self->wait_ms;
+    int64_t now = kl__reflector_now(self);
+    int64_t until = self->retry_at;
 
-    kl__cancel_add(self->options.stop, &stop);
-    while (self->was_refused && !is_stopped(self) &&
-           kl__reflector_now(self) < deadline - CREDENTIALS_MS) {
-        wait_until(self, kl__reflector_now(self) + CREDENTIALS_MS);
-        if (kl__list_watch_has_new_credentials(self->options.source)) {
-            deadline = 0;
-        }
+    if (is_stopped(self) || now >= until || finds_credentials(self, now)) {
+        self->was_refused = false;
+        return self->resume;
     }
-    wait_until(self, deadline);
-    self->was_refused = false;
-    kl__cancel_remove(self->options.stop, &stop);
-    return self->resume;
+    if (self->was_refused && self->credentials_at < until) {
+        until = self->credentials_at;
+    }
+    kl__reflector_rest(self, self->options.clock,
+                       now + kl__reflector_pack_due(self, until - now));
+    return KL_STATE_BACKOFF;
 }
 
 /* Makes a state visible to kl__reflector_status. */
@@ -292,6 +280,7 @@ static void enter_state(kl__reflector *self, kl_informer_state state)
     self->retry_at =
         state == KL_STATE_BACKOFF ? kl__reflector_now(self) + self->wait_ms : 0;
     kl__mutex_unlock(&self->mutex);
+    self->credentials_at = kl__reflector_now(self) + CREDENTIALS_MS;
 }
 
 static bool are_equal(const kl__shard *a, const kl__shard *b)
@@ -316,6 +305,9 @@ void kl__reflector_set_shard(kl__reflector *self, const kl__shard *shards)
     kl__mutex_unlock(&self->mutex);
     if (has_changed) {
         kl__cancel_fire(&self->interrupt.token);
+        if (self->options.wake != NULL) {
+            self->options.wake(self->options.context);
+        }
     }
 }
 
@@ -369,7 +361,8 @@ static kl_informer_state take_shard(kl__reflector *self,
                                                                     : relist;
 }
 
-void *kl__reflector_run(void *reflector)
+/* Goes through the states until one rests (true) or the reflector ends. */
+static bool go_through_states(kl__reflector *self)
 {
     static kl_informer_state (*const states[])(kl__reflector *) = {
         [KL_STATE_RESOLVING] = resolve_resource,
@@ -378,18 +371,40 @@ void *kl__reflector_run(void *reflector)
         [KL_STATE_WATCHING] = kl__reflector_watch,
         [KL_STATE_BACKOFF] = back_off,
     };
-    kl__reflector *self = reflector;
-    kl_informer_state state = KL_STATE_RESOLVING;
+    kl_informer_state next = self->next;
+    bool has_rested = self->rests;
 
-    while (state != KL_STATE_STOPPED && !is_stopped(self)) {
-        state = take_shard(self, state);
-        enter_state(self, state);
-        state = states[state](self);
+    /* A state that rests goes on even if the reflector was stopped: it may have
+     * lent its turn. */
+    while (has_rested || (next != KL_STATE_STOPPED && !is_stopped(self))) {
+        if (!has_rested) {
+            next = take_shard(self, next);
+            enter_state(self, next);
+        }
+        has_rested = self->rests = false;
+        next = states[next](self);
+        if (self->rests) {
+            self->next = next;
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t kl__reflector_step(kl__reflector *self, kl__clock **on)
+{
+    if (go_through_states(self)) {
+        *on = self->rest_on;
+        if (self->rest_until < 0) {
+            return KL__TASK_REST;
+        }
+        return self->rest_until > kl__clock_now(*on) ? self->rest_until
+                                                     : KL__TASK_AGAIN;
     }
     kl__list_watch_end(self->options.source);
     enter_state(self, KL_STATE_STOPPED);
     kl__delta_fifo_close(self->options.fifo);
-    return NULL;
+    return KL__TASK_OVER;
 }
 
 void kl__reflector_status(kl__reflector *self, kl_informer_status *status)

@@ -1,8 +1,9 @@
 /*
  * reflector.h - reads a collection from the server and puts its changes into a
  * delta_fifo: find the resource, LIST (streamed or paged), WATCH, and recover
- * from failures. It is one thread and an explicit state machine; it only pulls
- * bytes.
+ * from failures. It is an explicit state machine that only pulls bytes, and one
+ * task: it needs a thread while it has something to do or to wait for, and none
+ * while its watch is idle, or between two tries.
  */
 #ifndef KL_INFORMER_REFLECTOR_H
 #define KL_INFORMER_REFLECTOR_H
@@ -22,16 +23,19 @@ typedef struct kl__reflector_options {
     kl__delta_fifo *fifo;   /* borrowed; required */
     kl__indexer *known;     /* borrowed: a list shares its unchanged objects */
     kl__health *health;     /* borrowed: errors are reported to it; required */
-    kl__cancel *stop; /* borrowed; ends the thread; required; a client that is
+    kl__cancel *stop; /* borrowed; ends the task; required; a client that is
                          closed must fire it, too */
     kl__clock *clock; /* borrowed; NULL: the real one */
     const char *name; /* for logs; copied; required */
     /* Called when all events that have come are queued, before the wait for
-     * more; on the reflector's thread, or the one that has its turn. It may
+     * more; on the reflecting task, or the one that has its turn. It may
      * apply them itself; what it leaves in the queue is for the informer
      * thread. NULL: leave all. */
     void (*apply_queued)(void *context);
-    void *context;           /* its argument; borrowed */
+    /* Called while the reflector rests, when it has to go on: see
+     * kl__stream_turn. Required if the source can lend a turn. */
+    void (*wake)(void *context);
+    void *context;           /* the argument of both; borrowed */
     int64_t idle_timeout_ms; /* 0: 90 s; < 0: never */
     int64_t stall_ms; /* how long the queue may be full before the watch is
                          closed, to be resumed later; 0: 15 s */
@@ -48,9 +52,10 @@ kl__reflector *kl__reflector_new(const kl__reflector_options *options);
 /* Frees it with its source. It must not run; NULL is fine. */
 void kl__reflector_free(kl__reflector *reflector);
 
-/* The thread's function: runs until it is stopped or the client is closed, then
- * closes the queue. `reflector` is a kl__reflector *, the result is NULL. */
-void *kl__reflector_run(void *reflector);
+/* One turn of the task (kl__task.run). It is over when the reflector was
+ * stopped or the client was closed; then it has closed the queue. To be woken
+ * at `stop` and by `wake`. One thread at a time. */
+int64_t kl__reflector_step(kl__reflector *reflector, kl__clock **on);
 
 /*
  * Changes the shard: the list or watch that is being read ends, and a list of

@@ -21,14 +21,47 @@ enum {
     KL__LIST_SILENCE_MS = 30000
 };
 
+/* How a watch ended. */
+typedef enum kl__outcome {
+    KL__WATCH_GOES_ON,
+    KL__WATCH_ENDED,    /* the server ended it cleanly */
+    KL__WATCH_SILENT,   /* no item for idle_timeout_ms */
+    KL__WATCH_DOUBTED,  /* items came, but none at the version or above */
+    KL__WATCH_SLOW,     /* the queue was full for stall_ms */
+    KL__WATCH_BACKWARD, /* an event had a lower version than one before */
+    KL__WATCH_BROKE     /* it failed; `err` says why */
+} kl__outcome;
+
+/* A watch that is being read. */
+typedef struct kl__attempt {
+    int64_t began; /* taken before the request, as a proxy may delay the head */
+    int64_t idle_ms; /* how long it may be silent; < 0: no limit */
+    int64_t until;   /* on the clock: the task rests until then; < 0: without
+                        end */
+    kl__outcome result;
+    kl_error err;  /* why it failed */
+    bool is_open;  /* it goes on in the next turn of the task */
+    bool progress; /* it brought something new */
+    /* It began without a version, and all objects come first, as ADDED events
+     * in no order: so far, no other event has come. */
+    bool is_unordered;
+    bool gathers; /* the queue gathers: items come without a wait */
+} kl__attempt;
+
 struct kl__reflector {
     kl__reflector_options options; /* defaults filled in; name is owned */
     /* Ends a list, a watch and a wait for the network: `stop` does, and
      * kl__reflector_set_shard. */
     kl__cancel_either interrupt;
 
-    /* Only the reflector's thread uses these, or, while that thread waits for
-     * items of a watch, the thread that has its turn (kl__stream_turn). */
+    /* Only the task uses these, or, while it rests in a watch, the thread that
+     * has its turn (kl__stream_turn). */
+    kl_informer_state next; /* the state to go on with */
+    bool rests;         /* that state has begun; it goes on in the next turn */
+    int64_t rest_until; /* on `rest_on`; < 0: until it is woken */
+    kl__clock *rest_on;
+    kl__attempt attempt;
+    kl__stream_turn turn; /* that it lends while it rests in a watch */
     char version[KL__VERSION_SIZE]; /* to watch from; "" before a list */
     char listed[KL__VERSION_SIZE];  /* of the last list or bookmark */
     bool newest; /* the next list asks for the newest state, not for one that is
@@ -65,13 +98,13 @@ struct kl__reflector {
     kl_informer_state resume; /* the state after KL_STATE_BACKOFF */
     bool was_refused;         /* the failure was a 401 */
     int64_t wait_ms;          /* how long KL_STATE_BACKOFF lasts */
+    int64_t
+        credentials_at; /* on the clock: then it looks for new credentials */
 
-    /* Guards the two below, which only the thread writes; `cond` ends the wait
-     * of KL_STATE_BACKOFF. Rank REFLECTOR. */
+    /* Guards the two below, which only the task writes. Rank REFLECTOR. */
     kl__mutex mutex;
-    kl__cond cond;
     kl_informer_state state;
-    int64_t retry_at;
+    int64_t retry_at; /* on the clock: the end of KL_STATE_BACKOFF */
     /* What kl__reflector_set_shard was given last, and how often it was called.
      * The same mutex; any thread writes them. */
     kl__shard wanted;
@@ -82,7 +115,7 @@ struct kl__reflector {
     atomic_int_fast64_t last_item_at; /* on the clock; -1: none ever */
     atomic_uint_fast64_t lists, watches, events, failures;
     atomic_uint_fast64_t reconnects[KL_RECONNECT_REASONS];
-    /* On the clock: by then the thread goes on, or the network is slow; a later
+    /* On the clock: by then the task goes on, or the network is slow; a later
      * time shows that it hangs. INT64_MAX: it may take any time. */
     atomic_int_fast64_t due_at;
     atomic_int_fast64_t grace_ms; /* after an item: until the next one */
@@ -121,6 +154,10 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
  * (< 0: no limit); 0: at once, unless an event is there. */
 int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms);
 
+/* Rests in this state until `ms` on the clock `on` (< 0: until it is woken);
+ * then it goes on in the same state. */
+void kl__reflector_rest(kl__reflector *self, kl__clock *on, int64_t ms);
+
 /* Waits for `wait_ms`, without a failure, then goes on with `resume`. */
 kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
                                       kl_informer_state resume);
@@ -148,7 +185,7 @@ kl_informer_state kl__reflector_relist(const kl__reflector *self);
 kl_informer_state kl__reflector_unresolved(kl__reflector *self,
                                            const kl_error *why);
 
-/* Says that the thread waits, for `ms` at most; < 0: without a limit. */
+/* Says that the task waits, for `ms` at most; < 0: without a limit. */
 void kl__reflector_expect(kl__reflector *self, int64_t ms);
 
 /* Notes the time of an item that came in. */

@@ -38,33 +38,6 @@ enum {
     BACKWARD_MS = 3600000
 };
 
-/* How a watch ended. */
-typedef enum outcome {
-    WATCH_GOES_ON,
-    WATCH_ENDED,    /* the server ended it cleanly */
-    WATCH_SILENT,   /* no item for idle_timeout_ms */
-    WATCH_DOUBTED,  /* items came, but none at the version or above */
-    WATCH_SLOW,     /* the queue was full for stall_ms */
-    WATCH_BACKWARD, /* an event had a lower version than one before */
-    WATCH_BROKE     /* it failed; `err` says why */
-} outcome;
-
-/* A watch that is being read. */
-typedef struct attempt {
-    kl__reflector *reflector;
-    int64_t began; /* taken before the request, as a proxy may delay the head */
-    int64_t idle_ms; /* how long it may be silent; < 0: no limit */
-    int64_t until; /* on the clock: the thread waits for items until then; < 0:
-                      without end */
-    outcome result;
-    kl_error err;  /* why it failed */
-    bool progress; /* it brought something new */
-    /* It began without a version, and all objects come first, as ADDED events
-     * in no order: so far, no other event has come. */
-    bool is_unordered;
-    bool gathers; /* the queue gathers: items come without a wait */
-} attempt;
-
 /* If the objects of this reflector rest packed, gives an object of a watch to
  * the packer, which leaves it plain for a while ("young": object/pack.h), or
  * packs it now. Takes the reference, returns one. */
@@ -110,7 +83,7 @@ static int64_t limit_wait(kl__reflector *self, int64_t rest_ms)
     return pack_some(self, rest_ms, 0);
 }
 
-static bool was_healthy(const kl__reflector *self, const attempt *now)
+static bool was_healthy(const kl__reflector *self, const kl__attempt *now)
 {
     return now->progress || kl__reflector_now(self) - now->began >= HEALTHY_MS;
 }
@@ -144,7 +117,7 @@ static kl_informer_state relist_because(kl__reflector *self,
  * (docs/KUBERNETES.md#errors-that-keep-the-version).
  */
 static kl_informer_state handle_watch_failure(kl__reflector *self,
-                                              const attempt *now)
+                                              const kl__attempt *now)
 {
     const kl_error *err = &now->err;
     kl__failure failure = {.error = err, .resume = KL_STATE_WATCHING};
@@ -186,7 +159,7 @@ static kl_informer_state handle_watch_failure(kl__reflector *self,
 
 /* A clean end is normal: the watch is resumed at once. A server that always
  * ends it at once is treated as one that fails, with backoff. */
-static kl_informer_state after_end(kl__reflector *self, const attempt *now)
+static kl_informer_state after_end(kl__reflector *self, const kl__attempt *now)
 {
     kl__failure failure = {.resume = KL_STATE_WATCHING};
     kl_error err = {.retry_after_ms = -1};
@@ -207,7 +180,7 @@ static kl_informer_state after_end(kl__reflector *self, const attempt *now)
     return kl__reflector_fail(self, &failure);
 }
 
-/* The informer thread is behind: close the watch, wait for room in the queue,
+/* The informing task is behind: close the watch, wait for room in the queue,
  * and resume from the last queued version. (A reader that is paused for long
  * would make libcurl buffer up to 32 MB.) */
 static kl_informer_state after_stall(kl__reflector *self)
@@ -225,19 +198,19 @@ static kl_informer_state after_stall(kl__reflector *self)
                : KL_STATE_STOPPED;
 }
 
-static kl_reconnect reason_of(const attempt *now)
+static kl_reconnect reason_of(const kl__attempt *now)
 {
     static const kl_reconnect reasons[] = {
-        [WATCH_ENDED] = KL_RECONNECT_ENDED,
-        [WATCH_SILENT] = KL_RECONNECT_SILENT,
-        [WATCH_DOUBTED] = KL_RECONNECT_DOUBTED,
-        [WATCH_SLOW] = KL_RECONNECT_SLOW,
-        [WATCH_BACKWARD] = KL_RECONNECT_DOUBTED,
-        [WATCH_BROKE] = KL_RECONNECT_BROKEN,
+        [KL__WATCH_ENDED] = KL_RECONNECT_ENDED,
+        [KL__WATCH_SILENT] = KL_RECONNECT_SILENT,
+        [KL__WATCH_DOUBTED] = KL_RECONNECT_DOUBTED,
+        [KL__WATCH_SLOW] = KL_RECONNECT_SLOW,
+        [KL__WATCH_BACKWARD] = KL_RECONNECT_DOUBTED,
+        [KL__WATCH_BROKE] = KL_RECONNECT_BROKEN,
     };
     kl_code code = now->err.code;
 
-    if (now->result != WATCH_BROKE) {
+    if (now->result != KL__WATCH_BROKE) {
         return reasons[now->result];
     } else if (code == KL_EUNAUTHORIZED || code == KL_EFORBIDDEN) {
         return KL_RECONNECT_REFUSED;
@@ -248,7 +221,7 @@ static kl_reconnect reason_of(const attempt *now)
 }
 
 /* Ends a watch, and chooses the next state by how it ended. */
-static kl_informer_state end_watch(kl__reflector *self, const attempt *now)
+static kl_informer_state end_watch(kl__reflector *self, const kl__attempt *now)
 {
     atomic_fetch_add_explicit(&self->reconnects[reason_of(now)], 1,
                               memory_order_relaxed);
@@ -256,14 +229,14 @@ static kl_informer_state end_watch(kl__reflector *self, const attempt *now)
      * earlier failure is over, so that failure is forgotten for now. The
      * backoff is not reset by this alone (HEALTHY_MS): a proxy may have ended
      * the watch. */
-    if ((now->result == WATCH_ENDED || now->result == WATCH_SILENT) &&
+    if ((now->result == KL__WATCH_ENDED || now->result == KL__WATCH_SILENT) &&
         kl__reflector_now(self) - now->began >= SHORT_MS) {
         kl__health_forget(self->options.health);
     }
     switch (now->result) {
-    case WATCH_ENDED:
+    case KL__WATCH_ENDED:
         return after_end(self, now);
-    case WATCH_SILENT:
+    case KL__WATCH_SILENT:
         kl_log(KL_LOG_INFO,
                "%s: nothing came for %lld s; the watch is opened again at %s",
                self->options.name, (long long)now->idle_ms / 1000,
@@ -274,7 +247,7 @@ static kl_informer_state end_watch(kl__reflector *self, const attempt *now)
          * counts from when the last item was read, not from its last byte. */
         self->check_at = kl__reflector_now(self);
         return KL_STATE_WATCHING;
-    case WATCH_DOUBTED:
+    case KL__WATCH_DOUBTED:
         kl_log(KL_LOG_INFO,
                "%s: nothing of version %s or above came for %lld s; the server "
                "is asked whether it has reached it",
@@ -282,9 +255,9 @@ static kl_informer_state end_watch(kl__reflector *self, const attempt *now)
                (long long)self->options.idle_timeout_ms / 1000);
         kl__list_watch_end(self->options.source);
         return KL_STATE_WATCHING;
-    case WATCH_SLOW:
+    case KL__WATCH_SLOW:
         return after_stall(self);
-    case WATCH_BACKWARD:
+    case KL__WATCH_BACKWARD:
         /* The server answers, so the backoff of an outage before is over. Once
          * in BACKWARD_MS, so that lists cannot follow one another at once. */
         if (kl__reflector_now(self) >= self->backward_until) {
@@ -314,7 +287,7 @@ static bool awaits_answer(const kl__reflector *self)
 
 /* Sets the version to that of an item, which shows that the server has reached
  * it. */
-static void advance_version(kl__reflector *self, attempt *now,
+static void advance_version(kl__reflector *self, kl__attempt *now,
                             const char *version)
 {
     if (!awaits_answer(self)) {
@@ -380,8 +353,8 @@ static bool is_backward(kl__reflector *self, const char *version)
  * queued, and never to "". In a watch from no version it moves only when all
  * objects have come, which any event but ADDED shows: until then a change may
  * be missing that is older than the events that have come. */
-static outcome handle_event(kl__reflector *self, attempt *now, kl__item *item,
-                            kl_error *err)
+static kl__outcome handle_event(kl__reflector *self, kl__attempt *now,
+                                kl__item *item, kl_error *err)
 {
     kl_code code;
 
@@ -390,28 +363,28 @@ static outcome handle_event(kl__reflector *self, attempt *now, kl__item *item,
         kl_error_set(err, KL_EPARSE,
                      "resourceVersion went back from %s to %s within a watch",
                      self->version, item->version);
-        return WATCH_BACKWARD;
+        return KL__WATCH_BACKWARD;
     }
     if (!kl__ahead_covers(&self->ahead, kl__item_key(item), item->version)) {
         /* Ends the error before a handler can get the event. */
         kl__health_forget(self->options.health);
         code = push_item(self, item);
         if (code == KL_ETIMEOUT) {
-            return WATCH_SLOW;
+            return KL__WATCH_SLOW;
         }
         if (code != KL_OK) {
             kl_error_set(err, code, "out of memory for an event");
-            return WATCH_BROKE;
+            return KL__WATCH_BROKE;
         }
     }
     if (item->version[0] != '\0' && !now->is_unordered) {
         advance_version(self, now, item->version);
     }
-    return WATCH_GOES_ON;
+    return KL__WATCH_GOES_ON;
 }
 
-static outcome handle_bookmark(kl__reflector *self, attempt *now,
-                               const kl__item *item, kl_error *err)
+static kl__outcome handle_bookmark(kl__reflector *self, kl__attempt *now,
+                                   const kl__item *item, kl_error *err)
 {
     kl_code code;
 
@@ -419,22 +392,22 @@ static outcome handle_bookmark(kl__reflector *self, attempt *now,
         kl__version_is_older(item->version, kl__reflector_floor(self))) {
         kl_log(KL_LOG_DEBUG, "%s: bookmark %s ignored at %s",
                self->options.name, item->version, kl__reflector_floor(self));
-        return kl__reflector_doubts_version(self) ? WATCH_DOUBTED
-                                                  : WATCH_GOES_ON;
+        return kl__reflector_doubts_version(self) ? KL__WATCH_DOUBTED
+                                                  : KL__WATCH_GOES_ON;
     }
     code = kl__delta_fifo_bookmark(self->options.fifo, item->version);
     if (code != KL_OK) {
         kl_error_set(err, code, "out of memory for a bookmark");
-        return WATCH_BROKE;
+        return KL__WATCH_BROKE;
     }
     strcpy(self->listed, item->version);
     now->is_unordered = false;
     advance_version(self, now, item->version);
-    return WATCH_GOES_ON;
+    return KL__WATCH_GOES_ON;
 }
 
-static outcome handle_item(kl__reflector *self, attempt *now, kl__item *item,
-                           kl_error *err)
+static kl__outcome handle_item(kl__reflector *self, kl__attempt *now,
+                               kl__item *item, kl_error *err)
 {
     if (item->type != KL__ITEM_END) {
         kl__reflector_note_item(self);
@@ -450,16 +423,16 @@ static outcome handle_item(kl__reflector *self, attempt *now, kl__item *item,
         atomic_fetch_add_explicit(&self->events, 1, memory_order_relaxed);
         return handle_bookmark(self, now, item, err);
     case KL__ITEM_END:
-        return WATCH_ENDED;
+        return KL__WATCH_ENDED;
     default:
         kl_error_set(err, KL_EPARSE, "no watch event, but something else");
-        return WATCH_BROKE;
+        return KL__WATCH_BROKE;
     }
 }
 
 /* The time to wait for an item: until the idle timeout, or until the watch
  * counts as healthy. */
-static int64_t item_timeout(const kl__reflector *self, const attempt *now)
+static int64_t item_timeout(const kl__reflector *self, const kl__attempt *now)
 {
     int64_t wait_ms = -1;
 
@@ -480,7 +453,7 @@ static int64_t item_timeout(const kl__reflector *self, const attempt *now)
 }
 
 /* Makes the queue gather the items of a burst, or apply them. */
-static void set_gathering(kl__reflector *self, attempt *now, bool gathers)
+static void set_gathering(kl__reflector *self, kl__attempt *now, bool gathers)
 {
     if (now->gathers != gathers) {
         now->gathers = gathers;
@@ -491,7 +464,7 @@ static void set_gathering(kl__reflector *self, attempt *now, bool gathers)
     }
 }
 
-static void note_health(kl__reflector *self, const attempt *now)
+static void note_health(kl__reflector *self, const kl__attempt *now)
 {
     if (!kl__backoff_at_rest(&self->backoff) &&
         kl__reflector_now(self) - now->began >= HEALTHY_MS) {
@@ -500,7 +473,7 @@ static void note_health(kl__reflector *self, const attempt *now)
 }
 
 /* Reads the next item and handles it. False: none came within timeout_ms. */
-static bool read_item(kl__reflector *self, attempt *now, int64_t timeout_ms)
+static bool read_item(kl__reflector *self, kl__attempt *now, int64_t timeout_ms)
 {
     kl__item item = {0};
     kl_code code = kl__list_watch_next(self->options.source, &item, timeout_ms,
@@ -516,14 +489,14 @@ static bool read_item(kl__reflector *self, attempt *now, int64_t timeout_ms)
         kl__item_clear(&item);
     } else {
         now->err.code = code;
-        now->result = WATCH_BROKE;
+        now->result = KL__WATCH_BROKE;
     }
     return true;
 }
 
-/* True if the reflector's thread, which sleeps, must wake earlier than it
- * planned: something is due before. */
-static bool waits_too_long(kl__reflector *self, const attempt *now)
+/* True if the task, which rests, must go on earlier than it planned: something
+ * is due before. */
+static bool rests_too_long(kl__reflector *self, const kl__attempt *now)
 {
     int64_t rest_ms = limit_wait(self, item_timeout(self, now));
     int64_t until = kl__clock_after(self->options.clock, rest_ms);
@@ -534,103 +507,130 @@ static bool waits_too_long(kl__reflector *self, const attempt *now)
 /*
  * The reflector's turn (kl__stream_turn): handles the items that have come, and
  * applies them. Nothing blocks here: what has to wait for the queue or the
- * informer thread is left in the stream, and the reflector's thread reads it.
+ * informing task is left in the stream, and the reflector's task reads it.
  */
 static bool take_turn(void *arg)
 {
-    attempt *now = arg;
-    kl__reflector *self = now->reflector;
+    kl__reflector *self = arg;
+    kl__attempt *now = &self->attempt;
     size_t room = kl__delta_fifo_idle_room(self->options.fifo);
 
     for (size_t i = 0; i < room && i < LENT_ITEMS; i++) {
         if (!read_item(self, now, 0)) {
             set_gathering(self, now, false);
             kl__reflector_expect(self, item_timeout(self, now));
-            return !waits_too_long(self, now);
+            return !rests_too_long(self, now);
         }
-        if (now->result != WATCH_GOES_ON) {
+        if (now->result != KL__WATCH_GOES_ON) {
             return false;
         }
     }
     return false;
 }
 
-/* True if the transport thread may have the turn: it must not call functions of
- * the user. */
-static bool can_lend(const kl__reflector *self)
+/* The other part of the turn: the reflector's task has to go on. */
+static void wake_task(void *arg)
 {
-    return kl__list_watch_lends(self->options.source) &&
-           self->options.known != NULL &&
+    kl__reflector *self = arg;
+
+    self->options.wake(self->options.context);
+}
+
+/* True if the transport thread may carry out the turn: it must not call
+ * functions of the user. */
+static bool may_be_carried_out(const kl__reflector *self)
+{
+    return self->options.known != NULL &&
            !kl__indexer_calls_functions(self->options.known);
 }
 
-/* Waits for bytes, and lends the turn meanwhile. False: the time is over. */
-static bool lend_turn(kl__reflector *self, attempt *now)
+/* Rests until bytes come, at most for `timeout_ms` (< 0: no limit), and lends
+ * the turn meanwhile. Wakes earlier if the stream wants to free memory. False:
+ * there is something to read. */
+static bool rest_in_watch(kl__reflector *self, kl__attempt *now,
+                          int64_t timeout_ms)
 {
-    const kl__stream_turn turn = {.run = take_turn, .arg = now};
-    int64_t now_ms = kl__reflector_now(self);
-    int64_t timeout_ms = kl__reflector_pack_due(self, item_timeout(self, now));
-    kl_error err = {.retry_after_ms = -1}; /* now->err is the turn's */
-    kl_code code;
+    int64_t until = kl__clock_after(kl__clock_real(), timeout_ms);
+    int64_t again = kl__list_watch_look_again_ms(self->options.source);
 
-    now->until = timeout_ms < 0 || timeout_ms > INT64_MAX - now_ms
-                     ? -1
-                     : now_ms + timeout_ms;
-    code = kl__list_watch_wait(self->options.source, &turn, timeout_ms,
-                               &self->interrupt.token, &err);
-    note_health(self, now);
-    if (code == KL_OK) {
-        set_gathering(self, now, true); /* what has come is read at once */
-    } else if (code != KL_ETIMEOUT && now->result == WATCH_GOES_ON) {
-        now->err = err;
-        now->err.code = code;
-        now->result = WATCH_BROKE;
+    self->turn = (kl__stream_turn){
+        .run = may_be_carried_out(self) ? take_turn : NULL,
+        .wake = wake_task,
+        .arg = self,
+    };
+    now->until = kl__clock_after(self->options.clock, timeout_ms);
+    if (!kl__list_watch_lend(self->options.source, &self->turn)) {
+        return false;
     }
-    return code != KL_ETIMEOUT;
+    kl__reflector_rest(self, kl__clock_real(),
+                       again >= 0 && (until < 0 || again < until) ? again
+                                                                  : until);
+    return true;
 }
 
-/* Waits for an item. False: none came in time. */
-static bool await_item(kl__reflector *self, attempt *now)
+/* After a rest: the turn is the task's again. */
+static void end_rest(kl__reflector *self, kl__attempt *now)
 {
-    kl__reflector_expect(self, item_timeout(self, now));
-    if (can_lend(self)) {
-        return lend_turn(self, now);
+    kl__list_watch_retract(self->options.source);
+    note_health(self, now);
+    if (now->result == KL__WATCH_GOES_ON &&
+        kl__cancel_fired(&self->interrupt.token)) {
+        now->err.code = KL_ECANCELED;
+        now->result = KL__WATCH_BROKE;
     }
-    return read_item(self, now,
-                     kl__reflector_pack_due(self, item_timeout(self, now)));
+    /* what has come is read at once */
+    set_gathering(self, now, now->result == KL__WATCH_GOES_ON);
+}
+
+/* Waits for an item. False: the task rests. */
+static bool await_item(kl__reflector *self, kl__attempt *now)
+{
+    int64_t timeout_ms;
+
+    kl__reflector_expect(self, item_timeout(self, now));
+    timeout_ms = kl__reflector_pack_due(self, item_timeout(self, now));
+    if (timeout_ms == 0 || !kl__list_watch_lends(self->options.source)) {
+        (void)read_item(self, now, timeout_ms);
+    } else if (rest_in_watch(self, now, timeout_ms)) {
+        return false;
+    } else {
+        set_gathering(self, now, true);
+    }
+    return true;
 }
 
 /*
- * True if no item has come for the idle timeout, and none is left to read. A
- * wait may time out while the transport thread has the turn: the transport
- * thread may leave items that it has read (LENT_ITEMS, or a full queue), and
- * the bytes may be old, if this process did not run for a while. They are
- * handled before the watch is given up, because the next watch begins at the
- * version of the last item.
+ * True if no item has come for the idle timeout, and none is left to read. The
+ * transport thread may leave items that it has read (LENT_ITEMS, or a full
+ * queue), and the bytes may be old, if this process did not run for a while.
+ * They are handled before the watch is given up, because the next watch begins
+ * at the version of the last item.
  */
-static bool is_silent(kl__reflector *self, attempt *now)
+static bool is_silent(kl__reflector *self, kl__attempt *now)
 {
-    return now->result == WATCH_GOES_ON && now->idle_ms > 0 &&
+    return now->idle_ms > 0 &&
            kl__list_watch_silence_ms(self->options.source) >= now->idle_ms &&
            !read_item(self, now, 0);
 }
 
-/* Reads a watch until it ends. In a burst it does not wait at first; when no
- * item is there, the burst is over. */
-static void read_watch(kl__reflector *self, attempt *now)
+/* Reads a watch until it ends, or until the task rests (false). In a burst it
+ * does not wait at first; when no item is there, the burst is over. */
+static bool read_watch(kl__reflector *self, kl__attempt *now)
 {
-    /* The bytes that came with the head, or after a streaming list. */
-    set_gathering(self, now, can_lend(self));
-    while (now->result == WATCH_GOES_ON) {
+    while (now->result == KL__WATCH_GOES_ON) {
         if (now->gathers && read_item(self, now, 0)) {
             continue;
         }
         set_gathering(self, now, false);
-        if (!await_item(self, now) && is_silent(self, now)) {
-            now->result = WATCH_SILENT;
+        if (is_silent(self, now)) {
+            now->result = KL__WATCH_SILENT;
+        } else if (now->result == KL__WATCH_GOES_ON && !now->gathers &&
+                   !await_item(self, now)) {
+            return false;
         }
     }
     set_gathering(self, now, false);
+    return true;
 }
 
 /* How long the next watch may be silent: an idle timeout, or until the server
@@ -653,7 +653,7 @@ static int64_t spread_idle(kl__reflector *self)
  * version to watch from, it asks the server first; a server that has not
  * reached that version is not watched. The time without proof adds up over
  * several watches, since a proxy may end each of them early. */
-static kl_code begin_watch(kl__reflector *self, attempt *now)
+static kl_code begin_watch(kl__reflector *self, kl__attempt *now)
 {
     kl__watch_params params = {
         .resource_version = self->version,
@@ -672,12 +672,12 @@ static kl_code begin_watch(kl__reflector *self, attempt *now)
                : code;
 }
 
-kl_informer_state kl__reflector_watch(kl__reflector *self)
+/* Begins to read a watch: the rest of a streaming list, or a new one. Returns
+ * the state to go on with: KL_STATE_WATCHING, or another if it failed. */
+static kl_informer_state open_watch(kl__reflector *self, kl__attempt *now)
 {
-    attempt now = {.reflector = self,
-                   .began = kl__reflector_now(self),
-                   .err = {.retry_after_ms = -1}};
-
+    *now = (kl__attempt){.began = kl__reflector_now(self),
+                         .err = {.retry_after_ms = -1}};
     /* If the list had no version, a watch must begin without one. It brings all
      * objects again, but not what was deleted meanwhile: so list again before
      * each such watch (docs/KUBERNETES.md#list-without-version). */
@@ -685,16 +685,38 @@ kl_informer_state kl__reflector_watch(kl__reflector *self)
         return kl__reflector_relist(self);
     }
     self->was_listed = false;
-    now.is_unordered = self->version[0] == '\0';
+    now->is_unordered = self->version[0] == '\0';
     if (!self->streaming) {
-        now.err.code = begin_watch(self, &now);
-        if (now.err.code != KL_OK) {
-            return handle_watch_failure(self, &now);
+        now->err.code = begin_watch(self, now);
+        if (now->err.code != KL_OK) {
+            return handle_watch_failure(self, now);
         }
     }
-    now.idle_ms = spread_idle(self);
+    now->is_open = true;
+    now->idle_ms = spread_idle(self);
     self->streaming = false;
     atomic_fetch_add_explicit(&self->watches, 1, memory_order_relaxed);
-    read_watch(self, &now);
-    return end_watch(self, &now);
+    /* The bytes that came with the head, or after a streaming list. */
+    set_gathering(self, now, kl__list_watch_lends(self->options.source));
+    return KL_STATE_WATCHING;
+}
+
+kl_informer_state kl__reflector_watch(kl__reflector *self)
+{
+    kl__attempt *now = &self->attempt;
+
+    if (now->is_open) {
+        end_rest(self, now);
+    } else {
+        kl_informer_state next = open_watch(self, now);
+
+        if (!now->is_open) {
+            return next;
+        }
+    }
+    if (!read_watch(self, now)) {
+        return KL_STATE_WATCHING;
+    }
+    now->is_open = false;
+    return end_watch(self, now);
 }

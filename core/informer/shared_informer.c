@@ -1,6 +1,6 @@
 /*
- * shared_informer.c - starts and stops the reflector's thread and the informer
- * thread, and applies the queue on both: queue -> cache -> listeners; see
+ * shared_informer.c - starts and stops the two tasks of an informer, and
+ * applies the queue on both: queue -> cache -> listeners; see
  * shared_informer.h.
  */
 #include "informer/shared_informer.h"
@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "informer/reflector.h"
 #include "informer/status.h"
+#include "informer/task.h"
 #include "kubelua/log.h"
 
 #include <stdatomic.h>
@@ -23,14 +24,15 @@ enum {
     /* The pause before a batch is tried again, when out of memory. No change is
        lost: the queue fills, and the reflector stops reading. */
     RETRY_MS = 500,
-    LONG_LIST = 1000 /* objects; a longer list leaves much memory behind */
+    LONG_LIST = 1000, /* objects; a longer list leaves much memory behind */
+    TURN_BATCHES = 8  /* batches of one turn; then other informers have one */
 };
 
 /* How far the end is. */
 typedef enum ending {
-    ENDING_NOT,       /* the informer thread runs */
-    ENDING_THREADS,   /* both threads have done their work */
-    ENDING_ABANDONED, /* stopped inside a callback: the informer thread frees */
+    ENDING_NOT,       /* the informing task goes on */
+    ENDING_DONE,      /* both tasks are over */
+    ENDING_ABANDONED, /* stopped inside a callback: the informing task frees */
 } ending;
 
 struct kl__shared_informer {
@@ -43,22 +45,21 @@ struct kl__shared_informer {
     kl__reflector *reflector;
     kl__cancel_either stop;  /* fired by the last user or a closing client */
     kl__cancel_hook on_stop; /* in `stop` */
-    kl__thread reflecting;
-    kl__thread informing;
+    kl__cancel_hook on_stop_too; /* in `stop`, while there are tasks */
+    kl__task reflecting;         /* reads the stream */
+    kl__task informing;          /* applies the queue */
     kl__health health;
 
-    atomic_int ending; /* an `ending`; exchanged once by the informer thread at
-                          its end, and once by a stop inside a callback: the
-                          second of the two frees all */
-
-    /* Only the informer thread uses these. */
+    /* Only the informing task uses these. */
     bool starves;     /* it waits for memory */
     bool has_trimmed; /* it has given memory back after a long list */
+    bool is_closed;   /* it has closed the processor */
 
-    /* The informer thread sleeps on these while it waits for memory; they guard
-     * no field. Rank REFLECTOR; never held with the reflector's mutex. */
-    kl__mutex mutex;
-    kl__cond cond;
+    /* Rank REFLECTOR; never held with the reflector's mutex. */
+    kl__mutex mutex; /* guards the two below */
+    kl__cond cond;   /* one of them has changed, or a wait for memory is over */
+    ending ending;
+    bool has_reflected; /* the reflecting task is over */
     /* How long batches took to apply. Relaxed; any thread reads it. */
     kl__histogram latency;
     atomic_uint_least64_t latencies[KL__LATENCY_BUCKETS + 1];
@@ -71,6 +72,7 @@ static void destroy_informer(kl__shared_informer *self)
 {
     /* First, as this waits for a thread that is closing the client and is about
      * to stop the processor. */
+    kl__cancel_remove(&self->stop.token, &self->on_stop_too);
     kl__cancel_remove(&self->stop.token, &self->on_stop);
     kl__processor_free(self->processor);
     kl__delta_fifo_free(self->fifo);
@@ -203,9 +205,9 @@ static bool process_batch(kl__shared_informer *self, kl__delta_batch *batch)
 
 /*
  * Applies the objects that wait in the queue, on the thread that has just
- * queued them: the informer thread then sleeps on. It is the reflector's
+ * queued them: the informing task then sleeps on. It is the reflector's
  * thread, or the transport thread with the reflector's turn (kl__stream_turn).
- * It never waits: the informer thread gets what has to wait for memory, for
+ * It never waits: the informing task gets what has to wait for memory, for
  * room in a listener or for a handler that is being added, and lists, errors
  * and resyncs. While that thread applies a batch it has the queue's turn, and
  * this does nothing.
@@ -229,16 +231,11 @@ static void apply_queued(void *arg)
     }
 }
 
-/* The time to wait for the queue: until the next resync. */
-static int64_t until_resync(const kl__shared_informer *self)
+static bool is_resync_due(const kl__shared_informer *self)
 {
-    int64_t due = kl__processor_next_resync(self->processor);
-    int64_t now = kl__clock_now(self->clock);
+    int64_t due_ms = kl__processor_next_resync(self->processor);
 
-    if (due < 0) {
-        return -1;
-    }
-    return due > now ? due - now : 0;
+    return due_ms >= 0 && due_ms <= kl__clock_now(self->clock);
 }
 
 /* True for the first long list. The stage and the transaction of this list take
@@ -251,25 +248,25 @@ static bool is_first_long_list(const kl__shared_informer *self,
            batch->items[0].listed->objects.count >= LONG_LIST;
 }
 
-/* Resyncs what is due, then applies one batch. False: the thread has to end. */
-static bool run_once(kl__shared_informer *self)
+/* What a turn of the informing task has found to do. */
+typedef enum progress {
+    HAS_APPLIED, /* a batch */
+    IS_IDLE,     /* nothing: rest until the next resync */
+    HAS_ENDED    /* the queue is closed and empty, or the informer stopped */
+} progress;
+
+/* Applies the next batch, if there is one now. */
+static progress apply_next(kl__shared_informer *self)
 {
     kl__delta_batch batch = {0};
-    int64_t wait_ms = until_resync(self);
-    kl_code code;
+    kl_code code = kl__delta_fifo_wait(self->fifo, 0);
     bool goes_on, is_long;
 
-    /* A resync that lacks memory is due again a little later; the batches in
-     * the queue may need less memory. */
-    if (wait_ms == 0 && kl__processor_resync(self->processor) == KL_ENOMEM) {
-        log_starving(self);
-    }
-    code = kl__delta_fifo_wait(self->fifo, wait_ms);
     if (code == KL_OK) {
         /* Without the turn: the wait may take long. */
         if (kl__processor_wait_room(self->processor, &self->stop.token) !=
             KL_OK) {
-            return false;
+            return HAS_ENDED;
         }
         code = kl__delta_fifo_pop(self->fifo, &batch, BATCH_MAX, 0);
     }
@@ -282,49 +279,128 @@ static bool run_once(kl__shared_informer *self)
             self->has_trimmed = true;
             kl__mem_trim();
         }
-        return goes_on;
+        return goes_on ? HAS_APPLIED : HAS_ENDED;
     case KL_ETIMEOUT:
-        return true;
+        return IS_IDLE;
     case KL_ENOMEM:
-        return wait_for_memory(self);
+        return wait_for_memory(self) ? HAS_APPLIED : HAS_ENDED;
     default:
-        return false;
+        return HAS_ENDED;
     }
 }
 
-/* The reflector's thread. It uses the reflector, the queue, and, while it has
- * the queue's turn, the indexer and the processor. */
-static void *run_reflector(void *arg)
+/* Resyncs what is due, and applies what the queue has, up to some batches. */
+static progress apply_some(kl__shared_informer *self)
 {
-    kl__shared_informer *self = arg;
+    progress found = HAS_APPLIED;
 
-    kl__reflector_run(self->reflector);
-    return NULL;
+    for (int i = 0; found == HAS_APPLIED && i < TURN_BATCHES; i++) {
+        if (kl__cancel_fired(&self->stop.token)) {
+            return HAS_ENDED;
+        }
+        /* A resync that lacks memory is due again a little later; the batches
+         * in the queue may need less memory. */
+        if (is_resync_due(self) &&
+            kl__processor_resync(self->processor) == KL_ENOMEM) {
+            log_starving(self);
+        }
+        found = apply_next(self);
+    }
+    return found;
+}
+
+/* When the informing task has to look for a resync, as the result of a turn. */
+static int64_t rest_until_resync(const kl__shared_informer *self)
+{
+    int64_t due_ms = kl__processor_next_resync(self->processor);
+
+    if (due_ms < 0) {
+        return KL__TASK_REST;
+    }
+    return due_ms > 0 ? due_ms : KL__TASK_AGAIN;
 }
 
 /*
- * The informer thread. It uses the queue, the processor, and, while it has the
- * queue's turn, the indexer. It ends when the queue is closed and empty, or at
- * once when it is stopped or its client is closed. The reflector's thread ends
- * for the same reasons, and is joined here: so it has ended when `ending` says
- * so. Acquire and release: the thread that frees sees what the other has
- * written.
+ * A turn of the informing task. It uses the queue, the processor, and, while it
+ * has the queue's turn, the indexer. It ends when the queue is closed and
+ * empty, or at once when it is stopped or its client is closed; but not before
+ * the reflecting task, which ends for the same reasons.
  */
-static void *run_informer(void *arg)
+static int64_t run_informing(void *arg, kl__clock **on)
+{
+    kl__shared_informer *self = arg;
+    bool has_reflected;
+
+    (void)on;
+    if (!self->is_closed) {
+        switch (apply_some(self)) {
+        case HAS_APPLIED:
+            return KL__TASK_AGAIN;
+        case IS_IDLE:
+            return rest_until_resync(self);
+        default:
+            break;
+        }
+        kl__processor_close(self->processor);
+        kl__health_end(&self->health);
+        self->is_closed = true;
+    }
+    kl__mutex_lock(&self->mutex);
+    has_reflected = self->has_reflected;
+    kl__mutex_unlock(&self->mutex);
+    return has_reflected ? KL__TASK_OVER : KL__TASK_REST;
+}
+
+/* Both tasks are over. */
+static void end_informing(void *arg)
+{
+    kl__shared_informer *self = arg;
+    bool is_abandoned;
+
+    kl__mutex_lock(&self->mutex);
+    is_abandoned = self->ending == ENDING_ABANDONED;
+    self->ending = ENDING_DONE;
+    kl__cond_broadcast(&self->cond);
+    kl__mutex_unlock(&self->mutex);
+    if (is_abandoned) {
+        destroy_informer(self);
+    }
+}
+
+/* A turn of the reflecting task. It uses the reflector, the queue, and, while
+ * it has the queue's turn, the indexer and the processor. */
+static int64_t run_reflecting(void *arg, kl__clock **on)
 {
     kl__shared_informer *self = arg;
 
-    while (!kl__cancel_fired(&self->stop.token) && run_once(self)) {
-    }
-    kl__processor_close(self->processor);
-    kl__health_end(&self->health);
-    kl__thread_join(&self->reflecting);
-    if (atomic_exchange_explicit(&self->ending, ENDING_THREADS,
-                                 memory_order_acq_rel) == ENDING_ABANDONED) {
-        kl__thread_detach(&self->informing);
-        destroy_informer(self);
-    }
-    return NULL;
+    return kl__reflector_step(self->reflector, on);
+}
+
+/* The informing task may end now; after the unlock all may be freed. */
+static void end_reflecting(void *arg)
+{
+    kl__shared_informer *self = arg;
+
+    kl__mutex_lock(&self->mutex);
+    self->has_reflected = true;
+    kl__task_wake(&self->informing);
+    kl__mutex_unlock(&self->mutex);
+}
+
+/* For the queue: there is something to apply. */
+static void wake_informing(void *arg)
+{
+    kl__shared_informer *self = arg;
+
+    kl__task_wake(&self->informing);
+}
+
+/* For the reflector: its stream has something to read. */
+static void wake_reflecting(void *arg)
+{
+    kl__shared_informer *self = arg;
+
+    kl__task_wake(&self->reflecting);
 }
 
 /* The hook in `stop`. Runs on the thread that closes the client or stops the
@@ -334,6 +410,13 @@ static void stop_processor(void *arg)
     kl__shared_informer *self = arg;
 
     kl__processor_stop(self->processor);
+}
+
+/* The second hook in `stop`; the same. */
+static void wake_tasks(void *arg)
+{
+    wake_reflecting(arg);
+    wake_informing(arg);
 }
 
 static bool make_parts(kl__shared_informer *self,
@@ -362,6 +445,7 @@ static bool make_parts(kl__shared_informer *self,
         .clock = self->clock,
         .name = self->name,
         .apply_queued = apply_queued,
+        .wake = wake_reflecting,
         .context = self,
         .idle_timeout_ms = options->idle_timeout_ms,
         .page_size = options->page_size,
@@ -372,10 +456,51 @@ static bool make_parts(kl__shared_informer *self,
     return self->reflector != NULL;
 }
 
+static void await_end(kl__shared_informer *self)
+{
+    kl__mutex_lock(&self->mutex);
+    while (self->ending != ENDING_DONE) {
+        kl__cond_wait(&self->cond, &self->mutex, -1);
+    }
+    kl__mutex_unlock(&self->mutex);
+}
+
+static kl_code start_tasks(kl__shared_informer *self, kl_error *err)
+{
+    kl_code code;
+
+    self->informing = (kl__task){.name = "kl-informer",
+                                 .clock = self->clock,
+                                 .run = run_informing,
+                                 .over = end_informing,
+                                 .arg = self};
+    self->reflecting = (kl__task){.name = "kl-reflector",
+                                  .clock = self->clock,
+                                  .run = run_reflecting,
+                                  .over = end_reflecting,
+                                  .arg = self};
+    kl__delta_fifo_on_news(self->fifo, wake_informing, self);
+    /* First, as the end of the other one wakes it. */
+    code = kl__task_start(&self->informing, err);
+    if (code != KL_OK) {
+        return code;
+    }
+    code = kl__task_start(&self->reflecting, err);
+    if (code != KL_OK) {
+        kl__cancel_fire(&self->stop.token);
+        end_reflecting(self);
+        await_end(self);
+    } else if (!kl__cancel_add(&self->stop.token, &self->on_stop_too)) {
+        wake_tasks(self);
+    }
+    return code;
+}
+
 kl__shared_informer *
 kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
 {
     kl__shared_informer *self = kl__calloc(1, sizeof(*self));
+    kl_code code;
 
     if (self == NULL) {
         kl__list_watch_free(options->source);
@@ -398,21 +523,17 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
         self->client != NULL ? kl__client_closed(self->client) : NULL, NULL);
     self->on_stop = (kl__cancel_hook){.wake = stop_processor, .arg = self};
     kl__list_init(&self->on_stop.node);
+    self->on_stop_too = (kl__cancel_hook){.wake = wake_tasks, .arg = self};
+    kl__list_init(&self->on_stop_too.node);
     if (!make_parts(self, options)) {
         kl__list_watch_free(options->source);
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");
         goto fail;
     }
-    atomic_init(&self->ending, ENDING_NOT);
-    /* First, as the informer thread joins it. */
-    if (kl__thread_start(&self->reflecting, "kl-reflector", run_reflector, self,
-                         err) != KL_OK) {
-        goto fail;
-    }
-    if (kl__thread_start(&self->informing, "kl-informer", run_informer, self,
-                         err) != KL_OK) {
-        kl__cancel_fire(&self->stop.token);
-        kl__thread_join(&self->reflecting);
+    kl__crew_hold();
+    code = start_tasks(self, err);
+    if (code != KL_OK) {
+        kl__crew_release(true);
         goto fail;
     }
     return self;
@@ -424,14 +545,22 @@ fail:
 
 void kl__shared_informer_stop(kl__shared_informer *self)
 {
+    bool waits = !kl__in_callback();
+    bool is_left;
+
     kl__cancel_fire(&self->stop.token);
-    if (kl__in_callback() &&
-        atomic_exchange_explicit(&self->ending, ENDING_ABANDONED,
-                                 memory_order_acq_rel) == ENDING_NOT) {
-        return; /* this may be one of the two threads */
+    kl__mutex_lock(&self->mutex);
+    is_left = !waits && self->ending == ENDING_NOT;
+    if (is_left) {
+        /* this may be a thread that runs one of the tasks */
+        self->ending = ENDING_ABANDONED;
     }
-    kl__thread_join(&self->informing);
-    destroy_informer(self);
+    kl__mutex_unlock(&self->mutex);
+    if (!is_left) {
+        await_end(self);
+        destroy_informer(self);
+    }
+    kl__crew_release(waits);
 }
 
 kl__indexer *kl__shared_informer_indexer(const kl__shared_informer *self)

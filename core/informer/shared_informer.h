@@ -1,6 +1,6 @@
 /*
  * shared_informer.h - a reflector, a cache and a processor, which all handles
- * on the same collection share, and the two threads that drive them.
+ * on the same collection share, and the two tasks (task.h) that drive them.
  *
  * Ownership:
  *   kl_informer (a handle, one for each kl_informer_open)
@@ -15,15 +15,15 @@
  *        client of its own)
  *   So a client is freed after its last informer, and the factory with it.
  *
- * Stop: fire the token; the reflector returns and closes the queue; the
- * informer thread returns, closes the processor, joins the reflector's thread,
- * and is joined; then all is freed. If the last user is removed inside a
- * callback (a handler or an index function, perhaps on one of the two threads),
- * that thread waits for nothing: the informer thread frees all at its end.
+ * Stop: fire the token; the reflecting task closes the queue and ends; the
+ * informing task closes the processor, waits for the end of the other one, and
+ * ends; then all is freed. If the last user is removed inside a callback (a
+ * handler or an index function, perhaps in one of the two tasks), that thread
+ * waits for nothing: the informing task frees all at its end.
  *
  * The thread that has the turn of the delta_fifo is the indexer's only writer:
- * the informer thread, or, for the few objects that it queued before it waits
- * for more, the reflector's thread.
+ * the informing task, or, for the few objects that it queued before it waits
+ * for more, the reflecting task.
  */
 #ifndef KL_INFORMER_SHARED_INFORMER_H
 #define KL_INFORMER_SHARED_INFORMER_H
@@ -102,7 +102,7 @@ void kl__shared_informer_figures(kl__shared_informer *shared,
                                  kl__informer_figures *figures);
 
 /* Called after a registration was added: pushes the standing error to it, and
- * wakes the informer thread, as its resync may be the next one due. */
+ * wakes the informing task, as its resync may be the next one due. */
 void kl__shared_informer_added(kl__shared_informer *shared);
 
 #endif

@@ -5,7 +5,7 @@
  *    once. Instead of its text it has a zstd frame and a reference to the
  *    dictionary that the frame was made with; neither ever changes. If it is
  *    of the dictionary's kind, it takes kind and apiVersion from there.
- * 2. The reflector thread packs. It makes each object of a list as usual, and
+ * 2. The reflecting task packs. It makes each object of a list as usual, and
  *    replaces it by a packed copy before another thread can see it. An object
  *    of a list that the cache already has is not packed again.
  *    An object of a watch is young at first: its text stays plain, apart from

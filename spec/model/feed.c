@@ -314,11 +314,19 @@ static kl_code tap_read(kl__stream *stream, char *buffer, size_t size,
     return code;
 }
 
-static kl_code tap_wait(kl__stream *stream, const kl__stream_turn *turn,
-                        int64_t deadline_ms, kl__cancel *cancel, kl_error *err)
+static bool tap_lend(kl__stream *stream, const kl__stream_turn *turn)
 {
-    return kl__stream_wait(((tap *)stream)->inner, turn, deadline_ms, cancel,
-                           err);
+    return kl__stream_lend(((tap *)stream)->inner, turn);
+}
+
+static void tap_retract(kl__stream *stream)
+{
+    kl__stream_retract(((tap *)stream)->inner);
+}
+
+static int64_t tap_look_again_ms(const kl__stream *stream)
+{
+    return kl__stream_look_again_ms(((const tap *)stream)->inner);
 }
 
 static int64_t tap_last_byte_ms(const kl__stream *stream)
@@ -454,7 +462,9 @@ static kl__stream *open_between(kl_transport *transport,
                                            .read = tap_read,
                                            .last_byte_ms = tap_last_byte_ms,
                                            .close = tap_close,
-                                           .wait = tap_wait};
+                                           .look_again_ms = tap_look_again_ms,
+                                           .lend = tap_lend,
+                                           .retract = tap_retract};
     between *self = (between *)transport;
     kl__stream *inner = kl__transport_open(self->inner, request, err);
     int number = scope_of(request->target);

@@ -14,8 +14,8 @@ return {
         breaks = "A backup was restored: objects that the restore removed stay in the cache.",
         source = "core/informer/reflector_watch.c",
         change = [[
--        return WATCH_BACKWARD;
-+        return WATCH_GOES_ON;
+-        return KL__WATCH_BACKWARD;
++        return KL__WATCH_GOES_ON;
 ]],
     },
     ["batch-backwards"] = {
@@ -143,7 +143,7 @@ return {
             .. "its idle timeout.",
         source = "core/informer/reflector_watch.c",
         change = [[
-         if (now->result != WATCH_GOES_ON) {
+         if (now->result != KL__WATCH_GOES_ON) {
 -            return false;
 +            return true;
 ]],
@@ -600,8 +600,8 @@ return {
         breaks = "A watch whose connection died silently is read for ever.",
         source = "core/informer/reflector_watch.c",
         change = [[
--            now->result = WATCH_SILENT;
-+            now->result = WATCH_GOES_ON;
+-            now->result = KL__WATCH_SILENT;
++            now->result = KL__WATCH_GOES_ON;
 ]],
     },
     ["snapshot-behind-news"] = {
@@ -618,10 +618,10 @@ return {
             .. "objects that the restore removed stay in the cache.",
         source = "core/informer/reflector_watch.c",
         change = [[
--        return kl__reflector_doubts_version(self) ? WATCH_DOUBTED
--                                                  : WATCH_GOES_ON;
+-        return kl__reflector_doubts_version(self) ? KL__WATCH_DOUBTED
+-                                                  : KL__WATCH_GOES_ON;
 +        kl__reflector_trust_version(self);
-+        return WATCH_GOES_ON;
++        return KL__WATCH_GOES_ON;
 ]],
     },
     ["stale-old"] = {

@@ -127,7 +127,7 @@ struct stream {
     int64_t bookmark_at;
     int64_t ends_at; /* EVER: no end */
 
-    /* Members of a reader that waits: see server_lend.c. */
+    /* Members of a reader that rests: see server_lend.c. */
     const kl__stream_turn *lent;
     bool is_taken;
     bool is_awaited;
@@ -201,10 +201,10 @@ int64_t server_earlier(int64_t a, int64_t b);
 /* The hook of a cancel token; `arg` is the server. */
 void server_wake(void *arg);
 
-/* In server_lend.c. kl__stream_ops.wait; and the transport thread of a
+/* In server_lend.c. See kl__stream_ops; and the transport thread of a
  * connection that lends. */
-kl_code server_wait(kl__stream *base, const kl__stream_turn *turn,
-                    int64_t deadline_ms, kl__cancel *cancel, kl_error *err);
+bool server_lend(kl__stream *base, const kl__stream_turn *turn);
+void server_retract(kl__stream *base);
 void server_lend_start(connection *self);
 void server_lend_stop(connection *self);
 

@@ -240,6 +240,12 @@ static int64_t last_byte_ms(const kl__stream *base)
                                 memory_order_relaxed);
 }
 
+static int64_t look_again_ms(const kl__stream *base)
+{
+    (void)base;
+    return -1;
+}
+
 static void close_stream(kl__stream *base)
 {
     stream *self = stream_of(base);
@@ -266,7 +272,9 @@ static kl__stream *open_stream(kl_transport *transport,
                                            .read = read_some,
                                            .last_byte_ms = last_byte_ms,
                                            .close = close_stream,
-                                           .wait = server_wait};
+                                           .look_again_ms = look_again_ms,
+                                           .lend = server_lend,
+                                           .retract = server_retract};
     connection *at = connection_of(transport);
     server *from = at->server;
     stream *self = calloc(1, sizeof(*self));

@@ -116,6 +116,8 @@ static char *drain(kl__delta_fifo *fifo)
 
 void reflector_world_play(reflector_world *world, const char *script)
 {
+    reflector_runner runner;
+
     world->source = scripted_source_new(script, world->clock, &world->stop);
     if (world->renewed_in_ms != 0) {
         scripted_source_renew(world->source, START_MS + world->renewed_in_ms);
@@ -124,7 +126,10 @@ void reflector_world_play(reflector_world *world, const char *script)
     world->options.known = world->known;
     world->reflector = kl__reflector_new(&world->options);
     assert_non_null(world->reflector);
-    kl__reflector_run(world->reflector);
+    reflector_runner_init(&runner, &world->stop);
+    runner.reflector = world->reflector;
+    reflector_runner_run(&runner);
+    reflector_runner_deinit(&runner);
     kl__reflector_status(world->reflector, &world->status);
 }
 
@@ -176,8 +181,11 @@ void threaded_reflector_start(threaded_reflector *self, const char *script,
         .seed = 42,
     });
     assert_non_null(self->reflector);
+    reflector_runner_init(&self->runner, &self->stop);
+    self->runner.reflector = self->reflector;
     assert_int_equal(kl__thread_start(&self->thread, "reflector",
-                                      kl__reflector_run, self->reflector, NULL),
+                                      reflector_runner_run, &self->runner,
+                                      NULL),
                      KL_OK);
     self->running = true;
 }
@@ -186,6 +194,7 @@ void threaded_reflector_join(threaded_reflector *self)
 {
     if (self->running) {
         kl__thread_join(&self->thread);
+        reflector_runner_deinit(&self->runner);
         self->running = false;
     }
 }

@@ -6,6 +6,7 @@
 #ifndef KL_SPEC_REFLECTOR_WORLD_H
 #define KL_SPEC_REFLECTOR_WORLD_H
 
+#include "reflector_runner.h"
 #include "scripted_source.h"
 
 #include "informer/reflector.h"
@@ -55,6 +56,7 @@ typedef struct threaded_reflector {
     kl__health health;
     scripted_source *source;
     kl__reflector *reflector;
+    reflector_runner runner;
     kl__thread thread;
     bool running;
     bool streams; /* lists are streamed; set it before start */

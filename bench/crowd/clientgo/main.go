@@ -1,6 +1,7 @@
 // Command clientgo opens many informers of client-go at once, each of ConfigMaps
 // in a namespace of its own, without client-go's own limit of requests. Prints
-// how long it took until all had synced, and the CPU time of this process.
+// how long it took until all had synced, the CPU time of this process, the most
+// memory that it took, and its threads.
 // Arguments: a kubeconfig, how many informers.
 package main
 
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,6 +23,21 @@ func cpu() float64 {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
+}
+
+// statusOf is the number after a name in what the kernel says of this process.
+func statusOf(name string) int {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		panic(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); fields[0] == name {
+			value, _ := strconv.Atoi(fields[1])
+			return value
+		}
+	}
+	return -1
 }
 
 func main() {
@@ -46,5 +63,6 @@ func main() {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	fmt.Printf("client-go  %6.2f s %6.2f s of CPU\n", time.Since(began).Seconds(), cpu())
+	fmt.Printf("client-go  %6.2f s %6.2f s of CPU %4d MB %5d threads\n",
+		time.Since(began).Seconds(), cpu(), statusOf("VmHWM:")/1024, statusOf("Threads:"))
 }

@@ -6,7 +6,8 @@
  * What a user can rely on:
  *
  * - Sharing. Handles of one client for the same resource, namespace, selectors
- *   and kept fields share one watch, one cache and two threads.
+ *   and kept fields share one watch and one cache. All informers of a process
+ *   share some threads; one that is idle has none.
  * - Start. kl_informer_open does not wait for the network. The cache is empty
  *   until the first list is complete (has_synced). From then on it always
  *   holds a complete state, however old: it is never emptied or half filled.

@@ -4,6 +4,7 @@
  * names of the calls here.
  */
 #include "kube_script.h"
+#include "lent_wait.h"
 #include "trial.h"
 
 #include "api/client.h"
@@ -396,12 +397,15 @@ static bool read_dry(void *scene_)
 static void block_lent(void *scene_)
 {
     scene *self = scene_;
-    const kl__stream_turn turn = {.run = read_dry, .arg = self};
+    const lent_wait wait = {.source = self->source,
+                            .run = read_dry,
+                            .arg = self,
+                            .deadline_ms = -1,
+                            .cancel = &self->cancel};
 
     block_watch(self);
     while (kl__list_watch_lends(self->source) && read_dry(self) &&
-           kl__list_watch_wait(self->source, &turn, -1, &self->cancel, NULL) ==
-               KL_OK) {
+           lend_and_wait(&wait) == KL_OK) {
     }
 }
 

@@ -9,6 +9,7 @@
 #include "gate.h"
 #include "hostile_server.h"
 #include "http_client.h"
+#include "lent_wait.h"
 
 #include "base/clock.h"
 #include "base/thread.h"
@@ -82,10 +83,11 @@ static bool take_turn(void *arg)
 
 static kl_code lend(lender *self)
 {
-    const kl__stream_turn turn = {.run = take_turn, .arg = self};
-
-    return kl__stream_wait(self->stream, &turn, self->deadline_ms,
-                           &self->cancel, NULL);
+    return lend_and_wait(&(lent_wait){.stream = self->stream,
+                                      .run = take_turn,
+                                      .arg = self,
+                                      .deadline_ms = self->deadline_ms,
+                                      .cancel = &self->cancel});
 }
 
 static void *wait_once(void *arg)

@@ -1,6 +1,6 @@
 /*
  * apply_spec.c - a few events are applied by the thread that has read them,
- * the reflector's; what has to wait is left to the informer thread.
+ * the reflector's; what has to wait is left to the informing task.
  */
 #include "informer_world.h"
 
@@ -55,7 +55,7 @@ static void open_and_note_threads(informer_world *self)
     informer_world_add_handler(self, NULL);
 }
 
-/* Each event comes when the one before was handled. While the informer thread
+/* Each event comes when the one before was handled. While the informing task
  * still ends its turn the first events may be left to it; so there are several.
  */
 static void a_lone_event_is_applied_by_the_thread_that_read_it(void **state)

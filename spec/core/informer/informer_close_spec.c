@@ -175,7 +175,7 @@ static int ask_in_child(kl_informer *informer)
 
 /* Waits until both threads wait on the clock: what one of them has in hand at a
  * fork is lost in the child, and memcheck takes that for a leak. Only where a
- * resync is to come is the informer thread's wait one on the clock. */
+ * resync is to come is the informing task's wait one on the clock. */
 static void await_rest(informer_world *self, kl_event_queue *queue)
 {
     const kl_handler_options options = {.resync_ms = 3600000};
@@ -211,7 +211,7 @@ static void a_child_of_fork_waits_for_nothing(void **state)
     kl_event_queue_free(queue);
 }
 
-/* Fails what the informer thread allocates, and nothing else. */
+/* Fails what the informing task allocates, and nothing else. */
 static atomic_bool informer_starves;
 
 static bool is_starving(void)

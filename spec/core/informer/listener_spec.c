@@ -134,7 +134,7 @@ static void merging_while_paused_and_after_makes_one_history(void **state)
     end(&listener);
 }
 
-/* The informer thread reserves and pushes under its own lock; a thread that
+/* The informing task reserves and pushes under its own lock; a thread that
  * registers a handler opens the listener in between. */
 static void changes_reserved_before_open_are_merged_after_it(void **state)
 {

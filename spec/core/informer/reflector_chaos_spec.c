@@ -3,6 +3,7 @@
  * cache is what the server has, and on the way no object went back in time.
  */
 #include "cache_rig.h"
+#include "reflector_runner.h"
 
 #include "api/list_watch.h"
 
@@ -553,7 +554,7 @@ static void check(const chaos *self, const kl__change *change)
     assert_true(fine);
 }
 
-/* The consumer: applies what is queued, as the informer thread would. */
+/* The consumer: applies what is queued, as the informing task would. */
 static void consume(void *context)
 {
     chaos *self = context;
@@ -612,6 +613,7 @@ static void run(uint64_t seed, bool paged)
     kl__cancel done;
     kl__health health;
     kl__reflector *reflector;
+    reflector_runner runner;
     model_source *model;
 
     kl__clock_fake_leap(clock);
@@ -638,7 +640,10 @@ static void run(uint64_t seed, bool paged)
         .no_streaming_list = paged,
         .seed = seed,
     });
-    kl__reflector_run(reflector);
+    reflector_runner_init(&runner, &done);
+    runner.reflector = reflector;
+    reflector_runner_run(&runner);
+    reflector_runner_deinit(&runner);
     consume(&self);
     compare(&self, model);
     assert_true(model_source_lists(model) > 0);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "gate.h"
 #include "pods.h"
+#include "reflector_runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@
 enum { ITEMS = 40, FOR_EVER = -1 };
 
 /* A source of ADDED events, all of which are there when the reflector first
- * waits. That wait carries out the turn; later ones last until the stop. */
+ * rests. The turn is carried out then; later rests last until the stop. */
 typedef struct played {
     kl__list_watch base;
     kl__clock *clock; /* stands still */
@@ -31,6 +32,7 @@ typedef struct played {
     kl__indexer *indexer;
     kl__health health;
     kl__reflector *reflector;
+    reflector_runner runner;
     kl__thread thread;
 
     kl__item_type last; /* what follows the events; OBJECT: nothing */
@@ -142,38 +144,19 @@ static bool lends(kl__list_watch *source)
     return true;
 }
 
-static kl_code await_stop(played *self, kl_error *err)
-{
-    kl__mutex mutex;
-    kl__cond cond;
-
-    kl__mutex_init(&mutex, KL__RANK_CLIENT);
-    kl__cond_init(&cond);
-    kl__mutex_lock(&mutex);
-    while (!kl__cancel_fired(&self->stop)) {
-        kl__cond_wait(&cond, &mutex, kl__clock_now(kl__clock_real()) + 2);
-    }
-    kl__mutex_unlock(&mutex);
-    kl__cond_deinit(&cond);
-    kl__mutex_deinit(&mutex);
-    return kl_error_set(err, KL_ECANCELED, "stopped");
-}
-
-static kl_code lend(kl__list_watch *source, const kl__stream_turn *turn,
-                    int64_t timeout_ms, kl__cancel *cancel, kl_error *err)
+static bool lend(kl__list_watch *source, const kl__stream_turn *turn)
 {
     played *self = played_of(source);
 
-    (void)cancel;
     if (self->waits++ > 0) {
-        return timeout_ms == 0 ? kl_error_set(err, KL_ETIMEOUT, "silence")
-                               : await_stop(self, err);
+        return true;
     }
     gate_await(&self->may_begin, 1);
     if (self->is_silent) {
         kl__clock_advance(self->clock, 10000);
         gate_pass(&self->has_turned);
-        return kl_error_set(err, KL_ETIMEOUT, "silence");
+        turn->wake(turn->arg); /* real time is not waited for */
+        return true;
     }
     self->is_open = true;
     self->silence_ms = self->ages;
@@ -181,10 +164,16 @@ static kl_code lend(kl__list_watch *source, const kl__stream_turn *turn,
     self->taken = self->next;
     self->queued = kl__delta_fifo_length(self->fifo);
     gate_pass(&self->has_turned);
-    if (self->is_late) { /* the transport says so after the turn */
-        return kl_error_set(err, KL_ETIMEOUT, "no answer in time");
+    if (!self->was_done || self->is_late) {
+        turn->wake(turn->arg);
     }
-    return self->was_done ? await_stop(self, err) : KL_OK;
+    return true;
+}
+
+static int64_t look_again_ms(kl__list_watch *source)
+{
+    (void)source;
+    return -1;
 }
 
 static int64_t silence_ms(kl__list_watch *source)
@@ -214,7 +203,9 @@ static void play(int count, size_t bound)
                                            .watch = watch,
                                            .next = next,
                                            .lends = lends,
-                                           .wait = lend,
+                                           .lend = lend,
+                                           .retract = ignore,
+                                           .look_again_ms = look_again_ms,
                                            .silence_ms = silence_ms,
                                            .take_continue = take_continue,
                                            .end = ignore,
@@ -232,6 +223,7 @@ static void play(int count, size_t bound)
     gate_init(&self.has_resumed);
     self.indexer = kl__indexer_new();
     self.fifo = kl__delta_fifo_new(bound, self.clock);
+    reflector_runner_init(&self.runner, &self.stop);
     self.reflector = kl__reflector_new(&(kl__reflector_options){
         .source = &self.base,
         .fifo = self.fifo,
@@ -241,10 +233,13 @@ static void play(int count, size_t bound)
         .clock = self.clock,
         .name = "pods",
         .no_streaming_list = true,
+        .wake = reflector_runner_wake,
+        .context = &self.runner,
     });
     assert_non_null(self.reflector);
+    self.runner.reflector = self.reflector;
     assert_int_equal(kl__thread_start(&self.thread, "reflector",
-                                      kl__reflector_run, self.reflector, NULL),
+                                      reflector_runner_run, &self.runner, NULL),
                      KL_OK);
     assert_int_equal(kl__delta_fifo_pop(self.fifo, &batch, 1, FOR_EVER), KL_OK);
     kl__delta_batch_clear(&batch);
@@ -270,6 +265,7 @@ static int stop(void **state)
     (void)state;
     kl__cancel_fire(&self.stop);
     kl__thread_join(&self.thread);
+    reflector_runner_deinit(&self.runner);
     kl__reflector_free(self.reflector);
     kl__delta_fifo_free(self.fifo);
     kl__indexer_free(self.indexer);

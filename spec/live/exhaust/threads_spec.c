@@ -141,32 +141,60 @@ static void a_handler_names_the_limit(void **state)
     assert_int_equal(drops, 0);
 }
 
-/* An informer needs two threads; if the second one does not start, the first
- * one ends. */
-static void an_informer_names_the_limit(void **state)
+/* Opens an informer with as few threads as it needs; returns their number. A
+ * try that fails leaves none behind. */
+static int threads_of_informer(kl_client *client, kl_informer **informer)
 {
     const kl_informer_options options = {.resource = "secrets"};
+    long before = kl_live_count(KL_LIVE_THREAD);
+    long informers = kl_live_count(KL_LIVE_INFORMER);
+    int threads = -1;
+
+    do {
+        kl_error err = {0};
+
+        threads++;
+        assert_true(threads < 4);
+        allow(threads);
+        *informer = kl_informer_open(client, &options, &err);
+        allow(-1);
+        if (*informer == NULL) {
+            expect_remedy(&err);
+            assert_int_equal(kl_live_count(KL_LIVE_THREAD), before);
+            assert_int_equal(kl_live_count(KL_LIVE_INFORMER), informers);
+        }
+    } while (*informer == NULL);
+    return threads;
+}
+
+/* The first informer needs two threads, which all share. */
+static void an_informer_names_the_limit(void **state)
+{
+    kl_sim *sim = kl_sim_new(NULL, NULL);
+    kl_transport *transport = kl_sim_transport(sim, NULL);
+    kl_client *client =
+        kl_client_new(&(kl_client_options){.transport = transport}, NULL);
+    kl_informer *informer;
+
+    (void)state;
+    kl_transport_unref(transport);
+    assert_int_equal(threads_of_informer(client, &informer), 2);
+    assert_int_equal(kl_informer_wait_synced(informer, -1, NULL), KL_OK);
+    kl_informer_close(informer);
+    kl_client_unref(client);
+    kl_sim_unref(sim);
+    sim_expect_nothing_lives();
+}
+
+/* Its tasks wait for the threads that are there. */
+static void a_second_informer_needs_no_thread(void **state)
+{
     static live_world live;
-    kl_informer *informer = NULL;
-    int threads;
+    kl_informer *informer;
 
     (void)state;
     live_world_open(&live, LIVE_WORLD_INSIDE);
-    for (threads = 0; informer == NULL; threads++) {
-        long before = kl_live_count(KL_LIVE_THREAD);
-        kl_error err = {0};
-
-        assert_true(threads < 4);
-        allow(threads);
-        informer = kl_informer_open(live.client, &options, &err);
-        allow(-1);
-        if (informer == NULL) {
-            expect_remedy(&err);
-            assert_int_equal(kl_live_count(KL_LIVE_THREAD), before);
-            assert_int_equal(kl_live_count(KL_LIVE_INFORMER), 1);
-        }
-    }
-    assert_int_equal(threads, 3);
+    assert_int_equal(threads_of_informer(live.client, &informer), 0);
     assert_int_equal(kl_informer_wait_synced(informer, -1, NULL), KL_OK);
     kl_informer_close(informer);
     live_world_assert_whole(&live);
@@ -208,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_port_names_the_limit),
         cmocka_unit_test(a_handler_names_the_limit),
         cmocka_unit_test(an_informer_names_the_limit),
+        cmocka_unit_test(a_second_informer_needs_no_thread),
         cmocka_unit_test(an_informer_outlives_a_server_without_threads),
     };
 

@@ -1,0 +1,360 @@
+/*
+ * crew_spec.c - tasks and the threads that run them (informer/task.h).
+ */
+#include "informer/task.h"
+
+#include "gate.h"
+
+#include "base/mem.h"
+#include "kubelua/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { CROWD = 1000, BLOCKED = 12 };
+
+/* A task that counts its turns, and ends when it is told. */
+typedef struct counter {
+    kl__task task;
+    gate turns; /* passed in each turn */
+    gate leave; /* a turn that holds goes on */
+    gate is_over;
+    bool holds;
+    atomic_int running; /* turns at one time */
+    atomic_bool is_odd; /* two at one time */
+    atomic_bool ends;
+    _Atomic int64_t rest; /* what a turn returns */
+} counter;
+
+static int64_t run_counter(void *arg, kl__clock **on)
+{
+    counter *self = arg;
+
+    assert_ptr_equal(*on, self->task.clock);
+
+    if (atomic_fetch_add(&self->running, 1) != 0) {
+        atomic_store(&self->is_odd, true);
+    }
+    gate_pass(&self->turns);
+    if (self->holds) {
+        gate_await(&self->leave, 1);
+    }
+    atomic_fetch_sub(&self->running, 1);
+    return atomic_load(&self->ends) ? KL__TASK_OVER : atomic_load(&self->rest);
+}
+
+static void end_counter(void *arg)
+{
+    counter *self = arg;
+
+    gate_pass(&self->is_over);
+}
+
+static void init(counter *self)
+{
+    memset(self, 0, sizeof(*self));
+    gate_init(&self->turns);
+    gate_init(&self->leave);
+    gate_init(&self->is_over);
+    self->rest = KL__TASK_REST;
+    self->task = (kl__task){.name = "counter",
+                            .clock = kl__clock_real(),
+                            .run = run_counter,
+                            .over = end_counter,
+                            .arg = self};
+}
+
+static void start(counter *self)
+{
+    assert_int_equal(kl__task_start(&self->task, NULL), KL_OK);
+}
+
+/* Ends the task, which has not to be held. */
+static void end(counter *self)
+{
+    atomic_store(&self->ends, true);
+    kl__task_wake(&self->task);
+    assert_true(gate_await(&self->is_over, 1));
+    assert_false(atomic_load(&self->is_odd));
+    gate_deinit(&self->is_over);
+    gate_deinit(&self->leave);
+    gate_deinit(&self->turns);
+}
+
+/* All tasks are over: the threads end. */
+static void expect_no_thread(void)
+{
+    kl__crew_hold();
+    kl__crew_release(true);
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+}
+
+static int hold(void **state)
+{
+    (void)state;
+    kl__crew_hold();
+    return 0;
+}
+
+static int release(void **state)
+{
+    (void)state;
+    kl__crew_release(true);
+    return kl_live_count(KL_LIVE_THREAD) == 0 ? 0 : -1;
+}
+
+static void a_task_runs_at_its_start_and_whenever_it_is_woken(void **state)
+{
+    counter self;
+
+    (void)state;
+    init(&self);
+    start(&self);
+    for (int i = 1; i <= 100; i++) {
+        assert_true(gate_await(&self.turns, i));
+        kl__task_wake(&self.task);
+    }
+    assert_true(gate_await(&self.turns, 101));
+    end(&self);
+}
+
+static void a_task_that_is_woken_in_its_turn_runs_once_more(void **state)
+{
+    counter self;
+
+    (void)state;
+    init(&self);
+    self.holds = true;
+    start(&self);
+    assert_true(gate_await(&self.turns, 1));
+    kl__task_wake(&self.task);
+    kl__task_wake(&self.task);
+    gate_pass(&self.leave);
+    assert_true(gate_await(&self.turns, 2));
+    end(&self);
+    assert_in_range(self.turns.count, 2, 3);
+}
+
+static void a_task_rests_until_its_time(void **state)
+{
+    int64_t began = kl__clock_now(kl__clock_real());
+    counter self;
+
+    (void)state;
+    init(&self);
+    self.rest = began + 50;
+    start(&self);
+    assert_true(gate_await(&self.turns, 2));
+    assert_true(kl__clock_now(kl__clock_real()) >= began + 50);
+    end(&self);
+}
+
+/* The time of the one that rests longer is not forgotten. */
+static void tasks_wake_in_the_order_of_their_times(void **state)
+{
+    int64_t now = kl__clock_now(kl__clock_real());
+    counter late, soon;
+
+    (void)state;
+    init(&late);
+    late.rest = now + 120;
+    start(&late);
+    init(&soon);
+    soon.rest = now + 60;
+    start(&soon);
+    assert_true(gate_await(&soon.turns, 2));
+    assert_true(gate_await(&late.turns, 2));
+    assert_true(kl__clock_now(kl__clock_real()) >= now + 120);
+    end(&soon);
+    end(&late);
+}
+
+static void tasks_that_block_hold_up_no_other(void **state)
+{
+    static counter blocked[BLOCKED];
+    counter self;
+
+    (void)state;
+    for (int i = 0; i < BLOCKED; i++) {
+        init(&blocked[i]);
+        blocked[i].holds = true;
+        start(&blocked[i]);
+    }
+    init(&self);
+    start(&self);
+    assert_true(gate_await(&self.turns, 1));
+    end(&self);
+    for (int i = 0; i < BLOCKED; i++) {
+        gate_pass(&blocked[i].leave);
+        end(&blocked[i]);
+    }
+}
+
+/* It asks for a turn again and again; the other ones have theirs. */
+static void a_busy_task_lets_others_have_turns(void **state)
+{
+    counter busy, self;
+
+    (void)state;
+    init(&busy);
+    busy.rest = KL__TASK_AGAIN;
+    start(&busy);
+    init(&self);
+    start(&self);
+    assert_true(gate_await(&self.turns, 1));
+    assert_true(gate_await(&busy.turns, 1000));
+    end(&self);
+    end(&busy);
+}
+
+/* A machine that is busy may need some more threads than four and a keeper. */
+static void a_thousand_tasks_need_no_thousand_threads(void **state)
+{
+    static counter crowd[CROWD];
+    long most = 0;
+
+    (void)state;
+    for (int i = 0; i < CROWD; i++) {
+        init(&crowd[i]);
+        start(&crowd[i]);
+        most = kl_live_count(KL_LIVE_THREAD) > most
+                   ? kl_live_count(KL_LIVE_THREAD)
+                   : most;
+    }
+    for (int i = 0; i < CROWD; i++) {
+        assert_true(gate_await(&crowd[i].turns, 1));
+        kl__task_wake(&crowd[i].task);
+        most = kl_live_count(KL_LIVE_THREAD) > most
+                   ? kl_live_count(KL_LIVE_THREAD)
+                   : most;
+    }
+    for (int i = 0; i < CROWD; i++) {
+        end(&crowd[i]);
+    }
+    assert_in_range(most, 2, CROWD / 10);
+}
+
+static gate was_freed;
+
+static void free_task(void *arg)
+{
+    counter *self = arg;
+
+    gate_deinit(&self->is_over);
+    gate_deinit(&self->leave);
+    gate_deinit(&self->turns);
+    kl__free(self);
+    gate_pass(&was_freed);
+}
+
+static void a_task_may_be_freed_when_it_is_over(void **state)
+{
+    counter *self = kl__malloc(sizeof(*self));
+
+    (void)state;
+    gate_init(&was_freed);
+    init(self);
+    self->task.over = free_task;
+    self->ends = true;
+    start(self);
+    assert_true(gate_await(&was_freed, 1));
+    gate_deinit(&was_freed);
+    expect_no_thread();
+}
+
+static void threads_end_after_the_last_task_and_come_again(void **state)
+{
+    counter self;
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        init(&self);
+        start(&self);
+        assert_true(gate_await(&self.turns, 1));
+        end(&self);
+        expect_no_thread();
+    }
+}
+
+/* ThreadSanitizer starts no thread after a fork. */
+static void a_child_of_fork_has_a_crew_of_its_own(void **state)
+{
+#ifndef __SANITIZE_THREAD__
+    counter parent, child;
+    int status = -1;
+    pid_t id;
+
+    init(&parent);
+    start(&parent);
+    assert_true(gate_await(&parent.turns, 1));
+    id = fork();
+    if (id == 0) {
+        alarm(60);
+        kl__crew_hold();
+        init(&child);
+        if (kl__task_start(&child.task, NULL) != KL_OK ||
+            !gate_await(&child.turns, 1)) {
+            _exit(1);
+        }
+        end(&child);
+        kl__crew_release(true);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(id, &status, 0), id);
+    assert_int_equal(status, 0);
+    end(&parent);
+#endif
+    (void)state;
+}
+
+/* A clock of a test moves when it is told; the task then runs. */
+static void a_task_on_another_clock_has_its_own_thread(void **state)
+{
+    kl__clock *clock = kl__clock_fake(1000);
+    counter self;
+
+    (void)state;
+    init(&self);
+    self.task.clock = clock;
+    self.rest = 5000;
+    start(&self);
+    assert_true(kl__clock_await_waiters(clock, 1));
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 1);
+    kl__clock_advance(clock, 4000);
+    assert_true(gate_await(&self.turns, 2));
+    self.rest = KL__TASK_REST;
+    kl__task_wake(&self.task);
+    assert_true(gate_await(&self.turns, 3));
+    end(&self);
+    kl__crew_hold();
+    kl__crew_release(true);
+    kl__clock_fake_free(clock);
+}
+
+int main(void)
+{
+#define SPEC(name) cmocka_unit_test_setup_teardown(name, hold, release)
+    const struct CMUnitTest tests[] = {
+        SPEC(a_task_runs_at_its_start_and_whenever_it_is_woken),
+        SPEC(a_task_that_is_woken_in_its_turn_runs_once_more),
+        SPEC(a_task_rests_until_its_time),
+        SPEC(tasks_wake_in_the_order_of_their_times),
+        SPEC(tasks_that_block_hold_up_no_other),
+        SPEC(a_busy_task_lets_others_have_turns),
+        SPEC(a_thousand_tasks_need_no_thousand_threads),
+        SPEC(a_task_may_be_freed_when_it_is_over),
+        SPEC(threads_end_after_the_last_task_and_come_again),
+        SPEC(a_child_of_fork_has_a_crew_of_its_own),
+        SPEC(a_task_on_another_clock_has_its_own_thread),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
