@@ -71,7 +71,7 @@ __attribute__((constructor)) static void begin_process(void)
     make_crew();
 }
 
-static int64_t now_ms(void)
+static int64_t real_now(void)
 {
     return kl__clock_now(kl__clock_real());
 }
@@ -101,7 +101,7 @@ static void find_thread_locked(void)
 {
     crew.must_call_work = crew.idle > 0;
     if (crew.ready_count > crew.idle && crew.keeper_ms >= 0 &&
-        crew.keeper_ms > now_ms() + STUCK_MS) {
+        crew.keeper_ms > real_now() + STUCK_MS) {
         crew.keeper_ms = -1;
         crew.must_call_keeper = true;
     }
@@ -153,7 +153,7 @@ static void make_rest_locked(kl__task *task, int64_t due_ms)
  * until a time; these times are mostly far apart. */
 static void look_for_due_locked(void)
 {
-    int64_t now = now_ms();
+    int64_t now = real_now();
     kl__list *next;
 
     if (crew.due_ms > now) {
@@ -250,7 +250,7 @@ static bool run_turn_locked(crew_member *self, kl__task *task)
 
     task->state = KL__TASK_RUNS;
     if (self->task == NULL) {
-        self->began_ms = now_ms();
+        self->began_ms = real_now();
         kl__list_append(&crew.running, &self->node);
     }
     unlock_and_call();
@@ -293,7 +293,7 @@ static kl__task *await_task_locked(void)
         }
         crew.idle++;
         in_time = kl__cond_wait(&crew.work, &mutex,
-                                crew.workers > 1 ? now_ms() + LINGER_MS : -1);
+                                crew.workers > 1 ? real_now() + LINGER_MS : -1);
         crew.idle--;
     }
 }
@@ -323,7 +323,7 @@ static kl_code start_worker_locked(kl_error *err)
     if (code == KL_OK) {
         crew.workers++;
         crew.starting++;
-        made->began_ms = now_ms();
+        made->began_ms = real_now();
         kl__list_append(&crew.running, &made->node);
     }
     return code;
@@ -374,7 +374,7 @@ static int64_t add_workers_locked(void)
     kl_error err;
 
     while (crew.ready_count > crew.idle + crew.starting) {
-        int64_t now = now_ms();
+        int64_t now = real_now();
         int64_t until = crowded_until_locked(now);
 
         if (until >= 0) {

@@ -18,7 +18,9 @@ enum {
     KL__DEFAULT_PAGE_SIZE = 500,
     /* A list is given up after this time without a byte: half of a server's own
        limit for a request (docs/KUBERNETES.md#request-timeouts). */
-    KL__LIST_SILENCE_MS = 30000
+    KL__LIST_SILENCE_MS = 30000,
+    /* A watch that lasted this long is healthy, even without events. */
+    KL__HEALTHY_MS = 10000
 };
 
 /* How a watch ended. */
@@ -131,6 +133,13 @@ static inline int64_t kl__reflector_now(const kl__reflector *self)
 kl_informer_state kl__reflector_list(kl__reflector *self);
 kl_informer_state kl__reflector_stream(kl__reflector *self);
 kl_informer_state kl__reflector_watch(kl__reflector *self);
+
+/* In reflector_end.c. A watch that was read has ended; one could not be opened:
+ * the state to go on with. */
+kl_informer_state kl__reflector_end_watch(kl__reflector *self,
+                                          const kl__attempt *now);
+kl_informer_state kl__reflector_watch_failed(kl__reflector *self,
+                                             const kl__attempt *now);
 
 /* How an attempt failed, and the state to go on with. Zeroed fields are the
  * defaults. */

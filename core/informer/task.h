@@ -38,7 +38,7 @@ typedef enum kl__task_state {
     KL__TASK_RUNS_ONCE_MORE /* was woken while it runs */
 } kl__task_state;
 
-/* Owned by its user, who keeps it until `over`. */
+/* Owned by its user, until `over`. */
 typedef struct kl__task {
     /* Set by the user, then constant. */
     const char *name; /* of the thread, while the task runs on its own one; at

@@ -280,7 +280,7 @@ return {
     },
     ["gone-watched-again"] = {
         breaks = "A watch asks for an expired version (410) again, for ever.",
-        source = "core/informer/reflector_watch.c",
+        source = "core/informer/reflector_end.c",
         change = [[
      case KL_EGONE:
 -        return relist_because(self, err, true);
