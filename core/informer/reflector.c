@@ -1,13 +1,12 @@
 /*
- * reflector.c - the life of a reflector: its loop over the states, waits, the
- * report of failures, its status. See reflector_machine.h.
+ * reflector.c - the life of a reflector, and what all of its states use: the
+ * report of failures, pauses, the status. See reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/str.h"
-#include "informer/task.h"
 #include "kubelua/log.h"
 
 #include <stdio.h>
@@ -19,10 +18,6 @@ enum {
     /* A resource that the server does not know may be a CRD that is being
        installed: ask every 5 to 10 s. */
     UNKNOWN_KIND_CAP_MS = 5000,
-    CREDENTIALS_MS = 1000, /* between two checks for rotated credentials */
-    /* An answer begins by then, or a request fails: of credentials, discovery,
-       and a list or watch. */
-    NETWORK_MS = 180000,
     /* When a server's connections break, its clients come back within this
        time, not all at once. */
     AT_ONCE_MS = 200,
@@ -98,19 +93,6 @@ void kl__reflector_note_item(kl__reflector *self)
         memory_order_relaxed);
 }
 
-/* How long the thread may stay in a state that waits for the network, or after
- * an item of a list; with an item of a watch it goes on at once, or when the
- * queue has room. */
-static void expect_network(kl__reflector *self, kl_informer_state state)
-{
-    atomic_store_explicit(&self->grace_ms,
-                          state == KL_STATE_WATCHING ? self->options.stall_ms
-                                                     : KL__LIST_SILENCE_MS,
-                          memory_order_relaxed);
-    kl__reflector_expect(self, state == KL_STATE_BACKOFF ? self->wait_ms
-                                                         : NETWORK_MS);
-}
-
 int kl__reflector_timeout_seconds(kl__reflector *self)
 {
     return (int)kl__backoff_jitter(&self->backoff, WATCH_TIMEOUT_MIN_S,
@@ -121,11 +103,6 @@ kl_informer_state kl__reflector_relist(const kl__reflector *self)
 {
     return kl__reflector_now(self) >= self->streams_from ? KL_STATE_STREAMING
                                                          : KL_STATE_LISTING;
-}
-
-static bool is_stopped(const kl__reflector *self)
-{
-    return kl__cancel_fired(self->options.stop);
 }
 
 /* Reports a failure. If the reason is new, queues it for handlers, in the order
@@ -157,7 +134,7 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
     int64_t wait_ms;
 
     kl__list_watch_end(self->options.source);
-    if (is_stopped(self) || error->code == KL_ECLOSED) {
+    if (kl__reflector_is_stopped(self) || error->code == KL_ECLOSED) {
         return KL_STATE_STOPPED;
     }
     if (kl__cancel_fired(&self->interrupt.token)) {
@@ -217,70 +194,11 @@ kl_informer_state kl__reflector_unresolved(kl__reflector *self,
     return kl__reflector_fail(self, &failure);
 }
 
-static kl_informer_state resolve_resource(kl__reflector *self)
-{
-    kl_error err = {.retry_after_ms = -1};
-
-    err.code =
-        kl__list_watch_resolve(self->options.source, self->options.stop, &err);
-    if (err.code != KL_OK) {
-        return kl__reflector_unresolved(self, &err);
-    }
-    self->is_opaque = false; /* another server may serve the resource now */
-    self->backward_until = 0;
-    return kl__reflector_relist(self);
-}
-
 void kl__reflector_rest(kl__reflector *self, kl__clock *on, int64_t ms)
 {
     self->rests = true;
     self->rest_on = on;
     self->rest_until = ms;
-}
-
-/* True if there are new credentials after a 401. It looks once a second, but
- * not in the last one. */
-static bool finds_credentials(kl__reflector *self, int64_t now)
-{
-    if (!self->was_refused || now < self->credentials_at ||
-        self->credentials_at >= self->retry_at) {
-        return false;
-    }
-    self->credentials_at = now + CREDENTIALS_MS;
-    return kl__list_watch_has_new_credentials(self->options.source);
-}
-
-/* The state KL_STATE_BACKOFF: rests until its end, or until there are new
- * credentials, and packs the young objects that are due meanwhile. */
-static kl_informer_state back_off(kl__reflector *self)
-{
-    int64_t now = kl__reflector_now(self);
-    int64_t until = self->retry_at;
-
-    if (is_stopped(self) || now >= until || finds_credentials(self, now)) {
-        self->was_refused = false;
-        return self->resume;
-    }
-    if (self->was_refused && self->credentials_at < until) {
-        until = self->credentials_at;
-    }
-    kl__reflector_rest(self, self->options.clock,
-                       now + kl__reflector_pack_due(self, until - now));
-    return KL_STATE_BACKOFF;
-}
-
-/* Makes a state visible to kl__reflector_status. */
-static void enter_state(kl__reflector *self, kl_informer_state state)
-{
-    kl_log(KL_LOG_DEBUG, "%s: %s", self->options.name,
-           kl_informer_state_name(state));
-    expect_network(self, state);
-    kl__mutex_lock(&self->mutex);
-    self->state = state;
-    self->retry_at =
-        state == KL_STATE_BACKOFF ? kl__reflector_now(self) + self->wait_ms : 0;
-    kl__mutex_unlock(&self->mutex);
-    self->credentials_at = kl__reflector_now(self) + CREDENTIALS_MS;
 }
 
 static bool are_equal(const kl__shard *a, const kl__shard *b)
@@ -319,92 +237,6 @@ uint64_t kl__reflector_shard(kl__reflector *self)
     shard = self->wanted_shard;
     kl__mutex_unlock(&self->mutex);
     return shard;
-}
-
-/* Copies what was asked for last; false: that is the present shard. The token
- * is renewed first: a change that comes after it fires the token again. */
-static bool copy_wanted(kl__reflector *self)
-{
-    bool has_changed;
-
-    if (kl__cancel_fired(&self->interrupt.token)) {
-        kl__cancel_either_renew(&self->interrupt);
-    }
-    kl__mutex_lock(&self->mutex);
-    has_changed = self->shard != self->wanted_shard;
-    self->shards = self->wanted;
-    self->shard = self->wanted_shard;
-    kl__mutex_unlock(&self->mutex);
-    return has_changed;
-}
-
-/* If kl__reflector_set_shard was called: gives the source the new shard.
- * Returns the state to go on with instead of `state`. The cache and its version
- * stand: so the list is no older than the last event, and no event is lost or
- * told twice. */
-static kl_informer_state take_shard(kl__reflector *self,
-                                    kl_informer_state state)
-{
-    kl_informer_state relist;
-
-    if (!copy_wanted(self)) {
-        return state;
-    }
-    kl__list_watch_end(self->options.source); /* a streaming list goes on */
-    self->streaming = false;
-    kl__list_watch_set_shards(self->options.source, &self->shards);
-    relist = kl__reflector_relist(self);
-    if (state == KL_STATE_BACKOFF && self->resume != KL_STATE_RESOLVING) {
-        self->resume = relist;
-    }
-    return state == KL_STATE_BACKOFF || state == KL_STATE_RESOLVING ? state
-                                                                    : relist;
-}
-
-/* Goes through the states until one rests (true) or the reflector ends. */
-static bool go_through_states(kl__reflector *self)
-{
-    static kl_informer_state (*const states[])(kl__reflector *) = {
-        [KL_STATE_RESOLVING] = resolve_resource,
-        [KL_STATE_LISTING] = kl__reflector_list,
-        [KL_STATE_STREAMING] = kl__reflector_stream,
-        [KL_STATE_WATCHING] = kl__reflector_watch,
-        [KL_STATE_BACKOFF] = back_off,
-    };
-    kl_informer_state next = self->next;
-    bool has_rested = self->rests;
-
-    /* A state that rests goes on even if the reflector was stopped: it may have
-     * lent its turn. */
-    while (has_rested || (next != KL_STATE_STOPPED && !is_stopped(self))) {
-        if (!has_rested) {
-            next = take_shard(self, next);
-            enter_state(self, next);
-        }
-        has_rested = self->rests = false;
-        next = states[next](self);
-        if (self->rests) {
-            self->next = next;
-            return true;
-        }
-    }
-    return false;
-}
-
-int64_t kl__reflector_step(kl__reflector *self, kl__clock **on)
-{
-    if (go_through_states(self)) {
-        *on = self->rest_on;
-        if (self->rest_until < 0) {
-            return KL__TASK_REST;
-        }
-        return self->rest_until > kl__clock_now(*on) ? self->rest_until
-                                                     : KL__TASK_AGAIN;
-    }
-    kl__list_watch_end(self->options.source);
-    enter_state(self, KL_STATE_STOPPED);
-    kl__delta_fifo_close(self->options.fifo);
-    return KL__TASK_OVER;
 }
 
 void kl__reflector_status(kl__reflector *self, kl_informer_status *status)

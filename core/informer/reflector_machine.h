@@ -129,6 +129,11 @@ static inline int64_t kl__reflector_now(const kl__reflector *self)
     return kl__clock_now(self->options.clock);
 }
 
+static inline bool kl__reflector_is_stopped(const kl__reflector *self)
+{
+    return kl__cancel_fired(self->options.stop);
+}
+
 /* The states. */
 kl_informer_state kl__reflector_list(kl__reflector *self);
 kl_informer_state kl__reflector_stream(kl__reflector *self);
