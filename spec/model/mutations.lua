@@ -228,11 +228,13 @@ return {
 -    kl__health_begin_sync(processor->health);
 -    is_done = kl__transaction_commit(transaction);
 -    if (is_done) {
+-        atomic_store(&processor->health->shard_held, shard);
 -        push_locked(processor, kl__transaction_changes(transaction), true,
 -                    merging);
 -    }
 +    is_done = kl__transaction_commit(transaction);
 +    if (is_done) {
++        atomic_store(&processor->health->shard_held, shard);
 +        push_locked(processor, kl__transaction_changes(transaction), true,
 +                    merging);
 +    }
@@ -500,7 +502,7 @@ return {
         breaks = "A script that waits for events is not woken by them.",
         source = "core/base/event_queue.c",
         change = [[
--        must_write = !queue->is_armed;
+-        must_write = arm_locked(queue);
 +        must_write = false;
 ]],
     },
