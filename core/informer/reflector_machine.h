@@ -108,9 +108,12 @@ struct kl__reflector {
     kl_informer_state state;
     int64_t retry_at; /* on the clock: the end of KL_STATE_BACKOFF */
     /* What kl__reflector_set_shard was given last, and how often it was called.
-     * The same mutex; any thread writes them. */
+     * The same mutex; any thread writes them, with change_mutex held too. */
     kl__shard wanted;
     uint64_t wanted_shard;
+    /* Rank CHANGE. A new shard and the token that is fired for it come as one:
+     * else the token could end the list of the shard that was taken already. */
+    kl__mutex change_mutex;
 
     /* Counters for the status. The same threads write them, any thread reads
      * them; they do not depend on each other, so relaxed. */

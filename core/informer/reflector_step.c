@@ -94,6 +94,7 @@ static bool copy_wanted(kl__reflector *self)
 {
     bool has_changed;
 
+    kl__mutex_lock(&self->change_mutex);
     if (kl__cancel_fired(&self->interrupt.token)) {
         kl__cancel_either_renew(&self->interrupt);
     }
@@ -102,6 +103,7 @@ static bool copy_wanted(kl__reflector *self)
     self->shards = self->wanted;
     self->shard = self->wanted_shard;
     kl__mutex_unlock(&self->mutex);
+    kl__mutex_unlock(&self->change_mutex);
     return has_changed;
 }
 

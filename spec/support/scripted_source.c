@@ -275,6 +275,9 @@ static kl_code begin_locked(scripted_source *self, kl__cancel *cancel,
             return kl_error_set(err, code, "cancelled");
         }
     }
+    if (kl__cancel_fired(cancel)) { /* the answer is for the next request */
+        return kl_error_set(err, KL_ECANCELED, "cancelled");
+    }
     self->in_answer = true;
     self->open = true;
     self->last_byte = kl__clock_now(self->clock);
