@@ -102,6 +102,7 @@ kl_code kl__shard_ranges_parse(const char *text, kl__shard_ranges *ranges,
     const char *at = text;
 
     ranges->count = 0;
+    ranges->is_mixed = false;
     while (at != NULL && text[0] != '\0') {
         const char *comma = strchr(at, ',');
         const char *end = comma != NULL ? comma : at + strlen(at);

@@ -28,8 +28,8 @@ typedef struct kl__shard_ranges {
     kl__shard_range items[KL__SHARD_RANGES_MAX];
 } kl__shard_ranges;
 
-/* Sets all but is_mixed. Reads "0/4", the first of four shards, or several:
- * "0/4,3/8". NULL, "" or "0/1": all. KL_EINVAL. */
+/* Reads "0/4", the first of four shards, or several: "0/4,3/8". NULL, "" or
+ * "0/1": all. KL_EINVAL. */
 kl_code kl__shard_ranges_parse(const char *text, kl__shard_ranges *ranges,
                                kl_error *err);
 bool kl__shard_ranges_are_all(const kl__shard_ranges *ranges);

@@ -8,12 +8,13 @@
 #include "kubelua/log.h"
 
 enum {
-    YOUNG_MAX = 4,     /* threads that have just begun a turn */
-    STUCK_MS = 20,     /* one that takes longer may wait for something; */
-    FEW = 12,          /* if there are as many threads already, */
-    PATIENT_MS = 1000, /* only if it takes this long */
-    LINGER_MS = 2000,  /* how long a thread waits for a task before it ends */
-    RETRY_MS = 100     /* before the next try to start a thread */
+    YOUNG_MAX = 4,    /* threads that have just begun a turn */
+    STUCK_MS = 20,    /* one that takes longer may wait for something */
+    GROUP_MAX = 8,    /* tasks of a group that have a thread, */
+    GROUP_MS = 500,   /* and one more each time this long */
+    LINGER_MS = 2000, /* how long a thread waits for a task before it ends */
+    LOOK_MS = 100     /* between two looks, while tasks wait for their group or
+                         for a thread that cannot be started */
 };
 
 /* A thread. Allocated, as another thread joins and frees it. */
@@ -240,6 +241,19 @@ static void drop_task_locked(void)
     }
 }
 
+static void begin_turn_locked(crew_member *self, kl__task *task)
+{
+    self->began_ms = real_now();
+    task->state = KL__TASK_RUNS;
+    if (task->group != NULL) {
+        task->group->running++;
+        task->group->began_ms = self->began_ms;
+    }
+    if (self->task == NULL) {
+        kl__list_append(&crew.running, &self->node);
+    }
+}
+
 /* Runs one turn of a task, unlocked. False: it was the last. */
 static bool run_turn_locked(crew_member *self, kl__task *task)
 {
@@ -248,16 +262,15 @@ static bool run_turn_locked(crew_member *self, kl__task *task)
     kl__clock *on;
     int64_t due_ms;
 
-    task->state = KL__TASK_RUNS;
-    if (self->task == NULL) {
-        self->began_ms = real_now();
-        kl__list_append(&crew.running, &self->node);
-    }
+    begin_turn_locked(self, task);
     unlock_and_call();
     on = task->clock;
     due_ms = task->run(arg, &on);
     kl__mutex_lock(&mutex);
     kl__list_remove(&self->node);
+    if (task->group != NULL) {
+        task->group->running--;
+    }
     if (due_ms == KL__TASK_OVER) {
         drop_task_locked();
         kl__mutex_unlock(&mutex);
@@ -276,17 +289,41 @@ static bool run_turn_locked(crew_member *self, kl__task *task)
 
 /* ---- the workers ---- */
 
+/* True if the task's group lets it have a thread now. */
+static bool may_run_locked(const kl__task *task)
+{
+    const kl__task_group *group = task->group;
+
+    return group == NULL || group->running < GROUP_MAX ||
+           real_now() >= group->began_ms + GROUP_MS;
+}
+
+/* The first task that may run, which has a thread now; NULL: there is none. */
+static kl__task *take_ready_locked(void)
+{
+    for (kl__list *node = crew.ready.next; node != &crew.ready;
+         node = node->next) {
+        kl__task *task = KL__CONTAINER(node, kl__task, node);
+
+        if (may_run_locked(task)) {
+            kl__list_remove(node);
+            crew.ready_count--;
+            return task;
+        }
+    }
+    return NULL;
+}
+
 /* Waits for a task. NULL: the thread has to end. */
 static kl__task *await_task_locked(void)
 {
     bool in_time = true;
 
     for (;;) {
-        kl__list *node = kl__list_shift(&crew.ready);
+        kl__task *task = take_ready_locked();
 
-        if (node != NULL) {
-            crew.ready_count--;
-            return KL__CONTAINER(node, kl__task, node);
+        if (task != NULL) {
+            return task;
         }
         if (crew.tasks == 0 || (!in_time && crew.workers > 1)) {
             return NULL;
@@ -332,12 +369,9 @@ static kl_code start_worker_locked(kl_error *err)
 /* ---- the keeper ---- */
 
 /* When the first of the threads that have just begun a turn will count as
- * stuck; -1: so few have that one more may run. Each list waits for a server,
- * mostly not for long: a thousand of them must not become a thousand
- * threads. */
+ * stuck; -1: so few have that one more may run. */
 static int64_t crowded_until_locked(int64_t now)
 {
-    int64_t stuck_ms = crew.workers < FEW ? STUCK_MS : PATIENT_MS;
     int64_t began_ms = now;
     int young = 0;
 
@@ -345,13 +379,13 @@ static int64_t crowded_until_locked(int64_t now)
          node = node->prev) {
         const crew_member *each = KL__CONTAINER(node, crew_member, node);
 
-        if (each->began_ms + stuck_ms <= now) {
+        if (each->began_ms + STUCK_MS <= now) {
             break;
         }
         began_ms = each->began_ms;
         young++;
     }
-    return young >= YOUNG_MAX ? began_ms + stuck_ms : -1;
+    return young >= YOUNG_MAX ? began_ms + STUCK_MS : -1;
 }
 
 /* Logs that no thread can be started, once until one can, unlocked. */
@@ -367,26 +401,48 @@ static void tell_failure_locked(const kl_error *err)
     }
 }
 
+/* How many of the ready tasks may run, up to `most`. */
+static size_t count_waiting_locked(size_t most)
+{
+    size_t count = 0;
+
+    for (kl__list *node = crew.ready.next; node != &crew.ready && count < most;
+         node = node->next) {
+        count += may_run_locked(KL__CONTAINER(node, kl__task, node)) ? 1 : 0;
+    }
+    return count;
+}
+
 /* Starts the threads that tasks wait for, as far as more may run. Returns when
  * to look again; INT64_MAX: there is no need. */
 static int64_t add_workers_locked(void)
 {
+    size_t waiting;
     kl_error err;
 
-    while (crew.ready_count > crew.idle + crew.starting) {
+    for (;;) {
+        size_t coming = crew.idle + crew.starting;
         int64_t now = real_now();
-        int64_t until = crowded_until_locked(now);
+        int64_t until;
 
+        waiting = count_waiting_locked(coming + 1);
+        if (waiting <= coming) {
+            break;
+        }
+        until = crowded_until_locked(now);
         if (until >= 0) {
             return until;
         }
         if (start_worker_locked(&err) != KL_OK) {
             tell_failure_locked(&err);
-            return now + RETRY_MS;
+            return now + LOOK_MS;
         }
         crew.cannot_start = false;
     }
-    return INT64_MAX;
+    if (waiting > 0) { /* perhaps since a moment, as time has passed */
+        kl__cond_signal(&crew.work);
+    }
+    return crew.ready_count > waiting ? real_now() + LOOK_MS : INT64_MAX;
 }
 
 static void *run_keeper(void *arg)

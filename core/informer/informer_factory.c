@@ -17,6 +17,7 @@
 typedef struct informer_factory {
     kl__mutex mutex; /* guards `uses` and their fields; rank LIFECYCLE */
     kl__list uses;
+    kl__task_group reading; /* the client's informers, as they read */
 } informer_factory;
 
 struct kl__shared_use {
@@ -304,6 +305,7 @@ static kl__shared_informer *start_informer(kl_client *client,
             .client = client,
             .source = source,
             .name = name,
+            .group = &use->factory->reading,
             .idle_timeout_ms = options->idle_timeout_ms,
             .page_size = options->page_size,
             .shards = shards,

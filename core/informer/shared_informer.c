@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "informer/reflector.h"
 #include "informer/status.h"
-#include "informer/task.h"
 #include "kubelua/log.h"
 
 #include <stdatomic.h>
@@ -465,7 +464,8 @@ static void await_end(kl__shared_informer *self)
     kl__mutex_unlock(&self->mutex);
 }
 
-static kl_code start_tasks(kl__shared_informer *self, kl_error *err)
+static kl_code start_tasks(kl__shared_informer *self, kl__task_group *group,
+                           kl_error *err)
 {
     kl_code code;
 
@@ -476,6 +476,7 @@ static kl_code start_tasks(kl__shared_informer *self, kl_error *err)
                                  .arg = self};
     self->reflecting = (kl__task){.name = "kl-reflector",
                                   .clock = self->clock,
+                                  .group = group,
                                   .run = run_reflecting,
                                   .over = end_reflecting,
                                   .arg = self};
@@ -531,7 +532,7 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
         goto fail;
     }
     kl__crew_hold();
-    code = start_tasks(self, err);
+    code = start_tasks(self, options->group, err);
     if (code != KL_OK) {
         kl__crew_release(true);
         goto fail;

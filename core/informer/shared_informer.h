@@ -32,6 +32,7 @@
 #include "cache/delta_fifo.h"
 #include "cache/indexer.h"
 #include "informer/processor.h"
+#include "informer/task.h"
 
 enum { KL__LATENCY_BUCKETS = 12 };
 
@@ -42,6 +43,8 @@ typedef struct kl__shared_options {
     kl_client *client;      /* takes a reference; may be NULL */
     kl__list_watch *source; /* taken, also when it fails; required */
     kl__clock *clock;       /* borrowed; NULL: the real one */
+    kl__task_group *group;  /* of the tasks that read from the same server;
+                               borrowed; NULL: none */
     const char *name;       /* for logs and errors; copied; required */
     int64_t idle_timeout_ms;
     int page_size;

@@ -7,13 +7,15 @@
  *   1. A task runs on one thread at a time, in turns of any length.
  *   2. Tasks that wait for a thread get one in the order in which they were
  *      woken. At most four threads run at once, but a thread that has been busy
- *      for 20 ms (1 s, where there are a dozen threads) does not count, as it
- *      may wait for a server, or for a slow function of the user: no task holds
- *      up the others.
- *   3. A thread that finds nothing to do for 2 s ends, but for the last one.
+ *      for 20 ms does not count, as it may wait for a server, or for a slow
+ *      function of the user: no task holds up the others.
+ *   3. Of a group, which waits for one server, eight tasks have a thread, and
+ *      one more each half second: a thousand lists of a server that is slow
+ *      must not become a thousand threads.
+ *   4. A thread that finds nothing to do for 2 s ends, but for the last one.
  *      One more thread, the keeper, runs no tasks: it wakes those whose time
  *      has come, and starts threads.
- *   4. After the last task all threads end.
+ *   5. After the last task all threads end.
  * A task on a clock of a test has a thread of its own instead.
  */
 #ifndef KL_INFORMER_TASK_H
@@ -38,12 +40,19 @@ typedef enum kl__task_state {
     KL__TASK_RUNS_ONCE_MORE /* was woken while it runs */
 } kl__task_state;
 
+/* Tasks that wait for the same server. Zeroed at first; outlives them. */
+typedef struct kl__task_group {
+    size_t running;   /* that have a thread */
+    int64_t began_ms; /* the last turn of one of them, on the real clock */
+} kl__task_group;
+
 /* Owned by its user, until `over`. */
 typedef struct kl__task {
     /* Set by the user, then constant. */
     const char *name; /* of the thread, while the task runs on its own one; at
                          most 15 bytes */
     kl__clock *clock;
+    kl__task_group *group; /* NULL: none */
     /* One turn. Returns one of the above, or a time (> 0): rest until then, or
      * until kl__task_wake. The time is of `*on`, which is the task's clock
      * before the call; real time passes while a task on a clock of a test waits

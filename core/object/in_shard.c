@@ -6,10 +6,12 @@
 kl_code kl__shard_parse(const char *text, kl_shard_by by, kl__shard *shard,
                         kl_error *err)
 {
+    kl_code code = kl__shard_ranges_parse(text, &shard->ranges, err);
+
     shard->by = by;
     shard->ranges.is_mixed =
         by != KL_SHARD_BY_UID && by != KL_SHARD_BY_OWNER_UID;
-    return kl__shard_ranges_parse(text, &shard->ranges, err);
+    return code;
 }
 
 bool kl__shard_may_change(const kl__shard *shard)

@@ -198,6 +198,60 @@ static void tasks_that_block_hold_up_no_other(void **state)
     }
 }
 
+/* Each waits for a server that does not answer. */
+static void a_group_has_few_threads_and_holds_up_no_other(void **state)
+{
+    static counter blocked[BLOCKED];
+    kl__task_group group = {0};
+    counter self;
+
+    (void)state;
+    for (int i = 0; i < BLOCKED; i++) {
+        init(&blocked[i]);
+        blocked[i].task.group = &group;
+        blocked[i].holds = true;
+        start(&blocked[i]);
+    }
+    init(&self);
+    start(&self);
+    assert_true(gate_await(&self.turns, 1));
+    end(&self);
+    for (int i = 0; i < BLOCKED; i++) { /* the last ones come, too */
+        assert_true(gate_await(&blocked[i].turns, 1));
+    }
+    for (int i = 0; i < BLOCKED; i++) {
+        gate_pass(&blocked[i].leave);
+        end(&blocked[i]);
+    }
+    assert_int_equal(group.running, 0);
+}
+
+/* A thousand tasks of one group, all of which block: the threads do not grow
+ * with them. */
+static void a_crowd_that_blocks_does_not_become_as_many_threads(void **state)
+{
+    static counter crowd[CROWD];
+    kl__task_group group = {0};
+
+    (void)state;
+    for (int i = 0; i < CROWD; i++) {
+        init(&crowd[i]);
+        crowd[i].task.group = &group;
+        crowd[i].holds = true;
+        start(&crowd[i]);
+    }
+    for (int i = 0; i < 8; i++) {
+        assert_true(gate_await(&crowd[i].turns, 1));
+    }
+    assert_in_range(kl_live_count(KL_LIVE_THREAD), 8, CROWD / 10);
+    for (int i = 0; i < CROWD; i++) {
+        gate_pass(&crowd[i].leave);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        end(&crowd[i]);
+    }
+}
+
 /* It asks for a turn again and again; the other ones have theirs. */
 static void a_busy_task_lets_others_have_turns(void **state)
 {
@@ -348,6 +402,8 @@ int main(void)
         SPEC(a_task_rests_until_its_time),
         SPEC(tasks_wake_in_the_order_of_their_times),
         SPEC(tasks_that_block_hold_up_no_other),
+        SPEC(a_group_has_few_threads_and_holds_up_no_other),
+        SPEC(a_crowd_that_blocks_does_not_become_as_many_threads),
         SPEC(a_busy_task_lets_others_have_turns),
         SPEC(a_thousand_tasks_need_no_thousand_threads),
         SPEC(a_task_may_be_freed_when_it_is_over),
