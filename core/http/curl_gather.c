@@ -218,7 +218,6 @@ static void lower_marks(kl__curl_transport *transport)
         if (stream->is_low) {
             stream->is_low = false;
             set_low_water(stream, 1);
-            kl__curl_look_again(transport, stream->socket);
         }
     }
 }
@@ -228,13 +227,13 @@ CURLMcode kl__curl_sleep(kl__curl_transport *transport, int most_ms)
     CURLMcode status;
 
     if (kl__list_empty(&transport->gathering)) {
-        return kl__curl_poll(transport, most_ms);
+        return curl_multi_poll(transport->multi, NULL, 0, most_ms, NULL);
     }
     if (!kl__list_empty(&transport->news) && most_ms > GATHER_MS) {
         most_ms = GATHER_MS;
     }
     most_ms = raise_marks(transport, most_ms);
-    status = kl__curl_poll(transport, most_ms);
+    status = curl_multi_poll(transport->multi, NULL, 0, most_ms, NULL);
     lower_marks(transport);
     return status;
 }

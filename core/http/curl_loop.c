@@ -2,7 +2,7 @@
  * curl_loop.c - the loop of the transport thread. Each turn it carries out the
  * commands of other threads, lets curl read and write, and ends finished
  * transfers. It owns the multi handle and all easy handles in it, and blocks
- * only in kl__curl_poll.
+ * only in curl_multi_poll.
  */
 #include "http/curl_loop.h"
 
@@ -37,8 +37,6 @@ static void drop_easy(kl__curl_stream *stream)
     kl__curl_end_gathering(stream);
     stream->transport->brief_count -= stream->is_counted;
     stream->is_counted = false;
-    stream->transport->ready.sharing -= stream->is_sharing;
-    stream->is_sharing = false;
     if (stream->held) {
         /* libcurl 7.88 leaks the bytes it holds back for a paused transfer that
          * ends while others use its connection. Resuming makes it deliver them;
@@ -204,8 +202,6 @@ static bool admit_next(kl__curl_transport *transport)
             kl__list_remove(&stream->waiting_node);
             stream->is_counted = stream->is_brief;
             transport->brief_count += stream->is_counted;
-            kl__curl_count_sharing(stream,
-                                   stream->secure && !transport->speaks_http1);
             if (curl_multi_add_handle(transport->multi, stream->easy) !=
                 CURLM_OK) {
                 end_transfer(stream, CURLE_OUT_OF_MEMORY);
@@ -299,7 +295,7 @@ static bool run_inbox(kl__curl_transport *transport, bool stop)
         kl__mutex_lock(&transport->mutex);
         stream = next_locked(transport, &commands);
         closing = transport->closing;
-        transport->rest = KL__CURL_AWAKE;
+        transport->is_asleep = false;
         if (stream == NULL && stop) {
             transport->stopped = true;
         }
@@ -428,34 +424,16 @@ static bool may_sleep(kl__curl_transport *transport)
 
     kl__mutex_lock(&transport->mutex);
     may = kl__list_empty(&transport->inbox) && !transport->closing;
-    if (may) {
-        transport->rest =
-            transport->ready.is_used ? KL__CURL_IN_EPOLL : KL__CURL_IN_POLL;
-    }
+    transport->is_asleep = may;
     kl__mutex_unlock(&transport->mutex);
     return may;
-}
-
-/* Sleeps until there is something to do; or only looks for ready sockets, if
- * there is something already. */
-static void rest(kl__curl_transport *transport, bool has_work)
-{
-    CURLMcode status = CURLM_OK;
-
-    if (!has_work && may_sleep(transport)) {
-        status = kl__curl_sleep(transport, sleep_limit_ms(transport));
-    } else if (transport->ready.is_used) {
-        status = kl__curl_poll(transport, 0);
-    }
-    if (status != CURLM_OK) {
-        poll(NULL, 0, PAUSE_MS); /* out of memory: try again later */
-    }
 }
 
 void *kl__curl_loop(void *arg)
 {
     kl__curl_transport *transport = arg;
     bool admitted;
+    int running;
 
     kl__thread_set_role(KL__ROLE_TRANSPORT);
     while (run_inbox(transport, false)) {
@@ -463,13 +441,16 @@ void *kl__curl_loop(void *arg)
             nudge_all(transport);
         }
         transport->is_flowing = false;
-        kl__curl_run(transport);
+        curl_multi_perform(transport->multi, &running);
         end_finished(transport);
         deliver_news(transport);
         admitted = admit_some(transport);
         /* curl reads one TLS record in a turn: first read what has come. */
-        rest(transport,
-             transport->is_flowing || transport->must_nudge || admitted);
+        if (!transport->is_flowing && !transport->must_nudge && !admitted &&
+            may_sleep(transport) &&
+            kl__curl_sleep(transport, sleep_limit_ms(transport)) != CURLM_OK) {
+            poll(NULL, 0, PAUSE_MS); /* out of memory: try again later */
+        }
     }
     /* 1. No stream can be opened any more. End all existing ones. */
     end_all(transport);

@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/thread.h"
-#include "base/wakeup.h"
 #include "http/curl_library.h"
 #include "http/head.h"
 #include "http/inflate.h"
@@ -17,32 +16,6 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include <sys/epoll.h>
-
-/* How many ready sockets a turn of the loop learns of at once. */
-enum { KL__CURL_EVENTS = 64 };
-
-/* The sockets that are watched for curl: see curl_sockets.c. Used only by the
- * loop, but for `wakeup`. */
-typedef struct kl__curl_sockets {
-    int epoll;         /* -1: not made yet */
-    kl__wakeup wakeup; /* valid with `epoll`; set by any thread */
-    bool is_wanted;    /* a transfer was surely over HTTP/1 */
-    bool is_broken;    /* it cannot be used here */
-    bool is_used;      /* in this turn the loop runs what is ready */
-    int sharing;       /* transfers given to curl that may be over HTTP/2 */
-    int64_t timer_ms;  /* on the real clock: when curl wants to be called; -1:
-                          it does not */
-    struct epoll_event events[KL__CURL_EVENTS]; /* of the last wait */
-    int count;                                  /* of these */
-} kl__curl_sockets;
-
-/* What the loop does while it sleeps, so what wakes it. */
-typedef enum kl__curl_rest {
-    KL__CURL_AWAKE,
-    KL__CURL_IN_POLL, /* curl_multi_poll */
-    KL__CURL_IN_EPOLL
-} kl__curl_rest;
 
 /* How many sockets a transport knows: over HTTP/2 there are few. */
 enum { KL__CURL_SOCKETS = 8 };
@@ -55,10 +28,10 @@ typedef struct kl__curl_transport {
     /* Guards the four fields below, and `commands` and `inbox_node` of each
      * stream; rank TRANSPORT. */
     kl__mutex mutex;
-    kl__list inbox;     /* streams with commands, first come first served */
-    kl__curl_rest rest; /* not AWAKE: the next command has to wake the loop */
-    bool closing;       /* no new streams; the loop ends all streams */
-    bool stopped;       /* the loop takes no more commands and ends */
+    kl__list inbox; /* streams with commands, first come first served */
+    bool is_asleep; /* the next command has to wake the loop */
+    bool closing;   /* no new streams; the loop ends all streams */
+    bool stopped;   /* the loop takes no more commands and ends */
 
     /* Guards `is_over`, and the calls of curl_multi_wakeup; rank TRANSPORT,
      * never locked together with `mutex`. The loop locks it only at its end. */
@@ -68,7 +41,6 @@ typedef struct kl__curl_transport {
     /* Used only by the loop, with one exception: any thread that holds
      * wake_mutex and sees `is_over` as false may call curl_multi_wakeup. */
     CURLM *multi;
-    kl__curl_sockets ready;
     kl__list streams;   /* all streams between ADD and FORGET */
     kl__list news;      /* streams whose readers must be woken: bytes arrived */
     kl__list gathering; /* streams whose bytes gather: see curl_gather.c */
@@ -139,7 +111,6 @@ typedef struct kl__curl_stream {
     bool dials;           /* curl opens a new connection for this stream */
     int socket_errno;     /* of a socket() that failed; 0: it did not fail */
     bool is_counted;      /* counted in `brief_count` */
-    bool is_sharing;      /* counted in `ready.sharing` */
     bool in_tls;          /* the new connection has reached the TLS handshake */
     int attempts;    /* how often curl has sent it; written under the mutex */
     int64_t sent_ms; /* when curl sent it last, on the real clock */
@@ -237,31 +208,6 @@ bool kl__curl_holds_back(kl__curl_stream *stream);
 int kl__curl_hold_ms(const kl__curl_stream *stream);
 /* Sleeps until there is something to do, at most `most_ms`. */
 CURLMcode kl__curl_sleep(kl__curl_transport *transport, int most_ms);
-
-/* In curl_sockets.c, on the loop. */
-void kl__curl_sockets_init(kl__curl_sockets *sockets);
-void kl__curl_sockets_deinit(kl__curl_sockets *sockets);
-/* Has curl carry on with the transfers that have something to do. */
-void kl__curl_run(kl__curl_transport *transport);
-/* Sleeps at most `most_ms` while no transfer has anything to do; 0: just looks.
- */
-CURLMcode kl__curl_poll(kl__curl_transport *transport, int most_ms);
-/* Its low-water mark is lower now: the kernel has to look whether it is ready.
- */
-void kl__curl_look_again(kl__curl_transport *transport, int socket);
-/* The socket is about to be closed. */
-void kl__curl_unwatch(kl__curl_transport *transport, int socket);
-
-/* Notes that a transfer may be over HTTP/2, or surely is over HTTP/1. On the
- * loop. */
-static inline void kl__curl_count_sharing(kl__curl_stream *stream, bool shares)
-{
-    kl__curl_sockets *ready = &stream->transport->ready;
-
-    ready->sharing += (int)shares - (int)stream->is_sharing;
-    ready->is_wanted |= !shares;
-    stream->is_sharing = shares;
-}
 
 /* In curl_transport.c. Sends the loop a command about a stream. False: the loop
  * has stopped and does not use the stream any more. Thread-safe. */

@@ -199,7 +199,6 @@ size_t kl__curl_on_header(char *bytes, size_t one, size_t length, void *arg)
         if (stream->secure) {
             stream->transport->speaks_http1 = !stream->head.response.http2;
         }
-        kl__curl_count_sharing(stream, stream->head.response.http2);
         kl__mutex_lock(&stream->mutex);
         stream->response = stream->head.response;
         stream->encoding = stream->head.encoding;

@@ -251,7 +251,6 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
 static int close_socket(void *arg, curl_socket_t fd)
 {
     kl__curl_forget_socket(arg, fd);
-    kl__curl_unwatch(arg, fd);
     return close(fd);
 }
 

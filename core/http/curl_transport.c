@@ -35,7 +35,6 @@ kl_transport *kl__curl_transport_new(kl_error *err)
     kl__list_init(&transport->news);
     kl__list_init(&transport->waiting);
     kl__list_init(&transport->gathering);
-    kl__curl_sockets_init(&transport->ready);
     for (int i = 0; i < KL__CURL_SOCKETS; i++) {
         transport->sockets[i] = -1;
     }
@@ -77,28 +76,24 @@ fail:
     return NULL;
 }
 
-/* How the loop sleeps: the caller unlocks the mutex and calls wake_loop. */
-static kl__curl_rest end_rest_locked(kl__curl_transport *transport)
+/* True if the loop sleeps: the caller unlocks the mutex and calls wake_loop. */
+static bool must_wake_locked(kl__curl_transport *transport)
 {
-    kl__curl_rest rest = transport->rest;
+    bool was_asleep = transport->is_asleep;
 
-    transport->rest = KL__CURL_AWAKE;
-    return rest;
+    transport->is_asleep = false;
+    return was_asleep;
 }
 
-/* Wakes the loop, if it sleeps. Call it with `mutex` unlocked: a loop that
- * wakes while the mutex is held would only wait again. */
-static void wake_loop(kl__curl_transport *transport, kl__curl_rest rest)
+/* Wakes the loop. Call it with `mutex` unlocked: a loop that wakes while the
+ * mutex is held would only wait again. */
+static void wake_loop(kl__curl_transport *transport)
 {
-    if (rest == KL__CURL_IN_EPOLL) {
-        kl__wakeup_set(&transport->ready.wakeup);
-    } else if (rest == KL__CURL_IN_POLL) {
-        kl__mutex_lock(&transport->wake_mutex);
-        if (!transport->is_over) {
-            curl_multi_wakeup(transport->multi);
-        }
-        kl__mutex_unlock(&transport->wake_mutex);
+    kl__mutex_lock(&transport->wake_mutex);
+    if (!transport->is_over) {
+        curl_multi_wakeup(transport->multi);
     }
+    kl__mutex_unlock(&transport->wake_mutex);
 }
 
 /* While the transport is closing, the loop still carries out commands; only new
@@ -106,8 +101,7 @@ static void wake_loop(kl__curl_transport *transport, kl__curl_rest rest)
 bool kl__curl_post(kl__curl_stream *stream, unsigned command)
 {
     kl__curl_transport *transport = stream->transport;
-    kl__curl_rest rest = KL__CURL_AWAKE;
-    bool accepted;
+    bool accepted, must_wake = false;
 
     kl__mutex_lock(&transport->mutex);
     accepted =
@@ -117,12 +111,14 @@ bool kl__curl_post(kl__curl_stream *stream, unsigned command)
             kl__list_append(&transport->inbox, &stream->inbox_node);
         }
         stream->commands |= command;
-        rest = end_rest_locked(transport);
+        must_wake = must_wake_locked(transport);
     }
     kl__mutex_unlock(&transport->mutex);
     /* From here on the loop may have freed the stream. The transport stays: the
      * caller has a reference. */
-    wake_loop(transport, rest);
+    if (must_wake) {
+        wake_loop(transport);
+    }
     return accepted;
 }
 
@@ -177,16 +173,18 @@ fail:
 static void transport_close(kl_transport *base)
 {
     kl__curl_transport *transport = (kl__curl_transport *)base;
-    kl__curl_rest rest;
+    bool must_wake;
 
     if (kl__check_process(transport->made_in, NULL) != KL_OK) {
         return; /* in a child of fork() the thread does not exist */
     }
     kl__mutex_lock(&transport->mutex);
     transport->closing = true;
-    rest = end_rest_locked(transport);
+    must_wake = must_wake_locked(transport);
     kl__mutex_unlock(&transport->mutex);
-    wake_loop(transport, rest);
+    if (must_wake) {
+        wake_loop(transport);
+    }
 }
 
 /* Called by the last unref. Each stream holds a reference, so no stream is
@@ -202,7 +200,6 @@ static void transport_free(kl_transport *base)
     }
     transport_close(base);
     kl__thread_join(&transport->thread);
-    kl__curl_sockets_deinit(&transport->ready);
     kl__mutex_deinit(&transport->wake_mutex);
     kl__mutex_deinit(&transport->mutex);
     kl__free(transport);
