@@ -670,6 +670,14 @@ return {
 +    if (true) {
 ]],
     },
+    ["time-of-a-task-forgotten"] = {
+        breaks = "The time until which a task rests does not wake it.",
+        source = "core/informer/crew.c",
+        change = [[
+-    if (due_ms < crew.keeper_ms) {
++    if (false) {
+]],
+    },
     ["turn-not-applied"] = {
         breaks = "The transport thread queues events and leaves them there.",
         source = "core/informer/reflector_watch.c",
@@ -685,6 +693,14 @@ return {
      kl__mutex_lock(&fifo->mutex);
 -    if (!fifo->is_taken && fifo->returned.count == 0 && fifo->count > 0 &&
 +    if (fifo->returned.count == 0 && fifo->count > 0 &&
+]],
+    },
+    ["turn-not-taken-back"] = {
+        breaks = "A reflector goes on while the transport thread has its turn.",
+        source = "core/api/list_watch_read.c",
+        change = [[
+-    kl__stream_retract(self->stream);
++    (void)self->stream;
 ]],
     },
     ["uid-not-compared"] = {
@@ -755,7 +771,7 @@ return {
         source = "core/cache/diff.c",
         change = [[
 -        if (next != NULL ? is_same(stored, next)
--                         : is_unreadable(unreadable, stored)) {
+-                         : is_unreadable(&listed->unreadable, stored)) {
 +        if (next != NULL && is_same(stored, next)) {
 ]],
     },
@@ -776,6 +792,14 @@ return {
 -        strcpy(list->version, item->version);
 +    if (true) {
 +        strcpy(list->version, item->version);
+]],
+    },
+    ["wake-in-a-turn-lost"] = {
+        breaks = "A task that is woken in its turn does not run once more.",
+        source = "core/informer/crew.c",
+        change = [[
+-        task->state = KL__TASK_RUNS_ONCE_MORE;
++        task->state = KL__TASK_RUNS;
 ]],
     },
     ["young-objects-heap-up"] = {
