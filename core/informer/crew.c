@@ -10,7 +10,7 @@
 enum {
     YOUNG_MAX = 4,    /* threads that have just begun a turn */
     STUCK_MS = 20,    /* one that takes longer may wait for something */
-    GROUP_MAX = 8,    /* tasks of a group that have a thread, */
+    GROUP_MAX = 32,   /* tasks of a group that have a thread, */
     GROUP_MS = 500,   /* and one more each time this long */
     LINGER_MS = 2000, /* how long a thread waits for a task before it ends */
     LOOK_MS = 100     /* between two looks, while tasks wait for their group or
