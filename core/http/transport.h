@@ -189,8 +189,10 @@ static inline bool kl__stream_lend(kl__stream *stream,
     return stream->ops->lend(stream, turn);
 }
 
-/* Takes the turn back, also if it was not lent. Afterwards neither of its
- * functions runs. Waits for the turn that is being carried out, if any. */
+/* The reader takes its turn back; it may also call this if it has not lent the
+ * turn. If the transport thread is carrying out the turn, this waits until that
+ * thread has finished. Afterwards the transport calls neither `run` nor `wake`
+ * of that turn. */
 static inline void kl__stream_retract(kl__stream *stream)
 {
     stream->ops->retract(stream);

@@ -1,6 +1,7 @@
 /*
- * reflector.c - the life of a reflector, and what all of its states use: the
- * report of failures, pauses, the status. See reflector_machine.h.
+ * reflector.c - makes and frees a reflector, reports its failures and its
+ * status, and has the functions that several states call. See
+ * reflector_machine.h.
  */
 #include "informer/reflector_machine.h"
 

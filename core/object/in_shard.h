@@ -1,6 +1,6 @@
 /*
- * in_shard.h - tells if an object is of a shard: by its UID, key or namespace,
- * or by those of its owners.
+ * in_shard.h - tells if an object is in a shard. The object's UID, key or
+ * namespace decides, or the UID, key or name of one of its owners.
  */
 #ifndef KL_OBJECT_IN_SHARD_H
 #define KL_OBJECT_IN_SHARD_H

@@ -66,13 +66,22 @@ typedef struct kl_informer kl_informer;
 /* What decides if an object is of a shard. Only a shard by UID is known to
  * servers; of the others all objects are sent, and dropped as they come. */
 typedef enum kl_shard_by {
-    KL_SHARD_BY_UID,       /* kl_shard_hash of it */
-    KL_SHARD_BY_KEY,       /* kl_shard_mixed_hash of it, as all below */
-    KL_SHARD_BY_NAMESPACE, /* "" if the object has none */
-    KL_SHARD_BY_OWNER_UID, /* kl_shard_hash of the UID of one of its owners */
-    KL_SHARD_BY_OWNER_KEY, /* the key of one of its owners, in its namespace */
-    KL_SHARD_BY_OWNER_NAME /* the name of one of its owners: their kind has no
-                              namespaces */
+    /* kl_shard_hash of the object's UID decides. */
+    KL_SHARD_BY_UID,
+    /* kl_shard_mixed_hash of the object's key decides. */
+    KL_SHARD_BY_KEY,
+    /* kl_shard_mixed_hash of the object's namespace decides; "" if it has none.
+     */
+    KL_SHARD_BY_NAMESPACE,
+    /* An object is in the shard if one of its owners (ownerReferences) is:
+     * kl_shard_hash of the owner's UID decides. */
+    KL_SHARD_BY_OWNER_UID,
+    /* The same by kl_shard_mixed_hash of the owner's key: the object's
+     * namespace and the owner's name. */
+    KL_SHARD_BY_OWNER_KEY,
+    /* The same by kl_shard_mixed_hash of the owner's name, for owners of a kind
+     * without namespaces. */
+    KL_SHARD_BY_OWNER_NAME
 } kl_shard_by;
 
 /* Zeroed fields are the defaults. Strings are copied. */
