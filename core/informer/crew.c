@@ -23,7 +23,7 @@ typedef struct kl__crew_member {
     kl__list node;    /* in `running` */
     int64_t began_ms; /* its present turn, on the real clock */
     kl__task *task;   /* the only one that it runs; NULL: any */
-    kl__cond woken;   /* for a thread with a task of its own: that was woken */
+    kl__cond woken;   /* `task` was woken */
 } crew_member;
 
 /* Rank CREW. Guards the crew, and the fields of tasks that are the crew's. */
@@ -272,6 +272,7 @@ static bool run_turn_locked(crew_member *self, kl__task *task)
         task->group->running--;
     }
     if (due_ms == KL__TASK_OVER) {
+        task->state = KL__TASK_HAS_ENDED;
         drop_task_locked();
         kl__mutex_unlock(&mutex);
         over(arg);
@@ -466,7 +467,7 @@ static void *run_keeper(void *arg)
     return NULL;
 }
 
-/* ---- a task with a thread of its own ---- */
+/* ---- threads that run one task ---- */
 
 static void *run_own(void *arg)
 {

@@ -43,10 +43,9 @@ struct kl__shared_informer {
     kl__processor *processor;
     kl__reflector *reflector;
     kl__cancel_either stop;  /* fired by the last user or a closing client */
-    kl__cancel_hook on_stop; /* in `stop` */
-    kl__cancel_hook on_stop_too; /* in `stop`, while there are tasks */
-    kl__task reflecting;         /* reads the stream */
-    kl__task informing;          /* applies the queue */
+    kl__cancel_hook on_stop; /* in `stop`, once the tasks have started */
+    kl__task reflecting;     /* reads the stream */
+    kl__task informing;      /* applies the queue */
     kl__health health;
 
     /* Only the informing task uses these. */
@@ -71,7 +70,6 @@ static void destroy_informer(kl__shared_informer *self)
 {
     /* First, as this waits for a thread that is closing the client and is about
      * to stop the processor. */
-    kl__cancel_remove(&self->stop.token, &self->on_stop_too);
     kl__cancel_remove(&self->stop.token, &self->on_stop);
     kl__processor_free(self->processor);
     kl__delta_fifo_free(self->fifo);
@@ -404,18 +402,13 @@ static void wake_reflecting(void *arg)
 
 /* The hook in `stop`. Runs on the thread that closes the client or stops the
  * informer. */
-static void stop_processor(void *arg)
+static void stop_working(void *arg)
 {
     kl__shared_informer *self = arg;
 
     kl__processor_stop(self->processor);
-}
-
-/* The second hook in `stop`; the same. */
-static void wake_tasks(void *arg)
-{
-    wake_reflecting(arg);
-    wake_informing(arg);
+    kl__task_wake(&self->reflecting);
+    kl__task_wake(&self->informing);
 }
 
 static bool make_parts(kl__shared_informer *self,
@@ -431,9 +424,6 @@ static bool make_parts(kl__shared_informer *self,
                                         self->clock, self->name);
     if (self->processor == NULL) {
         return false;
-    }
-    if (!kl__cancel_add(&self->stop.token, &self->on_stop)) {
-        stop_processor(self); /* the client is closed already */
     }
     self->reflector = kl__reflector_new(&(kl__reflector_options){
         .source = options->source,
@@ -491,8 +481,8 @@ static kl_code start_tasks(kl__shared_informer *self, kl__task_group *group,
         kl__cancel_fire(&self->stop.token);
         end_reflecting(self);
         await_end(self);
-    } else if (!kl__cancel_add(&self->stop.token, &self->on_stop_too)) {
-        wake_tasks(self);
+    } else if (!kl__cancel_add(&self->stop.token, &self->on_stop)) {
+        stop_working(self); /* the client is closed already */
     }
     return code;
 }
@@ -522,10 +512,8 @@ kl__shared_informer_start(const kl__shared_options *options, kl_error *err)
     kl__cancel_either_init(
         &self->stop,
         self->client != NULL ? kl__client_closed(self->client) : NULL, NULL);
-    self->on_stop = (kl__cancel_hook){.wake = stop_processor, .arg = self};
+    self->on_stop = (kl__cancel_hook){.wake = stop_working, .arg = self};
     kl__list_init(&self->on_stop.node);
-    self->on_stop_too = (kl__cancel_hook){.wake = wake_tasks, .arg = self};
-    kl__list_init(&self->on_stop_too.node);
     if (!make_parts(self, options)) {
         kl__list_watch_free(options->source);
         kl_error_set(err, KL_ENOMEM, "out of memory for an informer");

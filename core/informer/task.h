@@ -16,7 +16,8 @@
  *      One more thread, the keeper, runs no tasks: it wakes those whose time
  *      has come, and starts threads.
  *   5. After the last task all threads end.
- * A task on a clock of a test has a thread of its own instead.
+ * A test's clock moves by hand: a task on such a clock shares no thread, and
+ * has one for its whole life.
  */
 #ifndef KL_INFORMER_TASK_H
 #define KL_INFORMER_TASK_H
@@ -37,7 +38,8 @@ typedef enum kl__task_state {
     KL__TASK_RESTS,
     KL__TASK_IS_READY, /* waits for a thread */
     KL__TASK_RUNS,
-    KL__TASK_RUNS_ONCE_MORE /* was woken while it runs */
+    KL__TASK_RUNS_ONCE_MORE, /* was woken while it runs */
+    KL__TASK_HAS_ENDED
 } kl__task_state;
 
 /* Tasks that wait for the same server. Zeroed at first; outlives them. */
@@ -75,9 +77,9 @@ typedef struct kl__task {
  * no thread, and nothing was started. Thread-safe, as the rest. */
 kl_code kl__task_start(kl__task *task, kl_error *err);
 
-/* Makes the task run soon, after its present turn if it runs. Never blocks for
- * long, and may be called with any mutex held whose rank is below CREW. The
- * task must not be over. */
+/* Makes the task run soon, after its present turn if it runs; does nothing once
+ * the task has ended. Never blocks for long, and may be called with any mutex
+ * held whose rank is below CREW. */
 void kl__task_wake(kl__task *task);
 
 /*
