@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "kubelua/memory.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -29,26 +30,34 @@ typedef struct counter {
     gate is_over;
     bool holds;
     atomic_int running; /* turns at one time */
-    atomic_bool is_odd; /* two at one time */
+    atomic_bool is_odd; /* two at one time, or one that was held for ever */
     atomic_bool ends;
-    _Atomic int64_t rest; /* what a turn returns */
+    _Atomic int64_t rest;     /* what a turn returns */
+    _Atomic int64_t until;    /* what the first turn returns; 0: `rest` */
+    _Atomic int64_t began_ms; /* the last turn */
 } counter;
 
 static int64_t run_counter(void *arg, kl__clock **on)
 {
     counter *self = arg;
+    int64_t until;
 
     assert_ptr_equal(*on, self->task.clock);
 
+    atomic_store(&self->began_ms, kl__clock_now(kl__clock_real()));
     if (atomic_fetch_add(&self->running, 1) != 0) {
         atomic_store(&self->is_odd, true);
     }
     gate_pass(&self->turns);
-    if (self->holds) {
-        gate_await(&self->leave, 1);
+    if (self->holds && !gate_await(&self->leave, 1)) {
+        atomic_store(&self->is_odd, true);
     }
     atomic_fetch_sub(&self->running, 1);
-    return atomic_load(&self->ends) ? KL__TASK_OVER : atomic_load(&self->rest);
+    until = atomic_exchange(&self->until, 0);
+    if (atomic_load(&self->ends)) {
+        return KL__TASK_OVER;
+    }
+    return until != 0 ? until : atomic_load(&self->rest);
 }
 
 static void end_counter(void *arg)
@@ -72,6 +81,13 @@ static void init(counter *self)
                             .arg = self};
 }
 
+static void deinit(counter *self)
+{
+    gate_deinit(&self->is_over);
+    gate_deinit(&self->leave);
+    gate_deinit(&self->turns);
+}
+
 static void start(counter *self)
 {
     assert_int_equal(kl__task_start(&self->task, NULL), KL_OK);
@@ -84,9 +100,7 @@ static void end(counter *self)
     kl__task_wake(&self->task);
     assert_true(gate_await(&self->is_over, 1));
     assert_false(atomic_load(&self->is_odd));
-    gate_deinit(&self->is_over);
-    gate_deinit(&self->leave);
-    gate_deinit(&self->turns);
+    deinit(self);
 }
 
 /* All tasks are over: the threads end. */
@@ -150,81 +164,100 @@ static void a_task_rests_until_its_time(void **state)
 
     (void)state;
     init(&self);
-    self.rest = began + 50;
+    self.until = began + 50;
     start(&self);
     assert_true(gate_await(&self.turns, 2));
     assert_true(kl__clock_now(kl__clock_real()) >= began + 50);
     end(&self);
 }
 
-/* The time of the one that rests longer is not forgotten. */
+/* A time that is earlier than the one that the crew waits for counts; and after
+ * it, the later one still does. */
 static void tasks_wake_in_the_order_of_their_times(void **state)
 {
+    enum { HOUR_MS = 3600000 };
     int64_t now = kl__clock_now(kl__clock_real());
-    counter late, soon;
+    counter never, late, soon;
 
     (void)state;
+    init(&never);
+    never.until = now + HOUR_MS;
+    start(&never);
+    assert_true(gate_await(&never.turns, 1));
     init(&late);
-    late.rest = now + 120;
+    late.until = now + 120;
     start(&late);
     init(&soon);
-    soon.rest = now + 60;
+    soon.until = now + 60;
     start(&soon);
     assert_true(gate_await(&soon.turns, 2));
     assert_true(gate_await(&late.turns, 2));
     assert_true(kl__clock_now(kl__clock_real()) >= now + 120);
     end(&soon);
     end(&late);
+    assert_int_equal(never.turns.count, 1);
+    end(&never);
+}
+
+/* Starts tasks that block in their first turn. */
+static void start_blocked(counter *tasks, int count, kl__task_group *group)
+{
+    for (int i = 0; i < count; i++) {
+        init(&tasks[i]);
+        tasks[i].task.group = group;
+        tasks[i].holds = true;
+        start(&tasks[i]);
+    }
+}
+
+static void end_blocked(counter *tasks, int count)
+{
+    for (int i = 0; i < count; i++) {
+        gate_pass(&tasks[i].leave);
+    }
+    for (int i = 0; i < count; i++) {
+        end(&tasks[i]);
+    }
+}
+
+static void a_task_has_its_turn(void)
+{
+    counter self;
+
+    init(&self);
+    start(&self);
+    assert_true(gate_await(&self.turns, 1));
+    end(&self);
 }
 
 static void tasks_that_block_hold_up_no_other(void **state)
 {
     enum { BLOCKED = 12 };
     static counter blocked[BLOCKED];
-    counter self;
 
     (void)state;
-    for (int i = 0; i < BLOCKED; i++) {
-        init(&blocked[i]);
-        blocked[i].holds = true;
-        start(&blocked[i]);
-    }
-    init(&self);
-    start(&self);
-    assert_true(gate_await(&self.turns, 1));
-    end(&self);
-    for (int i = 0; i < BLOCKED; i++) {
-        gate_pass(&blocked[i].leave);
-        end(&blocked[i]);
-    }
+    start_blocked(blocked, BLOCKED, NULL);
+    a_task_has_its_turn();
+    end_blocked(blocked, BLOCKED);
 }
 
-/* Each waits for a server that does not answer. */
+/* Each waits for a server that does not answer. The two beyond 32 come half a
+ * second after the one before. */
 static void a_group_has_few_threads_and_holds_up_no_other(void **state)
 {
-    enum { BLOCKED = 34 };
+    enum { BLOCKED = 34, TWO_MORE_MS = 1000 };
     static counter blocked[BLOCKED];
     kl__task_group group = {0};
-    counter self;
+    int64_t began = kl__clock_now(kl__clock_real());
 
     (void)state;
+    start_blocked(blocked, BLOCKED, &group);
+    a_task_has_its_turn();
     for (int i = 0; i < BLOCKED; i++) {
-        init(&blocked[i]);
-        blocked[i].task.group = &group;
-        blocked[i].holds = true;
-        start(&blocked[i]);
-    }
-    init(&self);
-    start(&self);
-    assert_true(gate_await(&self.turns, 1));
-    end(&self);
-    for (int i = 0; i < BLOCKED; i++) { /* the last ones come, too */
         assert_true(gate_await(&blocked[i].turns, 1));
     }
-    for (int i = 0; i < BLOCKED; i++) {
-        gate_pass(&blocked[i].leave);
-        end(&blocked[i]);
-    }
+    assert_true(blocked[BLOCKED - 1].began_ms >= began + TWO_MORE_MS);
+    end_blocked(blocked, BLOCKED);
     assert_int_equal(group.running, 0);
 }
 
@@ -236,22 +269,12 @@ static void a_crowd_that_blocks_does_not_become_as_many_threads(void **state)
     kl__task_group group = {0};
 
     (void)state;
-    for (int i = 0; i < CROWD; i++) {
-        init(&crowd[i]);
-        crowd[i].task.group = &group;
-        crowd[i].holds = true;
-        start(&crowd[i]);
-    }
+    start_blocked(crowd, CROWD, &group);
     for (int i = 0; i < 32; i++) {
         assert_true(gate_await(&crowd[i].turns, 1));
     }
     assert_in_range(kl_live_count(KL_LIVE_THREAD), 32, CROWD / 10);
-    for (int i = 0; i < CROWD; i++) {
-        gate_pass(&crowd[i].leave);
-    }
-    for (int i = 0; i < CROWD; i++) {
-        end(&crowd[i]);
-    }
+    end_blocked(crowd, CROWD);
 }
 
 /* It asks for a turn again and again; the other ones have theirs. */
@@ -302,12 +325,8 @@ static gate was_freed;
 
 static void free_task(void *arg)
 {
-    counter *self = arg;
-
-    gate_deinit(&self->is_over);
-    gate_deinit(&self->leave);
-    gate_deinit(&self->turns);
-    kl__free(self);
+    deinit(arg);
+    kl__free(arg);
     gate_pass(&was_freed);
 }
 
@@ -338,6 +357,80 @@ static void threads_end_after_the_last_task_and_come_again(void **state)
         end(&self);
         expect_no_thread();
     }
+}
+
+/* ---- release ---- */
+
+static gate may_return;
+
+/* A task whose end takes until the gate is open: no task is left, but its
+ * thread. */
+static void end_slowly(void *arg)
+{
+    counter *self = arg;
+
+    gate_pass(&self->is_over);
+    gate_await(&may_return, 1);
+}
+
+typedef struct releaser {
+    kl__thread thread;
+    atomic_int number; /* of the thread, before it releases */
+    gate is_done;
+} releaser;
+
+static void *hold_and_release(void *arg)
+{
+    releaser *self = arg;
+
+    kl__crew_hold();
+    atomic_store(&self->number, gettid());
+    kl__crew_release(true);
+    gate_pass(&self->is_done);
+    return NULL;
+}
+
+/* Starts a release, and returns when it waits. */
+static void begin_release(releaser *self)
+{
+    int64_t deadline = kl__clock_now(kl__clock_real()) + 60000;
+
+    atomic_init(&self->number, 0);
+    gate_init(&self->is_done);
+    assert_int_equal(kl__thread_start(&self->thread, "release",
+                                      hold_and_release, self, NULL),
+                     KL_OK);
+    while (atomic_load(&self->number) == 0 ||
+           !is_asleep(atomic_load(&self->number))) {
+        assert_true(kl__clock_now(kl__clock_real()) < deadline);
+        sched_yield();
+    }
+}
+
+static void
+a_release_does_not_wait_for_a_task_that_starts_meanwhile(void **state)
+{
+    counter slow, next;
+    releaser release;
+
+    (void)state;
+    gate_init(&may_return);
+    init(&slow);
+    slow.task.over = end_slowly;
+    slow.ends = true;
+    start(&slow);
+    assert_true(gate_await(&slow.is_over, 1));
+    begin_release(&release);
+    init(&next);
+    start(&next);
+    assert_true(gate_await(&release.is_done, 1));
+    kl__thread_join(&release.thread);
+    gate_deinit(&release.is_done);
+    gate_pass(&may_return);
+    end(&next);
+    expect_no_thread();
+    deinit(&slow);
+    gate_deinit(&may_return);
 }
 
 /* ThreadSanitizer starts no thread after a fork. */
@@ -410,6 +503,7 @@ int main(void)
         SPEC(a_thousand_tasks_need_no_thousand_threads),
         SPEC(a_task_may_be_freed_when_it_is_over),
         SPEC(threads_end_after_the_last_task_and_come_again),
+        SPEC(a_release_does_not_wait_for_a_task_that_starts_meanwhile),
         SPEC(a_child_of_fork_has_a_crew_of_its_own),
         SPEC(a_task_on_another_clock_has_its_own_thread),
     };
