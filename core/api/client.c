@@ -283,13 +283,11 @@ void *kl__client_slot(kl_client *client, void *(*make)(void),
     return slot;
 }
 
-/* The arguments of a request, kept for the second try (after a 401). */
-typedef struct outgoing {
-    kl_client *client;
-    const kl__request *request;
+/* How long kl__client_open waits for the head. */
+typedef struct waiting {
     int64_t deadline_ms;
     kl__cancel *cancel;
-} outgoing;
+} waiting;
 
 /* Counts a try and logs how it ended; not its headers, which contain tokens. */
 static void note_request(kl_client *client, const kl__request *request,
@@ -337,30 +335,6 @@ kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
     filled.proxy_url = credentials->proxy_url;
     stream = kl__transport_open(client->transport, &filled, err);
     kl__free(headers);
-    return stream;
-}
-
-kl__stream *kl__client_start(kl_client *client, const kl__request *request,
-                             kl__cancel *cancel, kl_error *err)
-{
-    kl__credentials credentials = {0};
-    kl__cancel_either either;
-    kl__stream *stream = NULL;
-    kl_code code;
-
-    if (client->config == NULL) {
-        return kl__client_begin(client, request, &credentials, err);
-    }
-    kl__cancel_either_init(&either, cancel, &client->closed);
-    code = kl__config_credentials(client->config, &credentials, &either.token,
-                                  err);
-    kl__cancel_either_deinit(&either);
-    if (code == KL_OK) {
-        stream = kl__client_begin(client, request, &credentials, err);
-    } else if (code == KL_ECANCELED && !kl__cancel_fired(cancel)) {
-        kl_error_set(err, KL_ECLOSED, "the client is closed");
-    }
-    kl__credentials_clear(&credentials);
     return stream;
 }
 
@@ -419,30 +393,6 @@ size_t kl_client_requests(const kl_client *client, kl_request_count *counts,
     return filled;
 }
 
-/* Sends the request once, with these credentials. */
-static kl_code send_with(const outgoing *out,
-                         const kl__credentials *credentials,
-                         kl__stream **stream, kl__response *response,
-                         kl_error *err)
-{
-    int64_t began_ms = kl__clock_now(kl__clock_real());
-    kl_code code;
-
-    *stream = kl__client_begin(out->client, out->request, credentials, err);
-    if (*stream == NULL) {
-        return err->code;
-    }
-    code = kl__stream_response(*stream, response, out->deadline_ms, out->cancel,
-                               err);
-    note_request(out->client, out->request, began_ms,
-                 code == KL_OK ? response : NULL, err);
-    if (code != KL_OK) {
-        kl__stream_close(*stream);
-        *stream = NULL;
-    }
-    return code;
-}
-
 bool kl__client_refused(kl_client *client, uint64_t generation)
 {
     atomic_store_explicit(&client->refused, generation + 1,
@@ -468,24 +418,50 @@ void kl__client_warn(kl_client *client, const kl__response *response)
     kl__warnings_note(client->warnings, response->warnings);
 }
 
-/* One try; `again`: the answer was 401, and there are new credentials. */
-static kl_code try_once(const outgoing *out, kl__stream **stream,
-                        kl__response *response, bool *again, kl_error *err)
+/* A cancelled call of a client that is closed: that is why. */
+static kl_code explain_cancel(kl__cancel *cancel, kl_code code, kl_error *err)
 {
-    kl_client *client = out->client;
-    kl__credentials credentials = {0};
-    kl_code code = KL_OK;
+    return code == KL_ECANCELED && !kl__cancel_fired(cancel)
+               ? kl_error_set(err, KL_ECLOSED, "the client is closed")
+               : code;
+}
 
-    *again = false;
-    if (client->config != NULL) {
-        code = kl__config_credentials(client->config, &credentials, out->cancel,
-                                      err);
+/* The client's credentials; a close of the client ends that, too. */
+static kl_code get_credentials(kl_client *client, kl__credentials *credentials,
+                               kl__cancel *cancel, kl_error *err)
+{
+    kl__cancel_either either;
+    kl_code code;
+
+    if (client->config == NULL) {
+        return KL_OK;
     }
+    kl__cancel_either_init(&either, cancel, &client->closed);
+    code =
+        kl__config_credentials(client->config, credentials, &either.token, err);
+    kl__cancel_either_deinit(&either);
+    return explain_cancel(cancel, code, err);
+}
+
+kl_code kl__client_send(kl_client *client, const kl__request *request,
+                        kl__cancel *cancel, kl__sent *sent, kl_error *err)
+{
+    kl__credentials credentials = {0};
+    kl_code code;
+
+    *sent = (kl__sent){0};
+    if (kl__cancel_fired(&client->closed)) {
+        return kl_error_set(err, KL_ECLOSED, "the client is closed");
+    }
+    if (kl__cancel_fired(cancel)) {
+        return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    }
+    code = get_credentials(client, &credentials, cancel, err);
     if (code == KL_OK) {
-        code = send_with(out, &credentials, stream, response, err);
-    }
-    if (code == KL_OK && response->status == 401 && client->config != NULL) {
-        *again = kl__client_refused(client, credentials.generation);
+        sent->generation = credentials.generation;
+        sent->began_ms = kl__clock_now(kl__clock_real());
+        sent->stream = kl__client_begin(client, request, &credentials, err);
+        code = sent->stream != NULL ? KL_OK : err->code;
     }
     if (client->config != NULL) {
         kl__credentials_clear(&credentials);
@@ -493,16 +469,55 @@ static kl_code try_once(const outgoing *out, kl__stream **stream,
     return code;
 }
 
-static kl_code send_with_retry(const outgoing *out, kl__stream **stream,
-                               kl__response *response, kl_error *err)
+void kl__client_give_up(kl_client *client, const kl__request *request,
+                        kl__sent *sent, const kl_error *err)
 {
-    bool again;
-    kl_code code = try_once(out, stream, response, &again, err);
+    note_request(client, request, sent->began_ms, NULL, err);
+    kl__stream_close(sent->stream);
+    sent->stream = NULL;
+}
 
-    if (code == KL_OK && again) {
-        kl__stream_close(*stream);
-        *stream = NULL;
-        code = try_once(out, stream, response, &again, err);
+kl_code kl__client_head(kl_client *client, const kl__request *request,
+                        kl__sent *sent, int64_t deadline_ms, kl__cancel *cancel,
+                        kl__response *response, kl_error *err)
+{
+    kl__cancel_either either;
+    kl_code code;
+
+    kl__cancel_either_init(&either, cancel, &client->closed);
+    code = kl__stream_response(sent->stream, response, deadline_ms,
+                               &either.token, err);
+    kl__cancel_either_deinit(&either);
+    code = explain_cancel(cancel, code, err);
+    if (code == KL_OK) {
+        note_request(client, request, sent->began_ms, response, err);
+        kl__client_warn(client, response);
+    } else if (code != KL_ETIMEOUT) {
+        kl__client_give_up(client, request, sent, err);
+    }
+    return code;
+}
+
+bool kl__client_may_retry(kl_client *client, const kl__sent *sent,
+                          const kl__response *response)
+{
+    return response->status == 401 && client->config != NULL &&
+           kl__client_refused(client, sent->generation);
+}
+
+/* Sends the request once, and waits for the head. */
+static kl_code try_once(kl_client *client, const kl__request *request,
+                        const waiting *wait, kl__sent *sent,
+                        kl__response *response, kl_error *err)
+{
+    kl_code code = kl__client_send(client, request, wait->cancel, sent, err);
+
+    if (code == KL_OK) {
+        code = kl__client_head(client, request, sent, wait->deadline_ms,
+                               wait->cancel, response, err);
+        if (code == KL_ETIMEOUT) {
+            kl__client_give_up(client, request, sent, err);
+        }
     }
     return code;
 }
@@ -512,26 +527,18 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
                         kl__stream **stream, kl__response *response,
                         kl_error *err)
 {
-    outgoing out = {client, request, deadline_ms, NULL};
-    kl__cancel_either either;
+    const waiting wait = {deadline_ms, cancel};
+    kl__sent sent;
     kl_error local;
     kl_code code;
 
-    *stream = NULL;
     err = err != NULL ? err : &local;
-    if (kl__cancel_fired(&client->closed)) {
-        return kl_error_set(err, KL_ECLOSED, "the client is closed");
+    code = try_once(client, request, &wait, &sent, response, err);
+    if (code == KL_OK && kl__client_may_retry(client, &sent, response)) {
+        kl__stream_close(sent.stream);
+        code = try_once(client, request, &wait, &sent, response, err);
     }
-    kl__cancel_either_init(&either, cancel, &client->closed);
-    out.cancel = &either.token;
-    code = send_with_retry(&out, stream, response, err);
-    kl__cancel_either_deinit(&either);
-    if (code == KL_ECANCELED && !kl__cancel_fired(cancel)) {
-        return kl_error_set(err, KL_ECLOSED, "the client is closed");
-    }
-    if (code == KL_OK) {
-        kl__client_warn(client, response);
-    }
+    *stream = sent.stream;
     return code;
 }
 

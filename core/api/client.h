@@ -37,10 +37,33 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
 kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
                              const kl__credentials *credentials, kl_error *err);
 
-/* The same with the client's credentials, for which it may have to read files
- * or run a plugin: `cancel` ends that. As kl__client_open. */
-kl__stream *kl__client_start(kl_client *client, const kl__request *request,
-                             kl__cancel *cancel, kl_error *err);
+/* A request that was sent. Its owner closes `stream`. */
+typedef struct kl__sent {
+    kl__stream *stream;  /* NULL: there is none (any more) */
+    uint64_t generation; /* of the credentials */
+    int64_t began_ms;    /* on the real clock */
+} kl__sent;
+
+/* Sends a request as kl__client_open does, but does not wait for the head. It
+ * may have to read files or run a plugin for the credentials: `cancel` ends
+ * that. `err` is not NULL. */
+kl_code kl__client_send(kl_client *client, const kl__request *request,
+                        kl__cancel *cancel, kl__sent *sent, kl_error *err);
+
+/* Waits for the head of the answer; a `deadline_ms` of 0: not at all. `request`
+ * is what was sent. KL_ETIMEOUT: it has not come yet, call again or give up.
+ * After any other error `sent` has no stream. As kl__client_open. */
+kl_code kl__client_head(kl_client *client, const kl__request *request,
+                        kl__sent *sent, int64_t deadline_ms, kl__cancel *cancel,
+                        kl__response *response, kl_error *err);
+
+/* Closes the stream of a request whose head has not come; `err` says why. */
+void kl__client_give_up(kl_client *client, const kl__request *request,
+                        kl__sent *sent, const kl_error *err);
+
+/* True if the answer is a 401, and there are new credentials: send it again. */
+bool kl__client_may_retry(kl_client *client, const kl__sent *sent,
+                          const kl__response *response);
 
 /* Notes that the server answered 401 to the credentials of a generation, and
  * looks for new ones, which may read files. True: there are some, so another

@@ -301,6 +301,8 @@ static kl_code open_question(inquiry *self, question *asked, kl_error *err)
                            .is_brief = true};
     kl__stream_hook hook = {.wake = note_news, .arg = self, .at_end = true};
     kl__buf target = {0};
+    kl__sent sent;
+    kl_code code;
 
     kl__buf_printf(&target, "%s%s/%s",
                    asked->group[0] != '\0' ? "/apis/" : "/api", asked->group,
@@ -310,11 +312,12 @@ static kl_code open_question(inquiry *self, question *asked, kl_error *err)
         return set_no_memory(err);
     }
     request.target = asked->target;
-    asked->stream =
-        kl__client_start(survey->client, &request, survey->cancel, err);
-    if (asked->stream == NULL) {
-        return err->code;
+    code =
+        kl__client_send(survey->client, &request, survey->cancel, &sent, err);
+    if (code != KL_OK) {
+        return code;
     }
+    asked->stream = sent.stream;
     asked->progress = IN_FLIGHT;
     asked->sent_ms = real_now();
     self->in_flight++;

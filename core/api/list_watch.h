@@ -68,6 +68,9 @@ typedef struct kl__list_watch_ops {
                     kl__cancel *cancel, kl_error *err);
     kl_code (*watch)(kl__list_watch *source, const kl__watch_params *params,
                      kl__cancel *cancel, kl_error *err);
+    bool (*answer)(kl__list_watch *source, int64_t timeout_ms,
+                   kl__cancel *cancel, kl_error *err); /* NULL: `list` and
+                                                          `watch` wait */
     kl_code (*next)(kl__list_watch *source, kl__item *item, int64_t timeout_ms,
                     kl__cancel *cancel, kl_error *err);
     bool (*lends)(kl__list_watch *source); /* may be NULL: never */
@@ -122,9 +125,9 @@ kl_code kl__list_watch_resolve(kl__list_watch *source, kl__cancel *cancel,
                                kl_error *err);
 
 /*
- * Begin a page, or a watch: send the request and wait for the head of the
- * answer, at most 30 s (KL_ETIMEOUT). HTTP errors are codes: kl__status_error.
- * An answer that is not JSON is KL_EPARSE. An earlier transfer is ended first.
+ * Begin a page, or a watch: send the request, for which they may have to wait
+ * for credentials; kl__list_watch_answer follows. An earlier transfer is ended
+ * first. `err` is not NULL.
  */
 kl_code kl__list_watch_list(kl__list_watch *source,
                             const kl__list_params *params, kl__cancel *cancel,
@@ -132,6 +135,17 @@ kl_code kl__list_watch_list(kl__list_watch *source,
 kl_code kl__list_watch_watch(kl__list_watch *source,
                              const kl__watch_params *params, kl__cancel *cancel,
                              kl_error *err);
+
+/*
+ * Waits for the head of the answer, at most for `timeout_ms` (< 0: no limit).
+ * False: it has not come yet, and the caller may lend its turn. True: it has,
+ * or has failed; `err->code` says which. HTTP errors are codes:
+ * kl__status_error. An answer that is not JSON is KL_EPARSE; none within 30 s
+ * is KL_ETIMEOUT. It may have to wait for the body of an error, for new
+ * credentials or for discovery. `err` is not NULL.
+ */
+bool kl__list_watch_answer(kl__list_watch *source, int64_t timeout_ms,
+                           kl__cancel *cancel, kl_error *err);
 
 /*
  * Returns the next item. KL_ETIMEOUT: none came within timeout_ms (< 0: no
@@ -149,14 +163,17 @@ kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
                             int64_t timeout_ms, kl__cancel *cancel,
                             kl_error *err);
 
-/* True if kl__list_watch_lend may be called for the current transfer. */
+/* True if kl__list_watch_lend may be called: a head is awaited, or there is a
+ * transfer. */
 bool kl__list_watch_lends(kl__list_watch *source);
 
 /*
  * Lends `turn` while the caller rests: see kl__stream_turn and kl__stream_lend.
- * The turn calls kl__list_watch_next with a timeout of 0. The caller calls
- * retract before it goes on, and may call `next` afterwards. The real time of
- * look_again_ms is when it should do so, to free memory; < 0: no need.
+ * The turn calls kl__list_watch_next with a timeout of 0; one that is lent
+ * while a head is awaited has no `run`. The caller calls retract before it goes
+ * on, and may call `answer` or `next` afterwards. The real time of
+ * look_again_ms is when it should do so: to give up waiting for the head, or to
+ * free memory; < 0: no need.
  */
 bool kl__list_watch_lend(kl__list_watch *source, const kl__stream_turn *turn);
 void kl__list_watch_retract(kl__list_watch *source);
@@ -181,7 +198,7 @@ bool kl__list_watch_has_new_credentials(kl__list_watch *source);
  * when there is no transfer. */
 void kl__list_watch_set_shards(kl__list_watch *source, const kl__shard *shards);
 
-/* Ends the current transfer, if there is one. */
+/* Ends the current transfer, or the wait for its head, if there is one. */
 void kl__list_watch_end(kl__list_watch *source);
 
 /* Ends the transfer and frees the source; NULL is fine. */

@@ -1,7 +1,7 @@
 /*
  * list_watch_http.h - the fields of a list_watch over HTTP. list_watch.c makes
- * it and sends its requests, list_watch_read.c reads the answers. No other file
- * includes it.
+ * it, list_watch_ask.c sends its requests, list_watch_read.c reads the answers.
+ * No other file includes it.
  */
 #ifndef KL_API_LIST_WATCH_HTTP_H
 #define KL_API_LIST_WATCH_HTTP_H
@@ -38,6 +38,15 @@ typedef struct kl__http_source {
     kl__resource resource;
     char *api_version; /* the resource's; NULL until it is resolved */
 
+    /* The request whose head is awaited. */
+    kl__sent sent;        /* without a stream: none is awaited */
+    kl__buf parameters;   /* of its query: what `list` or `watch` gave */
+    kl__buf target;       /* the whole of it */
+    bool is_fresh;        /* as in kl__request */
+    bool gathers;         /* as in kl__request */
+    bool was_retried;     /* after a 401 */
+    int64_t answer_by_ms; /* on the real clock */
+
     kl__mutex mutex;    /* rank CLIENT: taken after REFLECTOR, before STREAM */
     kl__stream *stream; /* the current transfer; the thread changes it with the
                            mutex held, as any thread may read it in
@@ -62,7 +71,24 @@ static inline kl__http_source *kl__http_source_of(kl__list_watch *source)
 /* Notes that an item has come. */
 void kl__http_source_note_item(kl__http_source *self);
 
+/*
+ * After a 404 for a guessed resource: uses discovery. True: the server has it
+ * under another group, version or name, and the request is to be sent again.
+ * False: `err` says why not; it is the 404 if the guess was right, or if the
+ * user may not use discovery.
+ */
+bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
+                             kl_error *err);
+
 /* See kl__list_watch_ops. */
+kl_code kl__http_source_list(kl__list_watch *source,
+                             const kl__list_params *params, kl__cancel *cancel,
+                             kl_error *err);
+kl_code kl__http_source_watch(kl__list_watch *source,
+                              const kl__watch_params *params,
+                              kl__cancel *cancel, kl_error *err);
+bool kl__http_source_answer(kl__list_watch *source, int64_t timeout_ms,
+                            kl__cancel *cancel, kl_error *err);
 kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
                              int64_t timeout_ms, kl__cancel *cancel,
                              kl_error *err);

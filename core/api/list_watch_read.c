@@ -481,11 +481,17 @@ kl_code kl__http_source_next(kl__list_watch *source, kl__item *item,
     return code;
 }
 
+/* What the caller waits for: the head of an answer, or bytes. */
+static kl__stream *awaited_stream(const kl__http_source *self)
+{
+    return self->sent.stream != NULL ? self->sent.stream : self->stream;
+}
+
 bool kl__http_source_lends(kl__list_watch *source)
 {
-    const kl__http_source *self = kl__http_source_of(source);
+    const kl__stream *stream = awaited_stream(kl__http_source_of(source));
 
-    return self->stream != NULL && kl__stream_lends(self->stream);
+    return stream != NULL && kl__stream_lends(stream);
 }
 
 bool kl__http_source_lend(kl__list_watch *source, const kl__stream_turn *turn)
@@ -494,7 +500,7 @@ bool kl__http_source_lend(kl__list_watch *source, const kl__stream_turn *turn)
 
     self->is_over = false;
     self->is_lent = true;
-    if (!kl__stream_lend(self->stream, turn)) {
+    if (!kl__stream_lend(awaited_stream(self), turn)) {
         self->is_lent = false;
     }
     return self->is_lent;
@@ -504,7 +510,7 @@ void kl__http_source_retract(kl__list_watch *source)
 {
     kl__http_source *self = kl__http_source_of(source);
 
-    kl__stream_retract(self->stream);
+    kl__stream_retract(awaited_stream(self));
     self->is_lent = false;
     if (self->is_over) {
         self->is_over = false;
@@ -514,5 +520,8 @@ void kl__http_source_retract(kl__list_watch *source)
 
 int64_t kl__http_source_look_again_ms(kl__list_watch *source)
 {
-    return kl__stream_look_again_ms(kl__http_source_of(source)->stream);
+    const kl__http_source *self = kl__http_source_of(source);
+
+    return self->sent.stream != NULL ? self->answer_by_ms
+                                     : kl__stream_look_again_ms(self->stream);
 }

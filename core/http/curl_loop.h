@@ -132,6 +132,7 @@ typedef struct kl__curl_stream {
     bool has_head;        /* `response` and `encoding` are set and final */
     bool is_left;         /* the loop is finished with it: close frees it */
     bool finished;        /* `failure` is set and final; KL_OK: a clean end */
+    bool took_head;       /* the reader has the head, and waits for bytes */
     const kl__stream_turn *lent; /* the reader's, while it rests; or NULL */
     bool is_taken;               /* the loop carries out that turn */
     bool is_awaited;             /* the reader waits for the end of the turn */

@@ -310,6 +310,7 @@ static kl_code stream_response(kl__stream *base, kl__response *response,
     }
     if (stream->has_head && !kl__curl_is_closed(stream)) {
         *response = stream->response;
+        stream->took_head = true;
     } else {
         code = copy_failure(stream, err);
     }
@@ -532,7 +533,7 @@ static bool stream_lend(kl__stream *base, const kl__stream_turn *turn)
         return false; /* the next read says so */
     }
     kl__mutex_lock(&stream->mutex);
-    is_lent = !has_bytes(stream);
+    is_lent = stream->took_head ? !has_bytes(stream) : !knows_head(stream);
     if (is_lent) {
         stream->lent = turn;
         stream->is_returned = false;

@@ -179,8 +179,9 @@ static inline bool kl__stream_lends(const kl__stream *stream)
 
 /*
  * Lends the turn, which lives until kl__stream_retract; does not wait. False:
- * the turn was not lent, as there is something to read: bytes, the end, or a
- * failure. A reader that rests looks again at the time of
+ * the turn was not lent, as there is something to read: the head, bytes after
+ * the head was read, the end, or a failure. A turn that is lent before the head
+ * was read has no `run`. A reader that rests looks again at the time of
  * kl__stream_look_again_ms: it retracts, and reads with a deadline of 0.
  */
 static inline bool kl__stream_lend(kl__stream *stream,

@@ -30,7 +30,8 @@
  * A transport may have no kl__stream_lend: only curl's has.
  */
 typedef struct kl__stream_turn {
-    bool (*run)(void *arg); /* NULL: the reader does all itself */
+    bool (*run)(void *arg); /* NULL: the reader does all itself, as one does
+                             * that waits for the head of an answer */
     void (*wake)(void *arg);
     void *arg;
 } kl__stream_turn;

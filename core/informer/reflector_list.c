@@ -39,11 +39,28 @@ enum {
  * the newest state; also if versions have no order. */
 static void prepare_list(kl__reflector *self)
 {
+    kl__listing *list = &self->listing;
+
     if (self->ahead.until[0] != '\0' || self->is_opaque) {
         self->newest = true;
     }
     kl__ahead_clear(&self->ahead);
     kl__packer_pack_all(self->packer); /* the list needs memory */
+    *list = (kl__listing){
+        .is_open = true,
+        .began = kl__reflector_now(self),
+        .stage = {.known = self->options.known,
+                  .packer = self->packer,
+                  /* The cluster may have been restored: see replace_all. */
+                  .by_text = self->newest}};
+}
+
+/* Called after each list: drops what is left of it. */
+static void end_list(kl__listing *list)
+{
+    kl__stage_clear(&list->stage);
+    kl__free(list->token);
+    *list = (kl__listing){0};
 }
 
 /* Puts a complete list into the queue (the stage is empty then) and watches
@@ -138,18 +155,6 @@ static kl_informer_state handle_list_failure(kl__reflector *self,
     }
 }
 
-typedef struct listing {
-    kl__stage stage;
-    char *token; /* owned; NULL: the first page */
-    int limit;
-    char version[KL__VERSION_SIZE]; /* of the first page */
-    size_t staged;                  /* objects in the stage before this page */
-    bool has_items;                 /* this page has objects */
-    bool renewed; /* `token` replaces an expired one: it goes on at a newer
-                     version */
-    bool fuzzy;   /* such a token was used: the pages are of two versions */
-} listing;
-
 /*
  * The parameters of the first page: the newest state, or a state that is not
  * older than the known version (a bare version with a limit would mean exactly
@@ -176,7 +181,7 @@ static void fill_first_page(const kl__reflector *self, kl__list_params *params)
 
 /* Stages an object. After a renewed token, a page may be ahead of the version
  * from which the watch will begin: kl__ahead notes its objects. */
-static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
+static bool stage_object(kl__reflector *self, kl__listing *list, kl__item *item)
 {
     kl_object *object = item->object;
     kl__unreadable *unreadable = item->unreadable;
@@ -194,19 +199,19 @@ static bool stage_object(kl__reflector *self, listing *list, kl__item *item)
     return kl__stage_put(&list->stage, object);
 }
 
-static size_t staged_count(const listing *list)
+static size_t staged_count(const kl__listing *list)
 {
     return list->stage.count + list->stage.unreadable.by_key.count;
 }
 
 /* True if this page added no new object: the server knows limits, but no
  * tokens, and sends the first page again and again. */
-static bool is_repeated(const listing *list)
+static bool is_repeated(const kl__listing *list)
 {
     return list->has_items && staged_count(list) == list->staged;
 }
 
-static kl_code end_page(listing *list, kl__item *item, kl_error *err)
+static kl_code end_page(kl__listing *list, kl__item *item, kl_error *err)
 {
     char *token = item->continue_token;
 
@@ -230,49 +235,54 @@ static kl_code end_page(listing *list, kl__item *item, kl_error *err)
     return KL_OK;
 }
 
-/* Reads the items of one page; KL_OK at its end. */
-static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
+/* Takes an item of a page. False: the page is over, or it failed. */
+static bool take_item(kl__reflector *self, kl__listing *list, kl__item *item,
+                      kl_error *err)
 {
-    kl__list_watch *source = self->options.source;
+    kl__reflector_note_item(self);
+    if (item->type == KL__ITEM_PAGE) {
+        if (list->fuzzy) {
+            kl__ahead_reach(&self->ahead, item->version);
+        }
+        err->code = end_page(list, item, err);
+        return false;
+    }
+    if (item->type != KL__ITEM_OBJECT ||
+        (item->object == NULL && item->unreadable == NULL)) {
+        kl_error_set(err, KL_EPARSE, "no list, but something else");
+        return false;
+    }
+    if (!stage_object(self, list, item)) {
+        kl_error_set(err, KL_ENOMEM, "out of memory for a list");
+        return false;
+    }
+    return true;
+}
 
-    list->staged = staged_count(list);
-    list->has_items = false;
+/* Reads the items of one page, up to its end. False: the task rests. */
+static bool read_page(kl__reflector *self, kl__listing *list, kl_error *err)
+{
+    const kl__patience patience = {KL__LIST_SILENCE_MS, -1};
+
     for (;;) {
-        kl__item item = {0};
-        int64_t silence = kl__list_watch_silence_ms(source);
-        kl_code code;
+        kl__item item;
+        bool goes_on;
 
-        if (silence >= KL__LIST_SILENCE_MS) {
-            return kl_error_set(err, KL_ETIMEOUT,
-                                "a list stopped in the middle: nothing came "
-                                "for %lld s",
-                                (long long)silence / 1000);
+        if (!kl__reflector_next_item(self, &item, patience, err)) {
+            return false;
         }
-        code = kl__list_watch_next(
-            source, &item, KL__LIST_SILENCE_MS - (silence > 0 ? silence : 0),
-            &self->interrupt.token, err);
-        if (code == KL_ETIMEOUT && err->http_status == 0) {
-            continue;
+        if (err->code == KL_ETIMEOUT && err->http_status == 0) {
+            kl_error_set(err, KL_ETIMEOUT,
+                         "a list stopped in the middle: nothing came for %d s",
+                         KL__LIST_SILENCE_MS / 1000);
         }
-        if (code != KL_OK) {
-            return code;
+        if (err->code != KL_OK) {
+            return true;
         }
-        kl__reflector_note_item(self);
-        if (item.type == KL__ITEM_PAGE) {
-            if (list->fuzzy) {
-                kl__ahead_reach(&self->ahead, item.version);
-            }
-            code = end_page(list, &item, err);
-            kl__item_clear(&item);
-            return code;
-        }
-        if (item.type != KL__ITEM_OBJECT ||
-            (item.object == NULL && item.unreadable == NULL)) {
-            kl__item_clear(&item);
-            return kl_error_set(err, KL_EPARSE, "no list, but something else");
-        }
-        if (!stage_object(self, list, &item)) {
-            return kl_error_set(err, KL_ENOMEM, "out of memory for a list");
+        goes_on = take_item(self, list, &item, err);
+        kl__item_clear(&item);
+        if (!goes_on) {
+            return true;
         }
     }
 }
@@ -282,7 +292,7 @@ static kl_code read_page(kl__reflector *self, listing *list, kl_error *err)
  * (docs/KUBERNETES.md#expired-token): the watch from the first page's version
  * repairs the difference by comparing versions. Not possible if versions may
  * have no order. */
-static bool take_renewed_token(kl__reflector *self, listing *list)
+static bool take_renewed_token(kl__reflector *self, kl__listing *list)
 {
     char *token;
 
@@ -305,27 +315,60 @@ static bool take_renewed_token(kl__reflector *self, listing *list)
     return true;
 }
 
-static kl_code read_pages(kl__reflector *self, listing *list, kl_error *err)
+/* Sends the request for a page. */
+static kl_code ask_page(kl__reflector *self, kl__listing *list, kl_error *err)
 {
-    kl__list_params params = {0};
-    kl_code code;
+    kl__list_params params = {.continue_token = list->token,
+                              .limit = list->limit};
 
-    fill_first_page(self, &params);
-    list->limit = params.limit;
+    if (list->token == NULL) {
+        fill_first_page(self, &params);
+        list->limit = params.limit;
+    }
+    return kl__list_watch_list(self->options.source, &params,
+                               &self->interrupt.token, err);
+}
+
+/* Sends the request for the next page, and gets the head of the answer. False:
+ * the task rests. */
+static bool begin_page(kl__reflector *self, kl__listing *list, kl_error *err)
+{
+    if (list->got == KL__NOT_ASKED) {
+        list->got = KL__ASKED;
+        err->code = ask_page(self, list, err);
+    }
+    if (err->code == KL_OK && !kl__reflector_await_answer(self, err)) {
+        return false;
+    }
+    self->in_pages |= err->code == KL_ETIMEOUT;
+    list->got = KL__ANSWERED;
+    list->staged = staged_count(list);
+    list->has_items = false;
+    return true;
+}
+
+/* Gets the next page. False: the task rests. */
+static bool get_page(kl__reflector *self, kl__listing *list, kl_error *err)
+{
+    if (list->got != KL__ANSWERED && !begin_page(self, list, err)) {
+        return false;
+    }
+    return err->code != KL_OK || read_page(self, list, err);
+}
+
+/* Gets all pages that are left. False: the task rests. */
+static bool get_pages(kl__reflector *self, kl__listing *list, kl_error *err)
+{
     do {
-        code = kl__list_watch_list(self->options.source, &params,
-                                   &self->interrupt.token, err);
-        self->in_pages |= code == KL_ETIMEOUT;
-        if (code == KL_OK) {
-            code = read_page(self, list, err);
+        if (!get_page(self, list, err)) {
+            return false;
         }
-        if (code == KL_EGONE && take_renewed_token(self, list)) {
-            code = KL_OK;
+        list->got = KL__NOT_ASKED;
+        if (err->code == KL_EGONE && take_renewed_token(self, list)) {
+            err->code = KL_OK;
         }
-        params = (kl__list_params){.continue_token = list->token,
-                                   .limit = list->limit};
-    } while (code == KL_OK && list->token != NULL);
-    return code;
+    } while (err->code == KL_OK && list->token != NULL);
+    return true;
 }
 
 /* Logs why lists are paged, after a paged list has succeeded. If that fails
@@ -342,30 +385,29 @@ static void tell_fallback(kl__reflector *self)
 
 kl_informer_state kl__reflector_list(kl__reflector *self)
 {
-    listing list = {.stage.known = self->options.known,
-                    .stage.packer = self->packer};
-    int64_t began = kl__reflector_now(self);
+    kl__listing *list = &self->listing;
     kl_informer_state next;
     kl_error err = {.retry_after_ms = -1};
 
-    prepare_list(self);
-    list.stage.by_text = self->newest; /* the cluster may have been restored:
-                                          see replace_all */
-    err.code = read_pages(self, &list, &err);
+    if (!list->is_open) {
+        prepare_list(self);
+    }
+    if (!get_pages(self, list, &err)) {
+        return KL_STATE_LISTING;
+    }
     if (err.code == KL_OK) {
-        int64_t took = kl__reflector_now(self) - began;
+        int64_t took = kl__reflector_now(self) - list->began;
 
         kl_log(took > SLOW_LIST_MS ? KL_LOG_INFO : KL_LOG_DEBUG,
                "%s: listed %zu objects in %lld ms", self->options.name,
-               list.stage.count, (long long)took);
+               list->stage.count, (long long)took);
         tell_fallback(self);
         kl__list_watch_end(self->options.source);
-        next = replace_all(self, &list.stage, list.version);
+        next = replace_all(self, &list->stage, list->version);
     } else {
         next = handle_list_failure(self, &err);
     }
-    kl__stage_clear(&list.stage);
-    kl__free(list.token);
+    end_list(list);
     return next;
 }
 
@@ -419,22 +461,28 @@ static verdict judge_break(const kl_error *err)
     return err->code == KL_EPARSE ? UNFINISHED : FAILED;
 }
 
-/* Judges a wait that ended without an item. */
-static verdict judge_silence(kl__reflector *self, int64_t deadline,
-                             kl_error *err)
+/* True if a streaming list takes too long. */
+static bool is_late(kl__reflector *self, const kl__listing *list)
+{
+    return kl__reflector_now(self) >= list->deadline;
+}
+
+/* Judges a list that is silent or late. */
+static verdict judge_delay(kl__reflector *self, const kl__listing *list,
+                           kl_error *err)
 {
     if (kl__list_watch_silence_ms(self->options.source) >= SILENCE_MS) {
         kl_error_set(err, KL_EUNAVAILABLE,
                      "a streaming list fell silent before its end");
         return UNFINISHED;
     }
-    if (kl__reflector_now(self) >= deadline) {
+    if (is_late(self, list)) {
         kl_error_set(err, KL_EUNAVAILABLE,
                      "a streaming list did not end within %d s",
                      DEADLINE_MS / 1000);
         return UNSUPPORTED;
     }
-    return GOES_ON;
+    return GOES_ON; /* bytes have come just now */
 }
 
 /* Adds or removes the object of one item in the stage. */
@@ -471,39 +519,45 @@ static verdict stage_item(kl__stage *stage, kl__item *item, kl_error *err)
     }
 }
 
-/* Reads the initial events; `version` gets the end bookmark's version. */
-static verdict read_initial(kl__reflector *self, kl__stage *stage,
-                            char *version, kl_error *err)
+/* Takes one of the initial events, or the end bookmark. */
+static verdict take_initial(kl__reflector *self, kl__listing *list,
+                            kl__item *item, kl_error *err)
 {
-    int64_t deadline = kl__reflector_now(self) + DEADLINE_MS;
-    verdict result = GOES_ON;
+    verdict result;
 
-    while (result == GOES_ON) {
-        kl__item item = {0};
-        int64_t silence = kl__list_watch_silence_ms(self->options.source);
-        int64_t wait_ms = SILENCE_MS - (silence > 0 ? silence : 0);
-        kl_code code = kl__list_watch_next(self->options.source, &item,
-                                           wait_ms > 0 ? wait_ms : 0,
-                                           &self->interrupt.token, err);
-
-        if (code == KL_ETIMEOUT && err->http_status == 0) {
-            result = judge_silence(self, deadline, err);
-            continue;
-        }
-        if (code != KL_OK) {
-            err->code = code;
-            return judge_break(err);
-        }
-        kl__reflector_note_item(self);
-        result = stage_item(stage, &item, err);
-        if (result == COMPLETE) {
-            strcpy(version, item.version);
-        } else if (result == GOES_ON && kl__reflector_now(self) >= deadline) {
-            result = judge_silence(self, deadline, err);
-        }
-        kl__item_clear(&item);
+    kl__reflector_note_item(self);
+    result = stage_item(&list->stage, item, err);
+    if (result == COMPLETE) {
+        strcpy(list->version, item->version);
+    } else if (result == GOES_ON && is_late(self, list)) {
+        result = judge_delay(self, list, err);
     }
+    kl__item_clear(item);
     return result;
+}
+
+/* Reads the initial events. False: the task rests. */
+static bool read_initial(kl__reflector *self, kl__listing *list,
+                         verdict *result, kl_error *err)
+{
+    const kl__patience patience = {SILENCE_MS, list->deadline};
+
+    *result = GOES_ON;
+    while (*result == GOES_ON) {
+        kl__item item;
+
+        if (!kl__reflector_next_item(self, &item, patience, err)) {
+            return false;
+        }
+        if (err->code == KL_OK) {
+            *result = take_initial(self, list, &item, err);
+        } else if (err->code == KL_ETIMEOUT && err->http_status == 0) {
+            *result = judge_delay(self, list, err);
+        } else {
+            *result = judge_break(err);
+        }
+    }
+    return true;
 }
 
 static kl_informer_state fall_back(kl__reflector *self, const kl_error *err)
@@ -535,35 +589,62 @@ handle_stream_failure(kl__reflector *self, verdict result, const kl_error *err)
                                                    .quiet = true});
 }
 
-kl_informer_state kl__reflector_stream(kl__reflector *self)
+static kl_code ask_stream(kl__reflector *self, kl_error *err)
 {
     kl__watch_params params = {
         .send_initial_events = true,
+        .resource_version = self->newest ? "" : self->version,
         .timeout_seconds = kl__reflector_timeout_seconds(self),
         .fresh_connection = self->fresh,
     };
-    kl__stage stage = {.known = self->options.known, .packer = self->packer};
-    char version[KL__VERSION_SIZE] = "";
+
+    self->fresh = false;
+    return kl__list_watch_watch(self->options.source, &params,
+                                &self->interrupt.token, err);
+}
+
+/* Gets a streaming list up to its end bookmark. False: the task rests. */
+static bool get_stream(kl__reflector *self, kl__listing *list, verdict *result,
+                       kl_error *err)
+{
+    if (list->got == KL__NOT_ASKED) {
+        list->got = KL__ASKED;
+        err->code = ask_stream(self, err);
+    }
+    if (err->code == KL_OK && list->got == KL__ASKED) {
+        if (!kl__reflector_await_answer(self, err)) {
+            return false;
+        }
+        list->got = KL__ANSWERED;
+        list->deadline = kl__reflector_now(self) + DEADLINE_MS;
+    }
+    if (err->code != KL_OK) {
+        *result = judge_refusal(err);
+        return true;
+    }
+    return read_initial(self, list, result, err);
+}
+
+kl_informer_state kl__reflector_stream(kl__reflector *self)
+{
+    kl__listing *list = &self->listing;
     kl_informer_state next;
     verdict result;
     kl_error err = {.retry_after_ms = -1};
 
-    prepare_list(self);
-    stage.by_text = self->newest; /* the cluster may have been restored: see
-                                     replace_all */
-    params.resource_version = self->newest ? "" : self->version;
-    err.code = kl__list_watch_watch(self->options.source, &params,
-                                    &self->interrupt.token, &err);
-    self->fresh = false;
-    result = err.code == KL_OK ? read_initial(self, &stage, version, &err)
-                               : judge_refusal(&err);
+    if (!list->is_open) {
+        prepare_list(self);
+    }
+    if (!get_stream(self, list, &result, &err)) {
+        return KL_STATE_STREAMING;
+    }
     if (result == COMPLETE) {
         self->unfinished = 0;
-        next = replace_all(self, &stage, version);
+        next = replace_all(self, &list->stage, list->version);
         self->streaming = next == KL_STATE_WATCHING;
     } else {
         next = handle_stream_failure(self, result, &err);
     }
-    kl__stage_clear(&stage);
+    end_list(list);
     return next;
 }

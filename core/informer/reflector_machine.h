@@ -34,15 +34,50 @@ typedef enum kl__outcome {
     KL__WATCH_BROKE     /* it failed; `err` says why */
 } kl__outcome;
 
-/* A watch that is being read. */
+/* How far a request is. */
+typedef enum kl__progress {
+    KL__NOT_ASKED,
+    KL__ASKED, /* the head of the answer has not come */
+    KL__ANSWERED
+} kl__progress;
+
+/* A list, paged or streaming. Zeroed: none is under way. */
+typedef struct kl__listing {
+    bool is_open;     /* it goes on in the next turn of the task */
+    int64_t began;    /* on the clock */
+    kl__progress got; /* of the present page, or of the stream */
+    kl__stage stage;
+    char version[KL__VERSION_SIZE]; /* of the first page, or the end bookmark */
+    /* Of a streaming list: on the clock, it is given up then. */
+    int64_t deadline;
+    /* Of a paged list. */
+    char *token; /* owned; NULL: the first page */
+    int limit;
+    size_t staged;  /* objects in the stage before this page */
+    bool has_items; /* this page has objects */
+    bool renewed;   /* `token` replaces an expired one: it goes on at a newer
+                       version */
+    bool fuzzy;     /* such a token was used: the pages are of two versions */
+} kl__listing;
+
+/* The question whether the server has reached a version. Zeroed: not asked. */
+typedef struct kl__probe {
+    kl__progress got;
+    bool has_item; /* an object of the answer has come */
+} kl__probe;
+
+/* A watch: first the version is probed, if it is in doubt. */
 typedef struct kl__attempt {
+    bool is_begun; /* it was begun, and goes on in the next turn of the task */
+    bool is_probed;
+    kl__probe probe;
+    kl__progress got; /* of the watch itself */
     int64_t began; /* taken before the request, as a proxy may delay the head */
     int64_t idle_ms; /* how long it may be silent; < 0: no limit */
     int64_t until;   /* on the clock: the task rests until then; < 0: without
                         end */
     kl__outcome result;
     kl_error err;  /* why it failed */
-    bool is_open;  /* it goes on in the next turn of the task */
     bool progress; /* it brought something new */
     /* It began without a version, and all objects come first, as ADDED events
      * in no order: so far, no other event has come. */
@@ -56,14 +91,16 @@ struct kl__reflector {
      * kl__reflector_set_shard. */
     kl__cancel_either interrupt;
 
-    /* Only the task uses these, or, while it rests in a watch, the thread that
-     * has its turn (kl__stream_turn). */
+    /* Only the task uses these, or, while it rests, the thread that has its
+     * turn (kl__stream_turn). */
     kl_informer_state next; /* the state to go on with */
     bool rests;         /* that state has begun; it goes on in the next turn */
     int64_t rest_until; /* on `rest_on`; < 0: until it is woken */
     kl__clock *rest_on;
+    kl__listing listing;
     kl__attempt attempt;
-    kl__stream_turn turn; /* that it lends while it rests in a watch */
+    kl__stream_turn turn; /* that it lends while it rests */
+    bool is_lent;
     char version[KL__VERSION_SIZE]; /* to watch from; "" before a list */
     char listed[KL__VERSION_SIZE];  /* of the last list or bookmark */
     bool newest; /* the next list asks for the newest state, not for one that is
@@ -171,6 +208,32 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
  * (< 0: no limit); 0: at once, unless an event is there. */
 int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms);
 
+/* After a rest: the turn is the task's again. */
+void kl__reflector_take_back(kl__reflector *self);
+
+/* Waits for the head of the answer, as kl__list_watch_answer. False: the task
+ * rests until it comes. */
+bool kl__reflector_await_answer(kl__reflector *self, kl_error *err);
+
+/* How long a list may take. */
+typedef struct kl__patience {
+    int64_t silence_ms; /* without a byte */
+    int64_t until;      /* on the clock, for the whole list; < 0: no limit */
+} kl__patience;
+
+/* Reads the next item of a list, and sets `err->code`. KL_ETIMEOUT without an
+ * HTTP status: the patience is at its end. False: the task rests until there is
+ * more to read. */
+bool kl__reflector_next_item(kl__reflector *self, kl__item *item,
+                             kl__patience patience, kl_error *err);
+
+/* Lends the turn, with `run` or NULL, and rests until there is something to
+ * read, at most for `timeout_ms` (< 0: no limit); or until the stream wants to
+ * free memory. The next turn of the task takes the turn back first. False:
+ * there is something to read. */
+bool kl__reflector_rest_lent(kl__reflector *self, bool (*run)(void *arg),
+                             int64_t timeout_ms);
+
 /* Rests in this state until `ms` on the clock `on` (< 0: until it is woken);
  * then it goes on in the same state. */
 void kl__reflector_rest(kl__reflector *self, kl__clock *on, int64_t ms);
@@ -189,11 +252,12 @@ const char *kl__reflector_floor(const kl__reflector *self);
 
 /*
  * Asks whether the server has reached the version to watch from. If not, a
- * watch would be silent until then, and would miss all changes before. KL_OK:
- * it has, or the answer does not tell (`unchecked` is set if it is worth asking
- * again soon); KL_EVERSION_AHEAD: it has not; or why it could not be asked.
+ * watch would be silent until then, and would miss all changes before. False:
+ * the task rests, call again. `err->code` KL_OK: it has, or the answer does not
+ * tell (`unchecked` is set if it is worth asking again soon);
+ * KL_EVERSION_AHEAD: it has not; or why it could not be asked.
  */
-kl_code kl__reflector_probe(kl__reflector *self, kl_error *err);
+bool kl__reflector_probe(kl__reflector *self, kl__probe *probe, kl_error *err);
 
 /* The state for the next list: streamed or paged. */
 kl_informer_state kl__reflector_relist(const kl__reflector *self);

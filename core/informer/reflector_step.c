@@ -152,6 +152,7 @@ static bool go_through_states(kl__reflector *self)
             enter_state(self, next);
         }
         has_rested = self->rests = false;
+        kl__reflector_take_back(self);
         next = states[next](self);
         if (self->rests) {
             self->next = next;

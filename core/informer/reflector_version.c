@@ -41,25 +41,31 @@ const char *kl__reflector_floor(const kl__reflector *self)
 }
 
 /* Reads the page's version. Gives up at the second object: the server ignores
- * the limit, and the whole collection is too much to read for a version. */
-static kl_code read_version(kl__reflector *self, char *version, kl_error *err)
+ * the limit, and the whole collection is too much to read for a version. False:
+ * the task rests. */
+static bool read_version(kl__reflector *self, kl__probe *probe, char *version,
+                         kl_error *err)
 {
-    for (int items = 0; items <= 1; items++) {
-        kl__item item = {0};
-        kl_code code = kl__list_watch_next(self->options.source, &item,
-                                           KL__LIST_SILENCE_MS,
-                                           &self->interrupt.token, err);
-        bool more = code == KL_OK && item.type == KL__ITEM_OBJECT;
+    const kl__patience patience = {KL__LIST_SILENCE_MS, -1};
 
-        if (code == KL_OK && item.type == KL__ITEM_PAGE) {
+    for (;;) {
+        kl__item item;
+        bool more;
+
+        if (!kl__reflector_next_item(self, &item, patience, err)) {
+            return false;
+        }
+        more = err->code == KL_OK && item.type == KL__ITEM_OBJECT &&
+               !probe->has_item;
+        probe->has_item = true;
+        if (err->code == KL_OK && item.type == KL__ITEM_PAGE) {
             strcpy(version, item.version);
         }
         kl__item_clear(&item);
         if (!more) {
-            return code;
+            return true;
         }
     }
-    return KL_OK;
 }
 
 /* True for a refusal that will not change: the server does not serve such a
@@ -101,10 +107,8 @@ static void postpone_probe(kl__reflector *self, const kl_error *why)
  * whose version is older only if the server was restored. If versions have no
  * order, the version of a list shows nothing about the version of an event.
  */
-kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
+static kl_code ask_version(kl__reflector *self, kl_error *err)
 {
-    kl__list_watch *source = self->options.source;
-    const char *floor = kl__reflector_floor(self);
     bool asks_newest = self->unchecked && !self->is_opaque;
     kl__list_params params = {
         .resource_version = asks_newest ? NULL : self->version,
@@ -112,31 +116,63 @@ kl_code kl__reflector_probe(kl__reflector *self, kl_error *err)
         .limit = 1,
         .fresh_connection = self->fresh,
     };
-    char version[KL__VERSION_SIZE] = "";
-    kl_error why = {.retry_after_ms = -1};
-    kl_code code =
-        kl__list_watch_list(source, &params, &self->interrupt.token, &why);
 
-    if (code == KL_OK) {
-        code = read_version(self, version, &why);
+    return kl__list_watch_list(self->options.source, &params,
+                               &self->interrupt.token, err);
+}
+
+/* Sends the question and reads the answer. False: the task rests. */
+static bool get_version(kl__reflector *self, kl__probe *probe, char *version,
+                        kl_error *err)
+{
+    if (probe->got == KL__NOT_ASKED) {
+        probe->got = KL__ASKED;
+        err->code = ask_version(self, err);
     }
-    kl__list_watch_end(source);
-    if (code == KL_OK && kl__version_is_older(version, floor)) {
+    if (err->code == KL_OK && probe->got == KL__ASKED) {
+        if (!kl__reflector_await_answer(self, err)) {
+            return false;
+        }
+        probe->got = KL__ANSWERED;
+    }
+    return err->code != KL_OK || read_version(self, probe, version, err);
+}
+
+/* What the answer says, with its version or why it failed. */
+static kl_code judge_answer(kl__reflector *self, const char *version,
+                            const kl_error *why, kl_error *err)
+{
+    const char *floor = kl__reflector_floor(self);
+
+    if (why->code == KL_OK && kl__version_is_older(version, floor)) {
         return kl_error_set(err, KL_EVERSION_AHEAD,
                             "the server's version %s is older than %s, which "
                             "it sent before: was the cluster restored from a "
                             "backup?",
                             version, floor);
     }
-    if (code == KL_OK) {
+    if (why->code == KL_OK) {
         kl__reflector_trust_version(self);
         return KL_OK;
     }
-    if (code != KL_EVERSION_AHEAD &&
-        (why.http_status != 0 || code == KL_EPARSE)) {
-        postpone_probe(self, &why);
+    if (why->code != KL_EVERSION_AHEAD &&
+        (why->http_status != 0 || why->code == KL_EPARSE)) {
+        postpone_probe(self, why);
         return KL_OK;
     }
-    *err = why;
-    return code;
+    *err = *why;
+    return why->code;
+}
+
+bool kl__reflector_probe(kl__reflector *self, kl__probe *probe, kl_error *err)
+{
+    char version[KL__VERSION_SIZE] = "";
+    kl_error why = {.retry_after_ms = -1};
+
+    if (!get_version(self, probe, version, &why)) {
+        return false;
+    }
+    kl__list_watch_end(self->options.source);
+    err->code = judge_answer(self, version, &why, err);
+    return true;
 }

@@ -318,14 +318,6 @@ static bool take_turn(void *arg)
     return false;
 }
 
-/* The other part of the turn: the reflector's task has to go on. */
-static void wake_task(void *arg)
-{
-    kl__reflector *self = arg;
-
-    self->options.wake(self->options.context);
-}
-
 /* True if the transport thread may carry out the turn: it must not call
  * functions of the user. */
 static bool may_be_carried_out(const kl__reflector *self)
@@ -334,34 +326,18 @@ static bool may_be_carried_out(const kl__reflector *self)
            !kl__indexer_calls_functions(self->options.known);
 }
 
-/* Rests until bytes come, at most for `timeout_ms` (< 0: no limit), and lends
- * the turn meanwhile. Wakes earlier if the stream wants to free memory. False:
- * there is something to read. */
+/* Rests until an item comes, at most for `timeout_ms`; the transport thread may
+ * handle items meanwhile. False: there is something to read. */
 static bool rest_in_watch(kl__reflector *self, kl__attempt *now,
                           int64_t timeout_ms)
 {
-    int64_t until = kl__clock_after(kl__clock_real(), timeout_ms);
-    int64_t again = kl__list_watch_look_again_ms(self->options.source);
-
-    self->turn = (kl__stream_turn){
-        .run = may_be_carried_out(self) ? take_turn : NULL,
-        .wake = wake_task,
-        .arg = self,
-    };
     now->until = kl__clock_after(self->options.clock, timeout_ms);
-    if (!kl__list_watch_lend(self->options.source, &self->turn)) {
-        return false;
-    }
-    kl__reflector_rest(self, kl__clock_real(),
-                       again >= 0 && (until < 0 || again < until) ? again
-                                                                  : until);
-    return true;
+    return kl__reflector_rest_lent(
+        self, may_be_carried_out(self) ? take_turn : NULL, timeout_ms);
 }
 
-/* After a rest: the turn is the task's again. */
 static void end_rest(kl__reflector *self, kl__attempt *now)
 {
-    kl__list_watch_retract(self->options.source);
     note_health(self, now);
     if (now->result == KL__WATCH_GOES_ON &&
         kl__cancel_fired(&self->interrupt.token)) {
@@ -439,74 +415,109 @@ static int64_t spread_idle(kl__reflector *self)
     return idle < INT64_MAX - spread ? idle + spread : INT64_MAX;
 }
 
-/* Sends the watch. If the reflector doubts that the server has reached the
- * version to watch from, it asks the server first; a server that has not
- * reached that version is not watched. The time without proof adds up over
- * several watches, since a proxy may end each of them early. */
-static kl_code begin_watch(kl__reflector *self, kl__attempt *now)
+/* Asks the server whether it has reached the version to watch from, if that is
+ * in doubt. The time without proof adds up over several watches, since a proxy
+ * may end each of them early. False: the task rests. */
+static bool probe_version(kl__reflector *self, kl__attempt *now)
+{
+    if (!now->is_probed && now->probe.got == KL__NOT_ASKED) {
+        now->is_probed = !kl__reflector_doubts_version(self);
+    }
+    if (!now->is_probed && !kl__reflector_probe(self, &now->probe, &now->err)) {
+        return false;
+    }
+    now->is_probed = true;
+    return true;
+}
+
+/* Sends the watch, and waits for the head of its answer; a server that has not
+ * reached the version is not watched. False: the task rests. */
+static bool begin_watch(kl__reflector *self, kl__attempt *now)
 {
     kl__watch_params params = {
         .resource_version = self->version,
-        .timeout_seconds = kl__reflector_timeout_seconds(self),
         .fresh_connection = self->fresh,
     };
-    kl_code code = kl__reflector_doubts_version(self)
-                       ? kl__reflector_probe(self, &now->err)
-                       : KL_OK;
 
+    if (!probe_version(self, now)) {
+        return false;
+    }
+    if (now->err.code == KL_OK && now->got == KL__NOT_ASKED) {
+        params.timeout_seconds = kl__reflector_timeout_seconds(self);
+        now->began = kl__reflector_now(self);
+        now->got = KL__ASKED;
+        now->err.code = kl__list_watch_watch(self->options.source, &params,
+                                             &self->interrupt.token, &now->err);
+    }
     self->fresh = false;
-    now->began = kl__reflector_now(self);
-    return code == KL_OK
-               ? kl__list_watch_watch(self->options.source, &params,
-                                      &self->interrupt.token, &now->err)
-               : code;
+    return now->err.code != KL_OK ||
+           kl__reflector_await_answer(self, &now->err);
 }
 
-/* Begins to read a watch: the rest of a streaming list, or a new one. Returns
- * the state to go on with: KL_STATE_WATCHING, or another if it failed. */
-static kl_informer_state open_watch(kl__reflector *self, kl__attempt *now)
+/* The watch is open: what is known of it from now on. */
+static void note_watch(kl__reflector *self, kl__attempt *now)
 {
-    *now = (kl__attempt){.began = kl__reflector_now(self),
-                         .err = {.retry_after_ms = -1}};
-    /* If the list had no version, a watch must begin without one. It brings all
-     * objects again, but not what was deleted meanwhile: so list again before
-     * each such watch (docs/KUBERNETES.md#list-without-version). */
-    if (self->version[0] == '\0' && !self->was_listed) {
-        return kl__reflector_relist(self);
-    }
-    self->was_listed = false;
-    now->is_unordered = self->version[0] == '\0';
-    if (!self->streaming) {
-        now->err.code = begin_watch(self, now);
-        if (now->err.code != KL_OK) {
-            return kl__reflector_watch_failed(self, now);
-        }
-    }
-    now->is_open = true;
+    now->got = KL__ANSWERED;
     now->idle_ms = spread_idle(self);
     self->streaming = false;
     atomic_fetch_add_explicit(&self->watches, 1, memory_order_relaxed);
     /* The bytes that came with the head, or after a streaming list. */
     set_gathering(self, now, kl__list_watch_lends(self->options.source));
+}
+
+/* Begins a watch: the rest of a streaming list, or a new one. Returns the state
+ * to go on with: KL_STATE_WATCHING, which may rest, or another if it failed. */
+static kl_informer_state open_watch(kl__reflector *self, kl__attempt *now)
+{
+    if (!self->streaming) {
+        if (!begin_watch(self, now)) {
+            return KL_STATE_WATCHING;
+        }
+        if (now->err.code != KL_OK) {
+            now->is_begun = false;
+            return kl__reflector_watch_failed(self, now);
+        }
+    }
+    note_watch(self, now);
     return KL_STATE_WATCHING;
+}
+
+/* Prepares a watch. False: it would begin without a version, after a list that
+ * had none. It brings all objects again, but not what was deleted meanwhile: so
+ * list again before each such watch (docs/KUBERNETES.md#list-without-version).
+ */
+static bool prepare_watch(kl__reflector *self, kl__attempt *now)
+{
+    *now = (kl__attempt){.began = kl__reflector_now(self),
+                         .err = {.retry_after_ms = -1}};
+    if (self->version[0] == '\0' && !self->was_listed) {
+        return false;
+    }
+    self->was_listed = false;
+    now->is_unordered = self->version[0] == '\0';
+    now->is_begun = true;
+    return true;
 }
 
 kl_informer_state kl__reflector_watch(kl__reflector *self)
 {
     kl__attempt *now = &self->attempt;
 
-    if (now->is_open) {
+    if (!now->is_begun && !prepare_watch(self, now)) {
+        return kl__reflector_relist(self);
+    }
+    if (now->got == KL__ANSWERED) {
         end_rest(self, now);
     } else {
         kl_informer_state next = open_watch(self, now);
 
-        if (!now->is_open) {
+        if (now->got != KL__ANSWERED) {
             return next;
         }
     }
     if (!read_watch(self, now)) {
         return KL_STATE_WATCHING;
     }
-    now->is_open = false;
+    now->is_begun = false;
     return kl__reflector_end_watch(self, now);
 }

@@ -80,6 +80,8 @@
     X(SETTLED, "informers found in sync at the end")              \
     X(TURNS, "turns on the transport thread")                     \
     X(TURNS_ALONE, "of them without the reader's thread")         \
+    X(HEADS_LENT, "heads awaited at rest")                        \
+    X(LISTS_LENT, "parts of lists awaited at rest")               \
     X(PREEMPTIONS, "preemptions")                                 \
     X(SWITCHES, "hand-overs")                                     \
     X(VIRTUAL_S, "virtual seconds")

@@ -256,10 +256,8 @@ return {
             .. "stay in the cache.",
         source = "core/informer/reflector_watch.c",
         change = [[
--    kl_code code = kl__reflector_doubts_version(self)
--                       ? kl__reflector_probe(self, &now->err)
--                       : KL_OK;
-+    kl_code code = KL_OK;
+-        now->is_probed = !kl__reflector_doubts_version(self);
++        now->is_probed = true;
 ]],
     },
     ["fuzzy-list-believed"] = {
@@ -400,6 +398,19 @@ return {
         change = [[
 -        kl__list_remove(&registration->node);
 +        registration->next_resync_ms = 0;
+]],
+    },
+    ["list-begun-anew-after-a-rest"] = {
+        breaks = "A list that has rested begins anew: what came before the rest is lost.",
+        source = "core/informer/reflector_list.c",
+        change = [[
+     if (!list->is_open) {
+         prepare_list(self);
+     }
+     if (!get_stream(self, list, &result, &err)) {
+-        return KL_STATE_STREAMING;
++        kl__stage_clear(&list->stage);
++        return KL_STATE_STREAMING;
 ]],
     },
     ["list-version-forgotten"] = {
@@ -584,7 +595,7 @@ return {
     },
     ["selection-not-asked-for"] = {
         breaks = "Handlers get objects that do not match their label selector.",
-        source = "core/api/list_watch.c",
+        source = "core/api/list_watch_ask.c",
         change = [[
 -    if (self->labels != NULL && self->labels[0] != '\0') {
 +    if (false) {
@@ -699,8 +710,8 @@ return {
         breaks = "A reflector goes on while the transport thread has its turn.",
         source = "core/api/list_watch_read.c",
         change = [[
--    kl__stream_retract(self->stream);
-+    (void)self->stream;
+-    kl__stream_retract(awaited_stream(self));
++    (void)awaited_stream(self);
 ]],
     },
     ["uid-not-compared"] = {

@@ -104,6 +104,7 @@ struct stream {
 
     int64_t head_at; /* the head comes no earlier */
     bool has_head;
+    bool took_head;  /* the reader has it */
     bool is_refused; /* instead of a head: connection refused */
     int status;
     int retry_after_s;
@@ -184,8 +185,10 @@ void server_meet_faults(stream *self);
 void server_fulfil(stream *self);
 void server_break_all(server *self);
 
-/* In server_stream.c. True if there are bytes, or the end. Else `at` is set to
- * the time at which to look again, or EVER. How many bytes may be read now. */
+/* In server_stream.c. True if there is the head; if there are bytes, or the
+ * end. Else `at` is set to the time at which to look again, or EVER. How many
+ * bytes may be read now. */
+bool server_has_head(stream *self, int64_t *at);
 bool server_has_bytes(stream *self, int64_t *at);
 size_t server_readable(const stream *self);
 /* What ends a wait. Waits until `is_ready` is true; the caller holds the

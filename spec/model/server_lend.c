@@ -9,6 +9,14 @@
 
 enum { TAKEN_PER_MILLE = 800 };
 
+/* True if there is something to read: the head, and then bytes. `at` is set as
+ * by server_has_bytes. */
+static bool is_readable(stream *self, int64_t *at)
+{
+    return self->took_head ? server_has_bytes(self, at)
+                           : server_has_head(self, at);
+}
+
 bool server_lend(kl__stream *base, const kl__stream_turn *turn)
 {
     stream *self = (stream *)(void *)base;
@@ -17,11 +25,14 @@ bool server_lend(kl__stream *base, const kl__stream_turn *turn)
     int64_t at;
 
     kl__mutex_lock(&from->mutex);
-    is_lent = !self->connection->is_closed && !server_has_bytes(self, &at);
+    is_lent = !self->connection->is_closed && !is_readable(self, &at);
     if (is_lent) {
         self->lent = turn;
         self->is_returned = false;
         server_wake_locked(from);
+        coverage_add(COVER_HEADS_LENT, self->took_head ? 0 : 1);
+        coverage_add(COVER_LISTS_LENT,
+                     self->took_head && !self->is_watching ? 1 : 0);
     }
     kl__mutex_unlock(&from->mutex);
     return is_lent;
@@ -46,7 +57,7 @@ void server_retract(kl__stream *base)
 static bool has_news(stream *self, int64_t *at)
 {
     return self->lent != NULL && !self->is_awaited && !self->is_returned &&
-           (self->connection->is_closed || server_has_bytes(self, at));
+           (self->connection->is_closed || is_readable(self, at));
 }
 
 /* A stream of the connection that has news, or NULL; `at` gets the time at

@@ -50,7 +50,7 @@ static int64_t draw_delay(const server *self)
 
 /* True if the head is there, or has failed. Else `at` gets the time at which to
  * look again, or EVER. */
-static bool has_head(stream *self, int64_t *at)
+bool server_has_head(stream *self, int64_t *at)
 {
     int64_t now = schedule_now();
 
@@ -176,7 +176,7 @@ static kl_code response(kl__stream *base, kl__response *out,
 {
     stream *self = stream_of(base);
     patience until = {deadline_ms, cancel};
-    kl_code code = await(self, has_head, &until, err);
+    kl_code code = await(self, server_has_head, &until, err);
 
     if (code != KL_OK) {
         return code;
@@ -192,6 +192,7 @@ static kl_code response(kl__stream *base, kl__response *out,
     } else {
         snprintf(out->content_type, sizeof(out->content_type), "%s",
                  self->type);
+        self->took_head = true;
         touch(self);
     }
     kl__mutex_unlock(&self->server->mutex);

@@ -2,6 +2,7 @@
  * client_rig.c - see client_rig.h.
  */
 #include "client_rig.h"
+#include "answered.h"
 
 #include "api/discovery.h"
 #include "kubelua/client.h"
@@ -161,15 +162,19 @@ void source_world_answer(source_world *self, const char *body, size_t chunk,
 
 kl_code source_world_list(source_world *self)
 {
-    return kl__list_watch_list(self->source, &(kl__list_params){0}, NULL,
-                               &self->err);
+    kl_code code = kl__list_watch_list(self->source, &(kl__list_params){0},
+                                       NULL, &self->err);
+
+    return answered(code, self->source, NULL, &self->err);
 }
 
 kl_code source_world_watch(source_world *self)
 {
-    return kl__list_watch_watch(self->source,
-                                &(kl__watch_params){.resource_version = "1"},
-                                NULL, &self->err);
+    kl_code code = kl__list_watch_watch(
+        self->source, &(kl__watch_params){.resource_version = "1"}, NULL,
+        &self->err);
+
+    return answered(code, self->source, NULL, &self->err);
 }
 
 kl_code source_world_next_within(source_world *self, int64_t timeout_ms)

@@ -7,7 +7,7 @@
  *
  * - Sharing. Handles of one client for the same resource, namespace, selectors
  *   and kept fields share one watch and one cache. All informers of a process
- *   share some threads; one that is idle has none.
+ *   share some threads; one that waits for its server has none.
  * - Start. kl_informer_open does not wait for the network. The cache is empty
  *   until the first list is complete (has_synced). From then on it always
  *   holds a complete state, however old: it is never emptied or half filled.

@@ -4,6 +4,7 @@
  * that breaks off, or breaks the protocol, is an error with its own code: no
  * object is skipped or invented.
  */
+#include "answered.h"
 #include "failing_alloc.h"
 #include "client_rig.h"
 
@@ -329,8 +330,10 @@ static kl_code everything_once(void *context)
     }
     code = kl__list_watch_resolve(source, NULL, &self->err);
     if (code == KL_OK) {
-        code = kl__list_watch_list(source, &(kl__list_params){.limit = 5}, NULL,
-                                   &self->err);
+        code =
+            answered(kl__list_watch_list(source, &(kl__list_params){.limit = 5},
+                                         NULL, &self->err),
+                     source, NULL, &self->err);
     }
     while (code == KL_OK && item.type != KL__ITEM_PAGE) {
         kl__item_clear(&item);
@@ -338,9 +341,11 @@ static kl_code everything_once(void *context)
     }
     kl__item_clear(&item);
     if (code == KL_OK) {
-        code = kl__list_watch_watch(
-            source, &(kl__watch_params){.send_initial_events = true}, NULL,
-            &self->err);
+        code = answered(kl__list_watch_watch(
+                            source,
+                            &(kl__watch_params){.send_initial_events = true},
+                            NULL, &self->err),
+                        source, NULL, &self->err);
     }
     while (code == KL_OK && item.type != KL__ITEM_END) {
         kl__item_clear(&item);

@@ -3,6 +3,7 @@
  * of server, cancelled at random moments. The lint of blocking calls reads the
  * names of the calls here.
  */
+#include "answered.h"
 #include "kube_script.h"
 #include "lent_wait.h"
 #include "trial.h"
@@ -344,16 +345,22 @@ static void block_list(void *scene_)
 {
     scene *self = scene_;
     kl__list_params params = {0};
+    kl_error err;
 
-    (void)kl__list_watch_list(self->source, &params, &self->cancel, NULL);
+    (void)answered(
+        kl__list_watch_list(self->source, &params, &self->cancel, &err),
+        self->source, &self->cancel, &err);
 }
 
 static void block_watch(void *scene_)
 {
     scene *self = scene_;
     kl__watch_params params = {.resource_version = "10"};
+    kl_error err;
 
-    (void)kl__list_watch_watch(self->source, &params, &self->cancel, NULL);
+    (void)answered(
+        kl__list_watch_watch(self->source, &params, &self->cancel, &err),
+        self->source, &self->cancel, &err);
 }
 
 static void block_next(void *scene_)
@@ -487,10 +494,10 @@ static const row rows[] = {
     {BY_TOKEN("kl__list_watch_resolve", network_set_up_client, network_begin,
               block_resolve),
      EVERYBODY},
-    {BY_TOKEN("kl__list_watch_list", network_set_up_source,
+    {BY_TOKEN("kl__list_watch_answer", network_set_up_source,
               network_begin_source, block_list),
      SERVERS},
-    {BY_TOKEN("kl__list_watch_watch", network_set_up_source,
+    {BY_TOKEN("kl__list_watch_answer", network_set_up_source,
               network_begin_source, block_watch),
      SERVERS},
     {BY_TOKEN("kl__list_watch_next", network_set_up_source,

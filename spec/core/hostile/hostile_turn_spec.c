@@ -388,6 +388,67 @@ static void closing_while_lone_events_come_loses_no_thread(void **state)
     }
 }
 
+/* ---- servers that are silent ---- */
+
+/* Threads that run tasks, as far as they have not ended. */
+static int count_threads(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    const struct dirent *entry;
+    int count = 0;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        count += runs_tasks(atoi(entry->d_name)) ? 1 : 0;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* Makes the cluster silent before the head of a list, in the middle of it, or
+ * before the head of a watch. Returns the kind of its last request. */
+static const char *fall_silent(kube *k, int place)
+{
+    if (place == 0) {
+        kube_on(k, "list", STEPS(HOSTILE_FREEZE));
+    } else if (place == 1) {
+        kube_on(k, "list",
+                STEPS(HOSTILE_STREAM, HOSTILE_CHUNK("{\"kind\":\"NodeList\""),
+                      HOSTILE_FREEZE));
+    } else {
+        kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
+        kube_on(k, "watch", STEPS(HOSTILE_FREEZE));
+    }
+    return place == 2 ? "watch" : "list";
+}
+
+static void informers_of_silent_servers_hold_no_thread(void **state)
+{
+    enum { CROWD = 12 };
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS / 3;
+    kube *crowd[CROWD];
+    const char *kinds[CROWD];
+
+    (void)state;
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = kube_new();
+        kinds[i] = fall_silent(crowd[i], i % 3);
+        kube_open(crowd[i]);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        kube_requests(crowd[i], kinds[i], 1);
+    }
+    /* with some patience: threads that are not needed end after two seconds */
+    while (count_threads() > 1) {
+        assert_true(kl__clock_now(kl__clock_real()) < deadline);
+        sched_yield();
+    }
+    for (int i = 0; i < CROWD; i++) {
+        kube_close(crowd[i]);
+        kube_free(crowd[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +461,7 @@ int main(void)
         KUBE_CASE(an_index_function_never_runs_on_the_transport_thread),
         KUBE_CASE(a_close_waits_for_the_turn_on_the_transport_thread),
         KUBE_CASE(closing_while_lone_events_come_loses_no_thread),
+        cmocka_unit_test(informers_of_silent_servers_hold_no_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  * the others. The items do not depend on the chunks; none is skipped.
  */
 #include "fuzz.h"
+#include "answered.h"
 
 #include "api/list_watch.h"
 #include "kubelua/memory.h"
@@ -83,7 +84,8 @@ static void read_pages(kl__list_watch *source, outcome *out, kl_error *err)
     for (int i = 0; i < MOST_PAGES && out->code == KL_OK; i++) {
         kl__list_params params = {.limit = 2, .continue_token = out->token};
 
-        out->code = kl__list_watch_list(source, &params, NULL, err);
+        out->code = answered(kl__list_watch_list(source, &params, NULL, err),
+                             source, NULL, err);
         kl_free(out->token);
         out->token = NULL;
         if (out->code == KL_OK) {
@@ -133,7 +135,8 @@ static outcome read_all(bool is_watch, fuzz_text answers, fuzz_text pattern)
         client, &(kl__list_watch_options){.resource = "pods"}, NULL);
     FUZZ_EXPECT(kl__list_watch_resolve(source, NULL, NULL) == KL_OK);
     if (is_watch) {
-        out.code = kl__list_watch_watch(source, &params, NULL, &err);
+        out.code = answered(kl__list_watch_watch(source, &params, NULL, &err),
+                            source, NULL, &err);
         if (out.code == KL_OK) {
             read_items(source, &out, &err);
         }
