@@ -10,7 +10,7 @@
 enum {
     YOUNG_MAX = 4,    /* threads that have just begun a turn */
     STUCK_MS = 20,    /* one that takes longer may wait for something */
-    GROUP_MAX = 32,   /* tasks of a group that have a thread, */
+    GROUP_MAX = 8,    /* tasks of a group that have a thread, */
     GROUP_MS = 500,   /* and one more each time this long */
     LINGER_MS = 2000, /* how long a thread waits for a task before it ends */
     LOOK_MS = 100     /* between two looks, while tasks wait for their group or
@@ -20,10 +20,11 @@ enum {
 /* A thread. Allocated, as another thread joins and frees it. */
 typedef struct kl__crew_member {
     kl__thread thread;
-    kl__list node;    /* in `running` */
+    kl__list node;    /* in `running`, or in `idle` */
     int64_t began_ms; /* its present turn, on the real clock */
     kl__task *task;   /* the only one that it runs; NULL: any */
-    kl__cond woken;   /* `task` was woken */
+    kl__cond woken;   /* `task` was woken, or the thread was called */
+    bool is_called;   /* it was idle, and has to look for a task */
 } crew_member;
 
 /* Rank CREW. Guards the crew, and the fields of tasks that are the crew's. */
@@ -38,19 +39,19 @@ static struct crew {
     int64_t due_ms;   /* none of them is due before; INT64_MAX: none is */
     kl__list running; /* threads that run a task, the longest turn first */
     size_t workers;   /* threads that run any task */
-    size_t idle;      /* of these, those that wait for one */
-    size_t starting;  /* of these, those that have not begun yet */
-    kl__cond work;    /* a task is ready, or no task is left */
+    kl__list idle;    /* of these, those that wait for one, first in, last
+                         out */
+    size_t coming;    /* of these, those that were started or called, and have
+                         not looked for a task yet */
     bool has_keeper;
-    int64_t keeper_ms;   /* the keeper sleeps until then; -1: it is awake */
-    kl__cond keeper;     /* the keeper has to look */
-    bool cannot_start;   /* the last try to start a thread failed */
-    size_t threads;      /* of all kinds, that have not ended */
-    crew_member *ended;  /* the last one that has; it has joined the others */
-    size_t holders;      /* calls of kl__crew_hold without a release yet */
-    kl__cond is_settled; /* the last thread has ended */
-    bool must_call_work; /* for unlock_and_call */
-    bool must_call_keeper;
+    int64_t keeper_ms;     /* the keeper sleeps until then; -1: it is awake */
+    kl__cond keeper;       /* the keeper has to look */
+    bool cannot_start;     /* the last try to start a thread failed */
+    size_t threads;        /* of all kinds, that have not ended */
+    crew_member *ended;    /* the last one that has; it has joined the others */
+    size_t holders;        /* calls of kl__crew_hold without a release yet */
+    kl__cond is_settled;   /* the last thread has ended */
+    bool must_call_keeper; /* for unlock_and_call */
 } crew;
 
 /* Also in a child of fork(), where the threads do not exist. */
@@ -61,7 +62,7 @@ static void make_crew(void)
     kl__list_init(&crew.ready);
     kl__list_init(&crew.timed);
     kl__list_init(&crew.running);
-    kl__cond_init(&crew.work);
+    kl__list_init(&crew.idle);
     kl__cond_init(&crew.keeper);
     kl__cond_init(&crew.is_settled);
 }
@@ -77,18 +78,14 @@ static int64_t real_now(void)
     return kl__clock_now(kl__clock_real());
 }
 
-/* Unlocks the mutex, then wakes the threads that have to know: one that wakes
- * while the mutex is held would only wait again. */
+/* Unlocks the mutex, then wakes the keeper if it has to know: if it woke while
+ * the mutex is held, it would only wait again. */
 static void unlock_and_call(void)
 {
-    bool must_call_work = crew.must_call_work;
     bool must_call_keeper = crew.must_call_keeper;
 
-    crew.must_call_work = crew.must_call_keeper = false;
+    crew.must_call_keeper = false;
     kl__mutex_unlock(&mutex);
-    if (must_call_work) {
-        kl__cond_signal(&crew.work);
-    }
     if (must_call_keeper) {
         kl__cond_signal(&crew.keeper);
     }
@@ -96,13 +93,30 @@ static void unlock_and_call(void)
 
 /* ---- tasks that are ready, and tasks that rest ---- */
 
+/* Calls the thread that became idle last: its caches and its memory are the
+ * warmest, and those that are not needed end. With the mutex held, as the
+ * thread may be freed afterwards. False: no thread is idle. */
+static bool call_idle_locked(void)
+{
+    crew_member *last;
+
+    if (kl__list_empty(&crew.idle)) {
+        return false;
+    }
+    last = KL__CONTAINER(crew.idle.prev, crew_member, node);
+    kl__list_remove(&last->node);
+    last->is_called = true;
+    crew.coming++;
+    kl__cond_signal(&last->woken);
+    return true;
+}
+
 /* A task became ready. If there is no idle thread for it, the keeper starts
  * one; or it looks again soon anyway. */
 static void find_thread_locked(void)
 {
-    crew.must_call_work = crew.idle > 0;
-    if (crew.ready_count > crew.idle && crew.keeper_ms >= 0 &&
-        crew.keeper_ms > real_now() + STUCK_MS) {
+    if (!call_idle_locked() && crew.ready_count > crew.coming &&
+        crew.keeper_ms >= 0 && crew.keeper_ms > real_now() + STUCK_MS) {
         crew.keeper_ms = -1;
         crew.must_call_keeper = true;
     }
@@ -167,7 +181,6 @@ static void look_for_due_locked(void)
         next = node->next;
         if (task->due_ms <= now) {
             make_ready_locked(task);
-            kl__cond_signal(&crew.work);
         } else if (task->due_ms < crew.due_ms) {
             crew.due_ms = task->due_ms;
         }
@@ -237,7 +250,8 @@ static void drop_task_locked(void)
         crew.due_ms = INT64_MAX;
         crew.keeper_ms = -1;
         kl__cond_signal(&crew.keeper);
-        kl__cond_broadcast(&crew.work);
+        while (call_idle_locked()) {
+        }
     }
 }
 
@@ -315,8 +329,28 @@ static kl__task *take_ready_locked(void)
     return NULL;
 }
 
+/* Waits until it is called; false: for LINGER_MS, or for ever if it is the
+ * last thread, it was not. */
+static bool await_call_locked(crew_member *self)
+{
+    int64_t until = crew.workers > 1 ? real_now() + LINGER_MS : -1;
+    bool in_time = true;
+
+    self->is_called = false;
+    kl__list_append(&crew.idle, &self->node);
+    while (!self->is_called && in_time) {
+        in_time = kl__cond_wait(&self->woken, &mutex, until);
+    }
+    if (self->is_called) {
+        crew.coming--;
+    } else {
+        kl__list_remove(&self->node);
+    }
+    return self->is_called;
+}
+
 /* Waits for a task. NULL: the thread has to end. */
-static kl__task *await_task_locked(void)
+static kl__task *await_task_locked(crew_member *self)
 {
     bool in_time = true;
 
@@ -329,10 +363,7 @@ static kl__task *await_task_locked(void)
         if (crew.tasks == 0 || (!in_time && crew.workers > 1)) {
             return NULL;
         }
-        crew.idle++;
-        in_time = kl__cond_wait(&crew.work, &mutex,
-                                crew.workers > 1 ? real_now() + LINGER_MS : -1);
-        crew.idle--;
+        in_time = await_call_locked(self);
     }
 }
 
@@ -342,9 +373,9 @@ static void *run_worker(void *arg)
     kl__task *task;
 
     kl__mutex_lock(&mutex);
-    crew.starting--;
+    crew.coming--;
     kl__list_remove(&self->node);
-    while ((task = await_task_locked()) != NULL) {
+    while ((task = await_task_locked(self)) != NULL) {
         (void)run_turn_locked(self, task);
     }
     crew.workers--;
@@ -360,7 +391,7 @@ static kl_code start_worker_locked(kl_error *err)
 
     if (code == KL_OK) {
         crew.workers++;
-        crew.starting++;
+        crew.coming++;
         made->began_ms = real_now();
         kl__list_append(&crew.running, &made->node);
     }
@@ -414,21 +445,19 @@ static size_t count_waiting_locked(size_t most)
     return count;
 }
 
-/* Starts the threads that tasks wait for, as far as more may run. Returns when
- * to look again; INT64_MAX: there is no need. */
+/* Calls and starts the threads that tasks wait for, as far as more may run.
+ * Returns when to look again; INT64_MAX: there is no need. */
 static int64_t add_workers_locked(void)
 {
     size_t waiting;
     kl_error err;
 
-    for (;;) {
-        size_t coming = crew.idle + crew.starting;
+    while ((waiting = count_waiting_locked(crew.coming + 1)) > crew.coming) {
         int64_t now = real_now();
         int64_t until;
 
-        waiting = count_waiting_locked(coming + 1);
-        if (waiting <= coming) {
-            break;
+        if (call_idle_locked()) {
+            continue;
         }
         until = crowded_until_locked(now);
         if (until >= 0) {
@@ -439,9 +468,6 @@ static int64_t add_workers_locked(void)
             return now + LOOK_MS;
         }
         crew.cannot_start = false;
-    }
-    if (waiting > 0) { /* perhaps since a moment, as time has passed */
-        kl__cond_signal(&crew.work);
     }
     return crew.ready_count > waiting ? real_now() + LOOK_MS : INT64_MAX;
 }

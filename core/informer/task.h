@@ -9,7 +9,7 @@
  *      woken. At most four threads run at once, but a thread that has been busy
  *      for 20 ms does not count, as it may wait for a server, or for a slow
  *      function of the user: no task holds up the others.
- *   3. Of a group, which waits for one server, 32 tasks have a thread, and
+ *   3. Of a group, which asks one server, eight tasks have a thread, and
  *      one more each half second: a thousand lists of a server that is slow
  *      must not become a thousand threads.
  *   4. A thread that finds nothing to do for 2 s ends, but for the last one.

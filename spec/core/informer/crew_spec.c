@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "kubelua/memory.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,6 +36,8 @@ typedef struct counter {
     _Atomic int64_t rest;     /* what a turn returns */
     _Atomic int64_t until;    /* what the first turn returns; 0: `rest` */
     _Atomic int64_t began_ms; /* the last turn */
+    pthread_t thread;         /* that ran the last turn */
+    int moves;                /* turns on another thread than the last one */
 } counter;
 
 static int64_t run_counter(void *arg, kl__clock **on)
@@ -47,6 +50,10 @@ static int64_t run_counter(void *arg, kl__clock **on)
     atomic_store(&self->began_ms, kl__clock_now(kl__clock_real()));
     if (atomic_fetch_add(&self->running, 1) != 0) {
         atomic_store(&self->is_odd, true);
+    }
+    if (!pthread_equal(self->thread, pthread_self())) {
+        self->thread = pthread_self();
+        self->moves++;
     }
     gate_pass(&self->turns);
     if (self->holds && !gate_await(&self->leave, 1)) {
@@ -241,11 +248,11 @@ static void tasks_that_block_hold_up_no_other(void **state)
     end_blocked(blocked, BLOCKED);
 }
 
-/* Each waits for a server that does not answer. The two beyond 32 come half a
- * second after the one before. */
+/* Each waits for a server that does not answer. The two beyond eight come half
+ * a second after the one before. */
 static void a_group_has_few_threads_and_holds_up_no_other(void **state)
 {
-    enum { BLOCKED = 34, TWO_MORE_MS = 1000 };
+    enum { BLOCKED = 10, TWO_MORE_MS = 1000 };
     static counter blocked[BLOCKED];
     kl__task_group group = {0};
     int64_t began = kl__clock_now(kl__clock_real());
@@ -270,11 +277,37 @@ static void a_crowd_that_blocks_does_not_become_as_many_threads(void **state)
 
     (void)state;
     start_blocked(crowd, CROWD, &group);
-    for (int i = 0; i < 32; i++) {
+    for (int i = 0; i < 8; i++) {
         assert_true(gate_await(&crowd[i].turns, 1));
     }
-    assert_in_range(kl_live_count(KL_LIVE_THREAD), 32, CROWD / 10);
+    assert_in_range(kl_live_count(KL_LIVE_THREAD), 8, CROWD / 10);
     end_blocked(crowd, CROWD);
+}
+
+/* So the threads that are not needed end, and the one that works has warm
+ * caches. */
+static void a_task_comes_to_the_thread_that_became_idle_last(void **state)
+{
+    enum { OTHERS = 4, TURNS = 200 };
+    static counter others[OTHERS];
+    counter self;
+
+    (void)state;
+    start_blocked(others, OTHERS, NULL);
+    for (int i = 0; i < OTHERS; i++) {
+        assert_true(gate_await(&others[i].turns, 1));
+    }
+    init(&self);
+    start(&self);
+    assert_true(gate_await(&self.turns, 1));
+    end_blocked(others, OTHERS);
+    for (int i = 2; i <= TURNS; i++) {
+        kl__task_wake(&self.task);
+        assert_true(gate_await(&self.turns, i));
+    }
+    /* a thread of the others may become idle a little later */
+    assert_in_range(self.moves, 1, OTHERS + 2);
+    end(&self);
 }
 
 /* It asks for a turn again and again; the other ones have theirs. */
@@ -499,6 +532,7 @@ int main(void)
         SPEC(tasks_that_block_hold_up_no_other),
         SPEC(a_group_has_few_threads_and_holds_up_no_other),
         SPEC(a_crowd_that_blocks_does_not_become_as_many_threads),
+        SPEC(a_task_comes_to_the_thread_that_became_idle_last),
         SPEC(a_busy_task_lets_others_have_turns),
         SPEC(a_thousand_tasks_need_no_thousand_threads),
         SPEC(a_task_may_be_freed_when_it_is_over),
