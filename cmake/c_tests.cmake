@@ -83,6 +83,14 @@ foreach(spec ${KUBELUA_CORE_SPECS})
     kubelua_c_spec(${spec} kubelua_objects kubelua_support)
 endforeach()
 
+# Specs of connections once more, with all clients on one thread (http/carrier.h).
+foreach(name curl_gather_spec curl_head_spec curl_stream_spec curl_tls_spec
+        curl_transport_spec curl_turn_spec hostile_http_spec hostile_stream_spec
+        hostile_turn_spec http2_spec)
+    kubelua_test(carried.${name} LABELS core ENV KUBELUA_CARRIED=1
+        COMMAND ${name})
+endforeach()
+
 # The proof that torn_spec can fail: the same spec over a reader that believes
 # whatever it has copied, and then it must see torn reads.
 set(shared_check "return now - view->generation < 2;")

@@ -104,9 +104,10 @@ static kl_code make_client_parts(kl_client *client,
     if (options->config != NULL) {
         client->config = kl_config_ref(options->config);
     }
-    client->transport = options->transport != NULL
-                            ? kl__transport_ref(options->transport)
-                            : kl__curl_transport_new(err);
+    client->transport =
+        options->transport != NULL
+            ? kl__transport_ref(options->transport)
+            : kl__curl_transport_new(options->shares_thread, err);
     if (client->transport == NULL) {
         return err->code;
     }

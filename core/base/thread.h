@@ -35,6 +35,7 @@ typedef enum kl__rank {
     KL__RANK_REQUESTS = 64,  /* a client's requests and their answers */
     KL__RANK_QUEUE = 65,     /* event queue: what is ready */
     KL__RANK_CLIENT = 66,    /* credentials and discovery caches */
+    KL__RANK_CARRIER = 67,   /* the thread that clients share */
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,

@@ -206,7 +206,18 @@ static int raise_marks(kl__curl_transport *transport, int most_ms)
     return most_ms;
 }
 
-static void lower_marks(kl__curl_transport *transport)
+int kl__curl_raise_marks(kl__curl_transport *transport, int most_ms)
+{
+    if (kl__list_empty(&transport->gathering)) {
+        return most_ms;
+    }
+    if (!kl__list_empty(&transport->news) && most_ms > GATHER_MS) {
+        most_ms = GATHER_MS;
+    }
+    return raise_marks(transport, most_ms);
+}
+
+void kl__curl_lower_marks(kl__curl_transport *transport)
 {
     kl__list *gathering = &transport->gathering;
 
@@ -224,16 +235,10 @@ static void lower_marks(kl__curl_transport *transport)
 
 CURLMcode kl__curl_sleep(kl__curl_transport *transport, int most_ms)
 {
-    CURLMcode status;
+    CURLMcode status =
+        curl_multi_poll(transport->multi, NULL, 0,
+                        kl__curl_raise_marks(transport, most_ms), NULL);
 
-    if (kl__list_empty(&transport->gathering)) {
-        return curl_multi_poll(transport->multi, NULL, 0, most_ms, NULL);
-    }
-    if (!kl__list_empty(&transport->news) && most_ms > GATHER_MS) {
-        most_ms = GATHER_MS;
-    }
-    most_ms = raise_marks(transport, most_ms);
-    status = curl_multi_poll(transport->multi, NULL, 0, most_ms, NULL);
-    lower_marks(transport);
+    kl__curl_lower_marks(transport);
     return status;
 }

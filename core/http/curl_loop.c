@@ -429,29 +429,32 @@ static bool may_sleep(kl__curl_transport *transport)
     return may;
 }
 
-void *kl__curl_loop(void *arg)
+/* One turn. False: the transport is closing. `*is_idle`: there is nothing more
+ * to do at once. */
+static bool run_turn(kl__curl_transport *transport, bool *is_idle)
 {
-    kl__curl_transport *transport = arg;
     bool admitted;
     int running;
 
-    kl__thread_set_role(KL__ROLE_TRANSPORT);
-    while (run_inbox(transport, false)) {
-        if (transport->must_nudge) {
-            nudge_all(transport);
-        }
-        transport->is_flowing = false;
-        curl_multi_perform(transport->multi, &running);
-        end_finished(transport);
-        deliver_news(transport);
-        admitted = admit_some(transport);
-        /* curl reads one TLS record in a turn: first read what has come. */
-        if (!transport->is_flowing && !transport->must_nudge && !admitted &&
-            may_sleep(transport) &&
-            kl__curl_sleep(transport, sleep_limit_ms(transport)) != CURLM_OK) {
-            poll(NULL, 0, PAUSE_MS); /* out of memory: try again later */
-        }
+    if (!run_inbox(transport, false)) {
+        return false;
     }
+    if (transport->must_nudge) {
+        nudge_all(transport);
+    }
+    transport->is_flowing = false;
+    curl_multi_perform(transport->multi, &running);
+    end_finished(transport);
+    deliver_news(transport);
+    admitted = admit_some(transport);
+    /* curl reads one TLS record in a turn: first read what has come. */
+    *is_idle = !transport->is_flowing && !transport->must_nudge && !admitted;
+    return true;
+}
+
+/* The last use of the transport by the loop. */
+static void end_loop(kl__curl_transport *transport)
+{
     /* 1. No stream can be opened any more. End all existing ones. */
     end_all(transport);
     /* 2. Readers may be closing streams. Free the streams that readers have
@@ -463,5 +466,55 @@ void *kl__curl_loop(void *arg)
     transport->is_over = true;
     kl__mutex_unlock(&transport->wake_mutex);
     curl_multi_cleanup(transport->multi);
+}
+
+void *kl__curl_loop(void *arg)
+{
+    kl__curl_transport *transport = arg;
+    bool is_idle;
+
+    kl__thread_set_role(KL__ROLE_TRANSPORT);
+    while (run_turn(transport, &is_idle)) {
+        if (is_idle && may_sleep(transport) &&
+            kl__curl_sleep(transport, sleep_limit_ms(transport)) != CURLM_OK) {
+            poll(NULL, 0, PAUSE_MS); /* out of memory: try again later */
+        }
+    }
+    end_loop(transport);
     return NULL;
+}
+
+/* The time of the next turn if nothing happens before; KL__CARRIED_AGAIN: a
+ * socket is ready. The carrier is told of a change once, and curl may have left
+ * something in a socket: so the sockets are looked at here. */
+static int64_t find_rest(kl__curl_transport *transport)
+{
+    int most_ms = kl__curl_raise_marks(transport, sleep_limit_ms(transport));
+    long curl_ms = -1;
+    int ready = 0;
+
+    if (curl_multi_poll(transport->multi, NULL, 0, 0, &ready) != CURLM_OK ||
+        curl_multi_timeout(transport->multi, &curl_ms) != CURLM_OK) {
+        most_ms = PAUSE_MS; /* out of memory: try again later */
+    } else if (ready > 0 || curl_ms == 0) {
+        return KL__CARRIED_AGAIN;
+    }
+    if (curl_ms > 0 && curl_ms < most_ms) {
+        most_ms = (int)curl_ms;
+    }
+    return kl__clock_now(kl__clock_real()) + most_ms;
+}
+
+int64_t kl__curl_carried_turn(void *arg)
+{
+    kl__curl_transport *transport = arg;
+    bool is_idle;
+
+    kl__curl_lower_marks(transport);
+    if (!run_turn(transport, &is_idle)) {
+        end_loop(transport);
+        return KL__CARRIED_OVER;
+    }
+    return is_idle && may_sleep(transport) ? find_rest(transport)
+                                           : KL__CARRIED_AGAIN;
 }

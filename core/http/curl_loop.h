@@ -2,6 +2,7 @@
  * curl_loop.h - the structs and functions that the curl_*.c files share. A
  * transport has one thread, the transport thread, which runs the loop in
  * curl_loop.c: it alone calls libcurl's multi handle, and it fills the streams.
+ * Transports may share that thread: carrier.h.
  */
 #ifndef KL_HTTP_CURL_LOOP_H
 #define KL_HTTP_CURL_LOOP_H
@@ -9,6 +10,7 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/thread.h"
+#include "http/carrier.h"
 #include "http/curl_library.h"
 #include "http/head.h"
 #include "http/inflate.h"
@@ -23,7 +25,8 @@ enum { KL__CURL_SOCKETS = 8 };
 typedef struct kl__curl_transport {
     kl_transport base;
     kl__forks made_in;
-    kl__thread thread;
+    kl__thread thread;   /* its own, if there is no carrier */
+    kl__carried carried; /* or what the carrier needs */
 
     /* Guards the four fields below, and `commands` and `inbox_node` of each
      * stream; rank TRANSPORT. */
@@ -209,6 +212,11 @@ bool kl__curl_holds_back(kl__curl_stream *stream);
 int kl__curl_hold_ms(const kl__curl_stream *stream);
 /* Sleeps until there is something to do, at most `most_ms`. */
 CURLMcode kl__curl_sleep(kl__curl_transport *transport, int most_ms);
+/* The same in parts, for a loop that sleeps in its own way. Before it sleeps:
+ * makes sockets of lists wait for many bytes, and returns how long it may
+ * sleep, `most_ms` at most. Afterwards: undoes that. */
+int kl__curl_raise_marks(kl__curl_transport *transport, int most_ms);
+void kl__curl_lower_marks(kl__curl_transport *transport);
 
 /* In curl_transport.c. Sends the loop a command about a stream. False: the loop
  * has stopped and does not use the stream any more. Thread-safe. */
@@ -216,8 +224,10 @@ bool kl__curl_post(kl__curl_stream *stream, unsigned command);
 /* Cancels the commands of a stream that the loop is finished with. */
 void kl__curl_take_back(kl__curl_stream *stream);
 
-/* In curl_loop.c. The entry of the transport thread; `arg` is the transport. */
+/* In curl_loop.c. The entry of a thread of the transport's own; and a turn on
+ * the thread of a carrier (kl__carried). `arg` is the transport. */
 void *kl__curl_loop(void *arg);
+int64_t kl__curl_carried_turn(void *arg);
 
 /* In curl_stream.c. Makes a stream that the loop does not know yet; NULL: out
  * of memory. Free it only when no other thread can use it. */

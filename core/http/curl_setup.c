@@ -242,6 +242,11 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
         set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
         set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, USER_TIMEOUT_MS);
     }
+    if (!kl__carrier_watch(&stream->transport->carried, fd)) {
+        stream->socket_errno = errno;
+        close(fd);
+        return CURL_SOCKET_BAD;
+    }
     kl__curl_note_socket(stream->transport, fd);
     return fd;
 }
@@ -250,7 +255,10 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose,
  * it has been freed. */
 static int close_socket(void *arg, curl_socket_t fd)
 {
-    kl__curl_forget_socket(arg, fd);
+    kl__curl_transport *transport = arg;
+
+    kl__curl_forget_socket(transport, fd);
+    kl__carrier_forget(&transport->carried, fd);
     return close(fd);
 }
 

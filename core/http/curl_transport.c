@@ -13,7 +13,17 @@ enum {
 
 static const kl__transport_ops ops;
 
-kl_transport *kl__curl_transport_new(kl_error *err)
+static kl_code start_loop(kl__curl_transport *transport, bool shares_thread,
+                          kl_error *err)
+{
+    transport->carried.run = kl__curl_carried_turn;
+    transport->carried.arg = transport;
+    return shares_thread ? kl__carrier_join(&transport->carried, err)
+                         : kl__thread_start(&transport->thread, "kl-transport",
+                                            kl__curl_loop, transport, err);
+}
+
+kl_transport *kl__curl_transport_new(bool shares_thread, kl_error *err)
 {
     kl__curl_transport *transport;
 
@@ -62,8 +72,7 @@ kl_transport *kl__curl_transport_new(kl_error *err)
      * CURLOPT_QUICK_EXIT in curl_setup.c. */
     (void)curl_multi_setopt(transport->multi, CURLMOPT_QUICK_EXIT, 1L);
 #endif
-    if (kl__thread_start(&transport->thread, "kl-transport", kl__curl_loop,
-                         transport, err) != KL_OK) {
+    if (start_loop(transport, shares_thread, err) != KL_OK) {
         goto fail;
     }
     return &transport->base;
@@ -89,6 +98,10 @@ static bool must_wake_locked(kl__curl_transport *transport)
  * mutex is held would only wait again. */
 static void wake_loop(kl__curl_transport *transport)
 {
+    if (transport->carried.carrier != NULL) {
+        kl__carrier_wake(&transport->carried);
+        return;
+    }
     kl__mutex_lock(&transport->wake_mutex);
     if (!transport->is_over) {
         curl_multi_wakeup(transport->multi);
@@ -199,7 +212,11 @@ static void transport_free(kl_transport *base)
         return;
     }
     transport_close(base);
-    kl__thread_join(&transport->thread);
+    if (transport->carried.carrier != NULL) {
+        kl__carrier_leave(&transport->carried);
+    } else {
+        kl__thread_join(&transport->thread);
+    }
     kl__mutex_deinit(&transport->wake_mutex);
     kl__mutex_deinit(&transport->mutex);
     kl__free(transport);

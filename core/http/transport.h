@@ -114,9 +114,11 @@ struct kl__stream {
     const kl__stream_ops *ops;
 };
 
-/* Makes a transport over libcurl: one thread, one multi handle, HTTP/2 if the
- * server supports it. The caller gets a reference. KL_ENOMEM, KL_EIO. */
-kl_transport *kl__curl_transport_new(kl_error *err);
+/* Makes a transport over libcurl: one multi handle, HTTP/2 if the server
+ * supports it, and a thread: its own, or the one that all transports of the
+ * process with `shares_thread` have in common. The caller gets a reference.
+ * KL_ENOMEM, KL_EIO. */
+kl_transport *kl__curl_transport_new(bool shares_thread, kl_error *err);
 
 /* Adds a reference; kl_transport_unref drops it. */
 KL__FOR_SIM kl_transport *kl__transport_ref(kl_transport *transport);

@@ -24,13 +24,15 @@ local options_of = require "kubelua.options"
 ---@field namespace? string what client:namespace() returns
 ---@field sim? kubelua.Sim a simulated cluster
 ---@field share? string a name: Lua states of this process that connect with it share watches
+---@field shared_thread? boolean one thread carries the connections of all clients of the process
+---that have this; default: of the clusters of a fleet
 
 local TYPES = {
     kubeconfig = "string", kubeconfig_text = "string", context = "string", server = "string",
     token = "string", token_file = "string", ca_file = "string", ca_data = "string",
     insecure = "boolean", tls_server_name = "string", cert_file = "string", key_file = "string",
     cert_data = "string", key_data = "string", proxy_url = "string", namespace = "string",
-    sim = "userdata", share = "string",
+    sim = "userdata", share = "string", shared_thread = "boolean",
 }
 
 local connect_options = {}
@@ -107,6 +109,7 @@ function connect_options.of_member(clients, given)
     end
     local merged = copy_table(given)
     merged.namespace = given.namespace or clients.defaults.namespace
+    merged.shared_thread = given.shared_thread ~= false -- there may be hundreds
     return replace_server(clients, merged, given)
 end
 

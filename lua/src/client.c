@@ -45,14 +45,15 @@ static void read_client_options(lua_State *L, int index,
 
 /* No lua_* call here: `config` is owned by a C local. */
 static kl_client *connect_over_network(const kl_config_options *options,
-                                       const char *name, kl_error *err)
+                                       kl_client_options *of_client,
+                                       kl_error *err)
 {
     kl_config *config = kl_config_load(options, err);
     kl_client *client = NULL;
 
     if (config != NULL) {
-        client = kl_client_new(
-            &(kl_client_options){.config = config, .name = name}, err);
+        of_client->config = config;
+        client = kl_client_new(of_client, err);
         kl_config_unref(config);
     }
     return client;
@@ -96,18 +97,20 @@ static bool show_client(client_box *box, kl_report *report, kl_error *err)
 }
 
 /* core.connect(options, transport or nil, name or nil): a client, or nil,
- * message, code. The name is that of its cluster in a fleet. The option `share`
- * does not concern a transport. */
+ * message, code. The name is that of its cluster in a fleet. The options
+ * `share` and `shared_thread` do not concern a transport. */
 static int connect_client(lua_State *L)
 {
     kl_config_options options;
-    const char *share, *name = luaL_optstring(L, 3, NULL);
+    kl_client_options of_client = {.name = luaL_optstring(L, 3, NULL)};
+    const char *share;
     client_box *box;
     kl_report *report;
     kl_error err;
 
     read_client_options(L, 1, &options);
     share = option_string(L, 1, "share");
+    of_client.shares_thread = option_bool(L, 1, "shared_thread");
     lua_settop(L, 3);
     report = push_report(L, &err);
     lua_settop(L, 3);
@@ -120,12 +123,10 @@ static int connect_client(lua_State *L)
         box->client = shared_client_open(share, &options, &err);
         box->is_shared = true;
     } else if (lua_isnil(L, 2)) {
-        box->client = connect_over_network(&options, name, &err);
+        box->client = connect_over_network(&options, &of_client, &err);
     } else {
-        kl_transport *transport = check_transport(L, 2);
-
-        box->client = kl_client_new(
-            &(kl_client_options){.transport = transport, .name = name}, &err);
+        of_client.transport = check_transport(L, 2);
+        box->client = kl_client_new(&of_client, &err);
     }
     if (box->client == NULL || !show_client(box, report, &err)) {
         return push_error(L, &err);

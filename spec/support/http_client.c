@@ -20,10 +20,16 @@ int64_t soon(void)
     return kl__clock_now(kl__clock_real()) + 60000;
 }
 
+bool clients_share_a_thread(void)
+{
+    return getenv("KUBELUA_CARRIED") != NULL;
+}
+
 kl_transport *new_transport(void)
 {
     kl_error err;
-    kl_transport *transport = kl__curl_transport_new(&err);
+    kl_transport *transport =
+        kl__curl_transport_new(clients_share_a_thread(), &err);
 
     assert_non_null(transport);
     return transport;

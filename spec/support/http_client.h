@@ -13,6 +13,10 @@
 /* Ten seconds from now, on the clock of deadlines. */
 int64_t soon(void);
 
+/* True in the tests "carried.*": then all clients of a spec share a thread,
+ * also those of kube_script.h. */
+bool clients_share_a_thread(void);
+
 /* A transport of libcurl; asserts that it was made. */
 kl_transport *new_transport(void);
 

@@ -4,6 +4,7 @@
  * subscription; and peers.
  */
 #include "kube_script.h"
+#include "http_client.h"
 
 #include "api/list_watch.h"
 #include "informer/informer.h"
@@ -282,7 +283,8 @@ static void open_informer(kube *k)
 void kube_open(kube *k)
 {
     kl_config_options config_options = {.server = hostile_url(k->server)};
-    kl_client_options client_options = {0};
+    kl_client_options client_options = {.shares_thread =
+                                            clients_share_a_thread()};
 
     kube_always(k, "api", ANSWER(200, core_group));
     kube_always(k, "apis", ANSWER(200, no_groups));

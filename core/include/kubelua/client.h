@@ -6,7 +6,8 @@
  * What a user can rely on:
  *
  * - Start. kl_client_new makes no connection. The first request does.
- * - Connections. One thread carries all traffic of a client; over HTTP/2 that
+ * - Connections. One thread carries all traffic of a client, or of several
+ *   (shares_thread); over HTTP/2 that
  *   is one connection for all watches, lists and writes.
  * - Credentials. Token and certificate files are read again when they change,
  *   exec plugins run again when their credential expires. After a 401 the
@@ -51,6 +52,10 @@ typedef struct kl_client_options {
     const char *user_agent;  /* NULL: "kubelua/VERSION (linux/amd64)" */
     const char *name; /* the cluster's name. Logs and metrics put it before the
                          name of an informer: "eu: pods". NULL: none */
+    /* Its connections are carried by one thread, with those of all clients of
+     * the process that have this. Each keeps its own connections, and one whose
+     * server is frozen holds up no other; but they share the time of a core. */
+    bool shares_thread;
 } kl_client_options;
 
 /*

@@ -56,7 +56,7 @@ static kl_client *new_client(const scene *self)
 
 static kl_transport *new_transport(void)
 {
-    kl_transport *transport = kl__curl_transport_new(NULL);
+    kl_transport *transport = kl__curl_transport_new(false, NULL);
 
     assert_non_null(transport);
     return transport;

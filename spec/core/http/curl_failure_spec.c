@@ -216,8 +216,9 @@ static void a_child_of_fork_gets_an_error_and_no_deadlock(void **state)
     stream = ask(f, "/");
     child = fork();
     if (child == 0) {
-        kl_transport *own =
-            STARTS_THREADS_AFTER_FORK ? kl__curl_transport_new(NULL) : NULL;
+        kl_transport *own = STARTS_THREADS_AFTER_FORK
+                                ? kl__curl_transport_new(false, NULL)
+                                : NULL;
         bool right = (own != NULL) == STARTS_THREADS_AFTER_FORK &&
                      kl__transport_open(f->transport, &request, NULL) == NULL &&
                      kl__stream_response(stream, &response, -1, NULL, NULL) ==
@@ -253,7 +254,7 @@ static kl_code ask_once(void *context)
     kl_code code = KL_ENOMEM;
 
     request.tls = kl__tls_new(&options);
-    transport = kl__curl_transport_new(&err);
+    transport = kl__curl_transport_new(false, &err);
     if (transport != NULL && request.tls != NULL) {
         stream = kl__transport_open(transport, &request, &err);
         code = err.code;

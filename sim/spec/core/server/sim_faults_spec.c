@@ -454,7 +454,7 @@ RIG_CASE(control_paths_over_a_port_need_the_control_token)
 
     ask_for_a_token(f);
     assert_int_equal(kl_sim_listen(f->sim, NULL, NULL), KL_OK);
-    f->transport = kl__curl_transport_new(NULL);
+    f->transport = kl__curl_transport_new(false, NULL);
     snprintf(control, sizeof(control), "Bearer %s",
              kl_sim_control_token(f->sim));
     assert_int_equal(control_status(f, "Bearer "), 401);

@@ -20,7 +20,7 @@ static int set_up(void **state)
     sim_rig *f = calloc(1, sizeof(*f));
 
     f->sim = kl_sim_new(NULL, NULL);
-    f->transport = kl__curl_transport_new(NULL);
+    f->transport = kl__curl_transport_new(false, NULL);
     *state = f;
     return f->sim != NULL && f->transport != NULL ? 0 : -1;
 }
@@ -304,7 +304,7 @@ CASE(many_watchers_are_served_at_once)
 
     listen_on(f, false, 0);
     for (int i = 0; i < MANY / 20; i++) {
-        transports[i] = kl__curl_transport_new(NULL);
+        transports[i] = kl__curl_transport_new(false, NULL);
     }
     for (int i = 0; i < MANY; i++) {
         sim_watch_open(&streams[i], transports[i % (MANY / 20)], f->url,
