@@ -1,4 +1,5 @@
 -- TLS of the gateway: certificates from Secrets, by the name in the handshake.
+local changes = require "chaos_changes"
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local gateway_world = require "gateway_world"
@@ -156,5 +157,28 @@ describe("TLS of the gateway", function()
         assert.equal("a-1", shake("a.example.com"))
         assert(world.sim:apply(secret("a", make_pair("a-2"))))
         expect("a-2", "a.example.com")
+    end)
+
+    it("keeps it when a pair comes that has expired, in the next owner too", function()
+        assert(world.sim:apply(secret("a", changes.pair("a", 3, 3600))))
+        expect("a-3", "a.example.com")
+        assert(world.sim:apply(secret("a", changes.pair("a", 4, -60))))
+        eventually(function()
+            return world.one:count("Secret web/a: the certificate has expired; the one before") > 0
+        end, function() return "the log names the Secret\n" .. world.one:said() end, 10)
+        assert.equal("a-3", shake("a.example.com"))
+        world.one:signal("KILL", world:owner())
+        assert(world.sim:apply(secret("wild", make_pair("wild-4"))))
+        expect("wild-4", "b.example.com") -- the next owner has published
+        assert.equal("a-3", shake("a.example.com"))
+    end)
+
+    it("serves a pair that has expired if there is no other, and then the newer one", function()
+        assert(world.sim:delete("secrets", "web/old"))
+        expect(nil, "old.example.org")
+        for number = 2, 3 do
+            assert(world.sim:apply(secret("old", changes.pair("old", number, -60))))
+            expect("old-" .. number, "old.example.org")
+        end
     end)
 end)

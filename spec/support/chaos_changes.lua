@@ -200,8 +200,10 @@ function Actors:flux()
     self.judge:rule("strict flux")
 end
 
----Seconds of a certificate: many times what a rotation takes, as an expired one is a fault.
-chaos_changes.life = 30
+---Seconds of a certificate: an expired one is a fault. While the API server is silent or away, a
+---rotation may be seen 20 seconds late on a busy machine, and the one before, which is served until
+---then, must last: once it has expired, an expired pair that comes is as good.
+chaos_changes.life = 90
 
 -- A Secret gets a new pair; sometimes first one that is broken, or has expired: then the pair
 -- before is served, of which a new binary would not know.
