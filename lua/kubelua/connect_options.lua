@@ -69,8 +69,7 @@ local function merge_options(clients, given, cluster)
     return merged
 end
 
--- In a rehearsal (kubelua plan) a client that names a server of its own gets the simulated cluster
--- that stands in for that server.
+-- kubelua plan must reach no server: a client that names one gets a simulated cluster in its place.
 local function replace_server(clients, merged, given)
     if clients.elsewhere and given.sim == nil
         and (given.server or given.kubeconfig or given.kubeconfig_text or given.context) then

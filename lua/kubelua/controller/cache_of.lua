@@ -129,7 +129,8 @@ function cache_of.selects_all(source)
     return (request.labels or "") == "" and (request.fields or "") == ""
 end
 
----True if a source holds every object of its kind and namespace: no selectors, and no shard.
+---True if a source has neither selectors nor a shard: its cache has all objects of its kind and
+---namespace.
 ---@param source kubelua.controller.Source
 ---@return boolean
 function cache_of.takes_all(source)

@@ -254,14 +254,19 @@ function Several:resource_version(namespace)
     return least
 end
 
-function Several:index(name, index)
+-- Calls a method of each informer, until one fails.
+local function call_each(self, method, ...)
     for _, part in ipairs(check_parts(self)) do
-        local ok, message, code = part.informer:index(name, index)
+        local ok, message, code = part.informer[method](part.informer, ...)
         if not ok then
             return nil, message, code
         end
     end
     return true
+end
+
+function Several:index(name, index)
+    return call_each(self, "index", name, index)
 end
 
 function Several:on(given)
@@ -300,13 +305,7 @@ function Several:wait_synced(seconds)
 end
 
 function Several:set_shard(shard)
-    for _, part in ipairs(check_parts(self)) do
-        local ok, message, code = part.informer:set_shard(shard)
-        if not ok then
-            return nil, message, code
-        end
-    end
-    return true
+    return call_each(self, "set_shard", shard)
 end
 
 function Several:holds_shard()

@@ -1,4 +1,5 @@
 -- A member without a ring: it works on all parts, and nothing is sent. For --dry-run.
+local PARTS = require("kubelua.shards.parts").COUNT
 
 local function allow()
     return true
@@ -11,7 +12,7 @@ local function ignore() end
 ---@return kubelua.shards.Membership
 return function(options, user)
     local all = {}
-    for part = 1, 256 do
+    for part = 1, PARTS do
         all[part] = true
     end
     user.share(all)
@@ -21,6 +22,6 @@ return function(options, user)
         guard = function() return allow end,
         status = function()
             return { ring = options.namespace .. "/" .. options.name, identity = options.identity,
-                by = options.by, working = true, members = { options.identity }, parts = 256 }
+                by = options.by, working = true, members = { options.identity }, parts = PARTS }
         end }
 end

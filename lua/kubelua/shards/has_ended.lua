@@ -1,6 +1,6 @@
 -- The end of a member's work on the parts that it gives up.
 
-local PARTS = 256
+local PARTS = require("kubelua.shards.parts").COUNT
 
 local function is_busy(self, part, now)
     if self.writes:has(part, now) then

@@ -47,7 +47,7 @@ local Writes = require "kubelua.shards.writes"
 local Membership = {}
 Membership.__index = Membership
 
-local PARTS = 256
+local PARTS = parts_of.COUNT
 local RETRY = 1 -- seconds after a look that has failed
 
 local function tell_changes(self)

@@ -9,7 +9,7 @@ local log = require "kubelua.log"
 local News = {}
 News.__index = News
 
-local PARTS = 256
+local PARTS = require("kubelua.shards.parts").COUNT
 
 ---@param options table
 ---@param teller kubelua.leader.Teller

@@ -1,7 +1,9 @@
 -- Sets of parts of a ring: tables with true at the numbers 1 to 256.
-local parts = {}
+local parts = {
+    COUNT = 256, -- KL_SHARD_PARTS of kubelua/shard.h
+}
 
-local COUNT = 256
+local COUNT = parts.COUNT
 
 ---@param a table<integer, true>
 ---@param b table<integer, true>

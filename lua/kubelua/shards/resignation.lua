@@ -8,7 +8,7 @@
 local Resignation = {}
 Resignation.__index = Resignation
 
-local PARTS = 256
+local PARTS = require("kubelua.shards.parts").COUNT
 
 ---@param renew number
 ---@return kubelua.shards.Resignation

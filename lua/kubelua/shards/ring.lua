@@ -26,7 +26,7 @@ local announcing = require "kubelua.shards.announcing"
 local Owners = require "kubelua.shards.owners"
 local taken = require "kubelua.shards.taken"
 
-local PARTS = 256
+local PARTS = require("kubelua.shards.parts").COUNT
 
 ---What a Lease of the ring says.
 ---@class kubelua.shards.Facts

@@ -3,7 +3,7 @@
 -- members than with a few.
 local taken = {}
 
-local PARTS = 256
+local PARTS = require("kubelua.shards.parts").COUNT
 
 -- The others that may be at work, by what they have announced; nil: one of them may have any part.
 local function group_claims(ring)

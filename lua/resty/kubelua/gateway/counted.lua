@@ -64,7 +64,8 @@ local function next_group(text, at)
     return nil, ("has %s, which cannot be bounded"):format(text:match("^%([^)]?[^)]?[^)]?", at))
 end
 
--- The text with marks; whether it has an alternative outside of all groups; their number.
+-- Puts a mark into each group and alternative. Returns the text, and if it has an alternative
+-- outside of all groups; nil and why it cannot be counted.
 local function mark(text)
     local pieces, at, depth, marks, is_open = {}, 1, 0, 0, false
     while at <= #text do
