@@ -10,15 +10,19 @@
 #include "http/carrier.h"
 #include "kubelua/memory.h"
 
+#include <dlfcn.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -327,6 +331,44 @@ static void a_client_that_closes_ends_its_own_requests_alone(void **state)
     hostile_free(server);
 }
 
+/* In place of the C library's: a name server that takes a moment to find
+ * NAMED. */
+#define NAMED "named.test"
+
+__attribute__((visibility("default"))) int
+getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+            struct addrinfo **found)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *,
+                struct addrinfo **) = NULL;
+    const struct timespec moment = {.tv_nsec = 50 * 1000 * 1000};
+
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (node != NULL && strcmp(node, NAMED) == 0) {
+        nanosleep(&moment, NULL);
+        node = "127.0.0.1";
+    }
+    return real(node, service, hints, found);
+}
+
+/* No socket tells that the name was found: curl asks for a turn by a time. */
+static void a_client_has_the_turns_that_curl_asks_for(void **state)
+{
+    int64_t began = kl__clock_now(kl__clock_real());
+    hostile_server *server = hostile_new(NULL);
+    kl_transport *transport = new_carried();
+    char url[64];
+
+    (void)state;
+    hostile_on(server, "", STEPS(HOSTILE_ANSWER(200, "yes")));
+    snprintf(url, sizeof(url), "http://" NAMED ":%d", hostile_port(server));
+    assert_answer(transport, url);
+    /* a transport without such a turn would look again after a minute */
+    assert_true(kl__clock_now(kl__clock_real()) < began + 30000);
+    kl_transport_unref(transport);
+    hostile_free(server);
+}
+
 static kl_code make_and_close(void *context)
 {
     kl_error err = {0};
@@ -362,6 +404,7 @@ int main(void)
 #endif
         cmocka_unit_test(clients_have_one_thread_and_connections_of_their_own),
         cmocka_unit_test(a_client_that_closes_ends_its_own_requests_alone),
+        cmocka_unit_test(a_client_has_the_turns_that_curl_asks_for),
         cmocka_unit_test(a_client_without_memory_leaves_nothing_behind),
     };
 
