@@ -147,6 +147,11 @@ expect "an Ingress whose Lua is not there" 2 'there is no ConfigMap web/filter w
 
 expect "a route and its Gateway, of any class" 0 'routes.yaml:HTTPRoute web/shop: works$' \
     bin/kubelua gateway check "$work/routes.yaml"
+for kind in TLSRoute ListenerSet Novelty; do
+    sed "s/kind: HTTPRoute/kind: $kind/" "$work/routes.yaml" >"$work/unread.yaml"
+    expect "a $kind, which the gateway does not read" 2 "unread.yaml:$kind web/shop: not supported: " \
+        bin/kubelua gateway check "$work/unread.yaml"
+done
 sed 's/name: main, namespace: infra, sectionName: http/name: main/' "$work/routes.yaml" >"$work/lost.yaml"
 expect "a route whose Gateway is elsewhere" 2 'HTTPRoute web/shop: missing: names no Gateway of these' \
     bin/kubelua gateway check "$work/lost.yaml"

@@ -2,7 +2,7 @@
 local clients = require "kubelua.client"
 local core = require "kubelua.core"
 
--- What is read; of the last ones a check can do without. Many clusters lack the Gateway API.
+-- What is read; a check can do without the optional ones. Many clusters lack the Gateway API.
 local GATEWAY_API = ".gateway.networking.k8s.io"
 local RESOURCES = { { "ingresses.networking.k8s.io" }, { "services" },
     { "ingressclasses.networking.k8s.io", optional = true, is_global = true },
@@ -11,6 +11,10 @@ for _, name in ipairs { "gatewayclasses", "gateways", "httproutes", "grpcroutes"
     "referencegrants", "backendtlspolicies" } do
     RESOURCES[#RESOURCES + 1] = { name .. GATEWAY_API, optional = true, may_lack = true,
         is_global = name == "gatewayclasses" }
+end
+-- Of these a check says only that the gateway does not read them.
+for _, name in ipairs { "tlsroutes", "tcproutes", "udproutes", "listenersets" } do
+    RESOURCES[#RESOURCES + 1] = { name .. GATEWAY_API, optional = true, is_unread = true }
 end
 
 ---Reads a cluster. nil, message: it cannot be read.
@@ -31,7 +35,8 @@ return function(options, visit, note)
         if not list and not resource.optional then
             client:close()
             return nil, problem
-        elseif not list and not (resource.may_lack and code == "unknown_kind") then
+        elseif not list and not resource.is_unread
+            and not (resource.may_lack and code == "unknown_kind") then
             note(("%s are not checked: %s"):format(resource[1], problem))
             is_whole = is_whole and not resource.may_lack
         end

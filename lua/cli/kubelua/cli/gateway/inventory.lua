@@ -9,6 +9,13 @@ local INGRESS = "networking.k8s.io/v1"
 local ROUTES = { Gateway = true, GatewayClass = true, HTTPRoute = true, GRPCRoute = true,
     ReferenceGrant = true, BackendTLSPolicy = true }
 
+-- Kinds of the Gateway API that the gateway does not read, and what to do instead.
+local STREAMS = "the gateway serves HTTP and gRPC; write a server of nginx's stream module"
+local LISTENERS = "write its listeners into the Gateway"
+local UNREAD = { TLSRoute = STREAMS, TCPRoute = STREAMS, UDPRoute = STREAMS,
+    ListenerSet = LISTENERS, XListenerSet = LISTENERS,
+    XBackendTrafficPolicy = "annotations of the Service choose its balancer and limit its retries" }
+
 local SERVED = { Gateway = true, HTTPRoute = true, GRPCRoute = true }
 local GLOBAL = { IngressClass = true, GatewayClass = true, Namespace = true }
 
@@ -91,6 +98,17 @@ local function add_other(self, list, object, path)
     end
 end
 
+-- An object of the Gateway API, or of its experiments, that the gateway does not read.
+local function add_unread(self, object, path)
+    local title = ("%s %s/%s"):format(object.kind, object.metadata.namespace, object.metadata.name)
+    self.problems[#self.problems + 1] = { object = title, kind = "unsupported", path = path,
+        message = UNREAD[object.kind] or "the gateway does not read objects of this kind" }
+    if not self.places[title] then
+        self.places[title] = path
+        self.other_order[#self.other_order + 1] = title
+    end
+end
+
 ---Adds an object. Kinds that a check does not need are left out.
 ---@param object table
 ---@param path string
@@ -123,6 +141,8 @@ function Inventory:add(object, path)
         self.namespaces[#self.namespaces + 1] = object
     elseif ROUTES[kind] then
         add_other(self, self.routes, object, path)
+    elseif tostring(object.apiVersion):find "^gateway%.networking%.[%w.-]*k8s%.io/" then
+        add_unread(self, object, path)
     end
 end
 
