@@ -232,7 +232,8 @@ static kl_code start_carrier(kl__carrier *self, kl_error *err)
         epoll_ctl(self->epoll, EPOLL_CTL_ADD, self->wakeup, &event) != 0) {
         return kl_error_set(err, KL_EIO,
                             "cannot watch the connections of clients that "
-                            "share a thread: %s",
+                            "share a thread: %s (ulimit -n is the limit of "
+                            "descriptors)",
                             strerror(errno));
     }
     return kl__thread_start(&self->thread, "kl-transport", run_carrier, self,

@@ -117,6 +117,33 @@ static void a_kubeconfig_names_the_limit(void **state)
     expect_remedy(&err, KL_ECONFIG);
 }
 
+/* The thread that clients share needs two descriptors, and each client those of
+ * its multi handle. */
+static void a_client_names_the_limit(void **state)
+{
+    kl_config *config =
+        config_load(&(kl_config_options){.server = "http://127.0.0.1:1"});
+    int left = 0;
+    kl_client *client = NULL;
+
+    (void)state;
+    while (client == NULL) {
+        kl_error err = {0};
+
+        take_descriptors(left++);
+        client = kl_client_new(
+            &(kl_client_options){.config = config, .shares_thread = true},
+            &err);
+        give_descriptors_back();
+        if (client == NULL) {
+            expect_remedy(&err, KL_EIO);
+        }
+    }
+    assert_in_range(left, 4, 8);
+    kl_client_unref(client);
+    kl_config_unref(config);
+}
+
 /* Makes one call of a client with a config, which it takes, while `left`
  * descriptors are left. Returns the call's error. */
 static kl_error call_with(kl_config *config, int left)
@@ -331,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_queue_names_the_limit),
         SPEC(a_kubeconfig_names_the_limit),
+        SPEC(a_client_names_the_limit),
         SPEC(a_certificate_authority_names_the_limit),
         cmocka_unit_test(a_connection_names_the_limit),
         SPEC(a_plugin_names_the_limit),
