@@ -15,7 +15,8 @@ local function try(changes)
     local options = nginx.surroundings(copy, folder)
     options.main = nil
     options.address, options.admin = "127.0.0.1", "127.0.0.1:8181"
-    options.ports, options.tls_ports, options.http2 = { 8080 }, { 8443 }, "listen"
+    options.ports, options.tls_ports = { 8080 }, { 8443 }
+    options.http2 = nginx.http2_of(copy)
     for name, value in pairs(changes) do
         options[name] = value
     end

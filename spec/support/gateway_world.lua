@@ -107,18 +107,12 @@ local CONTROL = "location /static { proxy_pass http://static; proxy_set_header C
         } }
         ]]
 
--- How this nginx is told to speak HTTP/2 to clients: since 1.25.1 by a directive.
-local function http2_of(copy)
-    local minor, patch = copy.VERSION:match("^1%.(%d+)%.(%d+)")
-    return tonumber(minor) * 1000 + tonumber(patch) >= 25001 and "directive" or "listen"
-end
-
 local function conf_of(self, options)
     return function(copy, folder, port)
         local around = nginx.surroundings(copy, folder)
         around.ports, around.tls_ports = { port }, { self.tls_port }
         around.named = { [port] = 80, [self.tls_port] = 443 }
-        around.http2 = options.http2 and http2_of(copy) or nil
+        around.http2 = options.http2 and nginx.http2_of(copy) or nil
         around.address, around.admin = "127.0.0.1", "127.0.0.1:" .. self.admin_port
         around.options = ("connect = { %s }, peer = function(host) return "
             .. "(host:gsub(\"^10%%.127%%.\", \"127.0.\")) end, %s"):format(

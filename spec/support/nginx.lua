@@ -356,4 +356,12 @@ function Nginx:close()
     shell("rm -rf '" .. self.folder .. "'")
 end
 
+---How this nginx is told to speak HTTP/2 to clients: since 1.25.1 by a directive.
+---@param copy table of nginx_copies
+---@return "directive"|"listen"
+function nginx.http2_of(copy)
+    local minor, patch = copy.VERSION:match("^1%.(%d+)%.(%d+)")
+    return tonumber(minor) * 1000 + tonumber(patch) >= 25001 and "directive" or "listen"
+end
+
 return nginx
