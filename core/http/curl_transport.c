@@ -8,7 +8,10 @@
 
 enum {
     MOST_STREAMS = 10000,
-    NUDGED_UNTIL = 0x080100 /* libcurl 8.1: see nudge_all in curl_loop.c */
+    NUDGED_UNTIL = 0x080100, /* libcurl 8.1: see nudge_all in curl_loop.c */
+    /* libcurl 7.87. Before, the end of a transfer waits for its DNS server: see
+     * CURLOPT_QUICK_EXIT in curl_setup.c. The others would wait, too. */
+    SHARES_FROM = 0x075700
 };
 
 static const kl__transport_ops ops;
@@ -26,6 +29,7 @@ static kl_code start_loop(kl__curl_transport *transport, bool shares_thread,
 kl_transport *kl__curl_transport_new(bool shares_thread, kl_error *err)
 {
     kl__curl_transport *transport;
+    unsigned version;
 
     if (kl__curl_load(err) != KL_OK) {
         return NULL;
@@ -49,8 +53,8 @@ kl_transport *kl__curl_transport_new(bool shares_thread, kl_error *err)
         transport->sockets[i] = -1;
     }
     /* Once: curl_version_info writes the versions of eight libraries. */
-    transport->is_nudged =
-        curl_version_info(CURLVERSION_NOW)->version_num < NUDGED_UNTIL;
+    version = curl_version_info(CURLVERSION_NOW)->version_num;
+    transport->is_nudged = version < NUDGED_UNTIL;
     transport->multi = curl_multi_init();
     /* If no descriptors are left, curl_multi_init succeeds without the ones for
      * wake-ups, and the loop would notice a request only when its poll times
@@ -72,7 +76,8 @@ kl_transport *kl__curl_transport_new(bool shares_thread, kl_error *err)
      * CURLOPT_QUICK_EXIT in curl_setup.c. */
     (void)curl_multi_setopt(transport->multi, CURLMOPT_QUICK_EXIT, 1L);
 #endif
-    if (start_loop(transport, shares_thread, err) != KL_OK) {
+    if (start_loop(transport, shares_thread && version >= SHARES_FROM, err) !=
+        KL_OK) {
         goto fail;
     }
     return &transport->base;

@@ -116,8 +116,8 @@ struct kl__stream {
 
 /* Makes a transport over libcurl: one multi handle, HTTP/2 if the server
  * supports it, and a thread: its own, or the one that all transports of the
- * process with `shares_thread` have in common. The caller gets a reference.
- * KL_ENOMEM, KL_EIO. */
+ * process with `shares_thread` have in common (from libcurl 7.87 on). The
+ * caller gets a reference. KL_ENOMEM, KL_EIO. */
 kl_transport *kl__curl_transport_new(bool shares_thread, kl_error *err);
 
 /* Adds a reference; kl_transport_unref drops it. */

@@ -19,9 +19,10 @@
  *   2. `run` reads with a deadline of 0 until KL_ETIMEOUT. It does not close
  *      the stream.
  *   3. `run` is called without a mutex, and must not block: no stream of the
- *      transport gets bytes meanwhile. It may lock a mutex that other threads
- *      hold for a moment only, never while they wait. It sends no request, and
- *      calls no function of the user except the log's.
+ *      transport, or of those that share its thread, gets bytes meanwhile. It
+ *      may lock a mutex that other threads hold for a moment only, never while
+ *      they wait. It sends no request, and calls no function of the user except
+ *      the log's.
  *   4. `run` returns false if the reader has to do the rest. After true the
  *      turn stays lent.
  *   5. `wake` tells the reader to go on. It is called at most once for each

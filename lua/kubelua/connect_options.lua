@@ -85,6 +85,10 @@ function connect_options.check(given)
         check_sim(given.sim)
     end
     options_of.check("connect", given, TYPES)
+    if given.shared_thread and given.share then
+        misuse("connect: 'shared_thread' and 'share' cannot be used together: clients that are "
+            .. "shared have a thread of their own")
+    end
     core.check_namespace("connect", given.namespace)
 end
 

@@ -69,6 +69,13 @@ describe("clients that share a thread", function()
         assert.equal(3, count_carriers())
     end)
 
+    it("are not those that Lua states share", function()
+        local ok, message = pcall(kubelua.connect, { server = "http://127.0.0.1:1", share = "x",
+            shared_thread = true })
+        assert.is_false(ok)
+        assert.is_truthy(message:find("'shared_thread' and 'share' cannot", 1, true), message)
+    end)
+
     it("are the clusters of a fleet", function()
         local w = world.new()
         for i, cluster in ipairs(clusters) do
