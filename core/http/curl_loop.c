@@ -15,6 +15,7 @@
 enum {
     POLL_MS = 60000,
     PAUSE_MS = 100,
+    LOOKUP_MS = 200, /* the longest rest while a name is looked up */
     /* How long other requests wait for the first answer on a new connection:
      * with its first bytes an HTTP/2 server tells how many streams the
      * connection may have. */
@@ -35,6 +36,7 @@ static void drop_easy(kl__curl_stream *stream)
     }
     kl__list_remove(&stream->waiting_node);
     kl__curl_end_gathering(stream);
+    kl__curl_end_lookup(stream);
     stream->transport->brief_count -= stream->is_counted;
     stream->is_counted = false;
     if (stream->held) {
@@ -484,12 +486,28 @@ void *kl__curl_loop(void *arg)
     return NULL;
 }
 
+/* How long a loop of a carrier may sleep. From libcurl 8.20 on, a name that was
+ * found wakes curl_multi_poll and nothing else: neither a socket of ours nor
+ * curl_multi_timeout tells of it. So look again and again, as libcurl did
+ * before: the longer it takes, the more seldom. */
+static int carried_limit_ms(const kl__curl_transport *transport)
+{
+    int most_ms = sleep_limit_ms(transport);
+    int64_t next_ms;
+
+    if (transport->lookups == 0) {
+        return most_ms;
+    }
+    next_ms = (kl__clock_now(kl__clock_real()) - transport->lookup_ms) / 3;
+    return next_ms < 1 ? 1 : next_ms > LOOKUP_MS ? LOOKUP_MS : (int)next_ms;
+}
+
 /* The time of the next turn if nothing happens before; KL__CARRIED_AGAIN: a
  * socket is ready. The carrier is told of a change once, and curl may have left
  * something in a socket: so the sockets are looked at here. */
 static int64_t find_rest(kl__curl_transport *transport)
 {
-    int most_ms = kl__curl_raise_marks(transport, sleep_limit_ms(transport));
+    int most_ms = kl__curl_raise_marks(transport, carried_limit_ms(transport));
     long curl_ms = -1;
     int ready = 0;
 

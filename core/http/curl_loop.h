@@ -8,6 +8,7 @@
 #define KL_HTTP_CURL_LOOP_H
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/thread.h"
 #include "http/carrier.h"
@@ -52,6 +53,8 @@ typedef struct kl__curl_transport {
     int next_socket;               /* the index of the next one */
     kl__list waiting;  /* streams not given to curl yet: see admit_next */
     int brief_count;   /* brief streams given to curl */
+    int lookups;       /* streams that look up a name: see find_rest */
+    int64_t lookup_ms; /* when the last of them began, on the real clock */
     bool is_nudged;    /* libcurl is older than 8.1: see nudge_all */
     bool must_nudge;   /* bytes arrived, or a transfer ended: see nudge_all */
     bool speaks_http1; /* the last response over TLS was HTTP/1 */
@@ -112,6 +115,7 @@ typedef struct kl__curl_stream {
     kl__head head;
     kl__buf header_lines; /* headers; for the reader once has_head is true */
     bool dials;           /* curl opens a new connection for this stream */
+    bool looks_up;        /* counted in `lookups` */
     int socket_errno;     /* of a socket() that failed; 0: it did not fail */
     bool is_counted;      /* counted in `brief_count` */
     bool in_tls;          /* the new connection has reached the TLS handshake */
@@ -228,6 +232,21 @@ void kl__curl_take_back(kl__curl_stream *stream);
  * the thread of a carrier (kl__carried). `arg` is the transport. */
 void *kl__curl_loop(void *arg);
 int64_t kl__curl_carried_turn(void *arg);
+
+/* curl looks up the name of the stream's server; or it has it, and a connection
+ * to it. On the loop. */
+static inline void kl__curl_begin_lookup(kl__curl_stream *stream)
+{
+    stream->transport->lookups += !stream->looks_up;
+    stream->transport->lookup_ms = kl__clock_now(kl__clock_real());
+    stream->looks_up = true;
+}
+
+static inline void kl__curl_end_lookup(kl__curl_stream *stream)
+{
+    stream->transport->lookups -= stream->looks_up;
+    stream->looks_up = false;
+}
 
 /* In curl_stream.c. Makes a stream that the loop does not know yet; NULL: out
  * of memory. Free it only when no other thread can use it. */

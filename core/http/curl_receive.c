@@ -358,6 +358,7 @@ int kl__curl_on_send(void *arg, char *peer_ip, char *local_ip, int peer_port,
     stream->local_port = local_port;
     kl__mutex_unlock(&stream->mutex);
     kl__curl_end_gathering(stream);
+    kl__curl_end_lookup(stream);
     stream->sent_ms = kl__clock_now(kl__clock_real());
     return may_send ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }

@@ -220,6 +220,15 @@ static void set_number(int fd, int level, int name, int number)
     (void)setsockopt(fd, level, name, &number, sizeof(number));
 }
 
+/* Called by curl before it looks up a name, or the address in its place. */
+static int begin_lookup(void *resolver, void *reserved, void *arg)
+{
+    (void)resolver;
+    (void)reserved;
+    kl__curl_begin_lookup(arg);
+    return 0;
+}
+
 /* Called by curl for a new connection. The socket is close-on-exec from the
  * start and notices a dead peer soon. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose,
@@ -270,6 +279,7 @@ static CURLcode begin_tls(CURL *easy, void *context, void *arg)
 
     (void)easy;
     (void)context;
+    kl__curl_end_lookup(stream);
     stream->in_tls = true;
     return CURLE_OK;
 }
@@ -499,6 +509,8 @@ static void set_callbacks(kl__curl_stream *stream, CURLcode *status)
         SET(easy, status, CURLOPT_DEBUGDATA, stream);
         SET(easy, status, CURLOPT_VERBOSE, 1L);
     }
+    SET(easy, status, CURLOPT_RESOLVER_START_FUNCTION, begin_lookup);
+    SET(easy, status, CURLOPT_RESOLVER_START_DATA, stream);
     SET(easy, status, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     SET(easy, status, CURLOPT_OPENSOCKETDATA, stream);
     SET(easy, status, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
