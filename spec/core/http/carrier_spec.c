@@ -34,8 +34,8 @@ typedef struct counter {
     _Atomic int64_t rest;  /* what a turn returns */
     _Atomic int64_t until; /* what the first turn returns; 0: `rest` */
     atomic_bool ends;
-    pthread_t thread; /* of the turns */
-    int watched;      /* a socket that the first turn watches; -1: none */
+    _Atomic pthread_t thread; /* of the turns */
+    int watched; /* a socket that the first turn watches; -1: none */
 } counter;
 
 enum { HOUR_MS = 3600000 };
