@@ -57,7 +57,10 @@ function Trouble:stop_owner()
     self.world.one:signal("CONT", owner)
 end
 
-local function upgrade_binary(one)
+-- Ends once the new master's map is complete. Its workers exist before: they wait for the map in
+-- init_worker, and what they read of a Secret then is all that they know of it.
+local function upgrade_binary(self)
+    local one = self.world.one
     local old = one:master()
     one:signal("USR2")
     await(function()
@@ -68,12 +71,16 @@ local function upgrade_binary(one)
     await(function()
         return #one:workers(old) == 0
     end, "the old workers exit")
+    await(function()
+        return copies.shell(("curl -s -m 2 -o /dev/null -w '%%{http_code}' "
+            .. "http://127.0.0.1:%d/readyz"):format(self.world.admin_port)) == "200"
+    end, "the new workers have read the cluster")
 end
 
 ---A new binary takes over.
 function Trouble:upgrade()
     self.judge:during_upgrade(function()
-        upgrade_binary(self.world.one)
+        upgrade_binary(self)
     end)
 end
 
