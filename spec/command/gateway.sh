@@ -152,6 +152,28 @@ for kind in TLSRoute ListenerSet Novelty; do
     expect "a $kind, which the gateway does not read" 2 "unread.yaml:$kind web/shop: not supported: " \
         bin/kubelua gateway check "$work/unread.yaml"
 done
+{
+    cat "$work/routes.yaml"
+    cat <<'END'
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: BackendTLSPolicy
+metadata: {name: shop, namespace: web}
+spec:
+  targetRefs: [{group: "", kind: Service, name: shop}]
+  validation: {hostname: shop.local, wellKnownCACertificates: System}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: shop, namespace: web}
+spec: {ports: [{port: 80}]}
+END
+} >"$work/policy.yaml"
+expect "a BackendTLSPolicy" 2 'BackendTLSPolicy web/shop: refused: Gateway main: Accepted: Unsupported: nginx' \
+    bin/kubelua gateway check "$work/policy.yaml"
+expect "a route to a Service with a BackendTLSPolicy" 2 \
+    'HTTPRoute web/shop: refused: parent main: ResolvedRefs: InvalidBackendTLSPolicy: .* web/shop: nginx' \
+    bin/kubelua gateway check "$work/policy.yaml"
 sed 's/name: main, namespace: infra, sectionName: http/name: main/' "$work/routes.yaml" >"$work/lost.yaml"
 expect "a route whose Gateway is elsewhere" 2 'HTTPRoute web/shop: missing: names no Gateway of these' \
     bin/kubelua gateway check "$work/lost.yaml"

@@ -238,87 +238,55 @@ describe("a contribution", function()
 end)
 
 describe("a BackendTLSPolicy", function()
-    local function policy(name, validation, more)
-        local spec = { targetRefs = { { group = "", kind = "Service", name = "shop" } },
-            validation = validation }
-        local object = objects.next({ kind = "BackendTLSPolicy", spec = spec, metadata = {
-            namespace = "web", name = name, uid = name, generation = 0,
-            creationTimestamp = "2026-01-01T00:00:00Z" } })
-        for key, value in pairs(more or {}) do
-            object.metadata[key] = value
-        end
-        return object
+    local function policy(name, service, section)
+        return objects.next({ kind = "BackendTLSPolicy", metadata = { namespace = "web",
+            name = name, uid = name, generation = 0 }, spec = {
+            targetRefs = { { group = "", kind = "Service", name = service, sectionName = section } },
+            validation = { hostname = "shop.local", wellKnownCACertificates = "System" } } })
     end
 
-    local REF = { { group = "", kind = "ConfigMap", name = "ca" } }
-
-    local function compile(options, ...)
-        local compiler = objects.compiler(options,
-            objects.gateway("web/gate", { listener("a", 80) }), shop_route("web/r", "a.com"),
-            objects.service("web/shop"), ...)
-        local result = compiler:run()
-        local function accepted(name)
-            local ancestor = objects.status(result, "BackendTLSPolicy web/" .. name).ancestors[1]
-            return (objects.condition(ancestor.conditions, "Accepted")),
-                (objects.condition(ancestor.conditions, "ResolvedRefs"))
+    local function compile(...)
+        local compiler = objects.compiler(nil, objects.gateway("web/gate", { listener("a", 80) }),
+            shop_route("web/r", "a.com"), objects.service("web/shop"), ...)
+        local function first_backend(result)
+            return result.hosts["*:80 * a.com"].rules[1].backends[1]
         end
-        return result.hosts["*:80 * a.com"].rules[1].backends[1], accepted, compiler, result
+        return compiler, compiler:run(), first_backend
     end
 
-    it("gives the backend TLS, and says so for the Gateway", function()
-        local backend, accepted, _, result = compile(nil, policy("p", { hostname = "shop.local",
-            caCertificateRefs = REF, subjectAltNames = { { type = "Hostname",
-                hostname = "x.local" } } }))
-        assert.same({ hostname = "shop.local", authorities = { "web/ca" }, names = { "x.local" } },
-            backend.tls)
-        assert.equal("https", backend.protocol)
-        assert.equal("Accepted True Accepted", (accepted("p")))
+    local function accepted(result, name)
+        local ancestor = objects.status(result, "BackendTLSPolicy web/" .. name).ancestors[1]
+        return (objects.condition(ancestor.conditions, "Accepted")), ancestor.ancestorRef
+    end
+
+    it("is not accepted, and its backend invalid until it is deleted", function()
+        local compiler, result, first_backend = compile(policy("p", "shop"))
+        assert.same({ status = 500, weight = 1 }, first_backend(result))
+        local condition, gateway = accepted(result, "p")
+        assert.equal("Accepted False Unsupported", condition)
         assert.same({ group = "gateway.networking.k8s.io", kind = "Gateway", namespace = "web",
-            name = "gate" }, objects.status(result, "BackendTLSPolicy web/p")
-            .ancestors[1].ancestorRef)
+            name = "gate" }, gateway)
+        local parent = objects.status(result, "HTTPRoute web/r").parents[1]
+        local resolved, condition_of_route = objects.condition(parent.conditions, "ResolvedRefs")
+        assert.equal("ResolvedRefs False InvalidBackendTLSPolicy", resolved)
+        assert.matches("the BackendTLSPolicy web/p: nginx cannot check a backend",
+            condition_of_route.message)
+        compiler:delete("BackendTLSPolicy", policy("p", "shop"))
+        assert.equal("web/shop:80", first_backend(compiler:run()).service)
     end)
 
-    it("that cannot be met makes the backend invalid until it can", function()
-        local ready = false
-        local backend, accepted, compiler = compile({ authority = function()
-            return ready or nil, "no ca.crt"
-        end }, policy("p", { hostname = "h", caCertificateRefs = REF }))
-        assert.same({ status = 500, weight = 1 }, backend)
-        assert.same({ "Accepted False NoValidCACertificate",
-            "ResolvedRefs False InvalidCACertificateRef" }, { accepted("p") })
-        ready = true
-        compiler:touch("ConfigMap", "web", "ca")
-        local host = compiler:run().hosts["*:80 * a.com"]
-        assert.same({ "web/ca" }, host.rules[1].backends[1].tls.authorities)
+    it("of another port of the Service leaves the backend", function()
+        local _, result, first_backend = compile(policy("p", "shop", "metrics"))
+        assert.equal("web/shop:80", first_backend(result).service)
+        assert.equal("Accepted False Unsupported", (accepted(result, "p")))
     end)
 
     it("names the Gateway of a route that comes later", function()
-        local spec = { targetRefs = { { group = "", kind = "Service", name = "other" } },
-            validation = { hostname = "h", wellKnownCACertificates = "System" } }
-        local late = policy("p")
-        late.spec = spec
-        local _, _, compiler, result = compile(nil, objects.service("web/other"), late)
+        local compiler, result = compile(objects.service("web/other"), policy("p", "other"))
         assert.is_nil(objects.status(result, "BackendTLSPolicy web/p"))
         compiler:set("HTTPRoute", objects.route("web/late", { rules = { { backendRefs = {
             { name = "other", port = 80 } } } } }))
-        local status = objects.status(compiler:run(), "BackendTLSPolicy web/p")
-        assert.equal("gate", status.ancestors[1].ancestorRef.name)
-    end)
-
-    it("of another kind of authority is invalid", function()
-        local _, accepted = compile(nil, policy("p", { hostname = "h",
-            caCertificateRefs = { { group = "", kind = "Secret", name = "ca" } } }))
-        assert.same({ "Accepted False NoValidCACertificate", "ResolvedRefs False InvalidKind" },
-            { accepted("p") })
-    end)
-
-    it("loses against an older one for the same Service", function()
-        local backend, accepted = compile(nil,
-            policy("new", { hostname = "new", wellKnownCACertificates = "System" },
-                { creationTimestamp = "2026-02-01T00:00:00Z" }),
-            policy("old", { hostname = "old", wellKnownCACertificates = "System" }))
-        assert.same({ hostname = "old", system = true }, backend.tls)
-        assert.equal("Accepted True Accepted", (accepted("old")))
-        assert.equal("Accepted False Conflicted", (accepted("new")))
+        local _, gateway = accepted(compiler:run(), "p")
+        assert.equal("gate", gateway.name)
     end)
 end)

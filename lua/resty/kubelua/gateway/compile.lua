@@ -35,7 +35,6 @@ local key_of = references.key
 ---@field features? string[] for GatewayClass status
 ---@field bundle? string version of the CRDs ("v1.6.3")
 ---@field certificate? fun(namespace: string, name: string): true|nil, string? a Secret can be used
----@field authority? fun(namespace: string, name: string): true|nil, string? a ConfigMap has ca.crt
 ---@field regex? fun(pattern: string): true|nil, string? a regular expression can be used
 ---@field script? fun(namespace: string, name: string): true|nil, string? a ConfigMap has a script
 ---@field balance? fun(annotations: table): table?, string[] a Service's balancer; what is wrong
@@ -69,7 +68,7 @@ function compile.new(options)
     end
     local self = { options = settings, classes = {}, namespaces = {}, contributed = {},
         unsettled = {}, entries = entries.new(settings), gateways = gateways.new(settings),
-        hosts = hosts.new(settings), policies = policies.new(settings),
+        hosts = hosts.new(settings), policies = policies.new(),
         reporting = reporting.new(), waiting = waiting.new(), is_running = false }
     self.cluster = { grants = {}, services = {}, policies = self.policies, options = settings }
     self.routes = routes.new { cluster = self.cluster, gateways = self.gateways, hosts = self.hosts,
@@ -202,8 +201,8 @@ function Compiler:delete(kind, object)
     self.reporting:problems(key, metadata, {})
 end
 
----Says that something outside has changed: the Secret of a certificate, the ConfigMap of a script
----or an authority, or that a status could not be written.
+---Says that something outside has changed: the Secret of a certificate, the ConfigMap of a script,
+---or that a status could not be written.
 ---@param kind string
 ---@param namespace string?
 ---@param name string
@@ -214,10 +213,6 @@ function Compiler:touch(kind, namespace, name)
     end
     self.gateways.dirty = self.gateways.dirty or self.gateways.reads[key] == true
     self.routes:mark(key)
-    for _, service in ipairs(kind == "ConfigMap" and self.policies:touch(key) or {}) do
-        self.routes:mark(service)
-        self:unsettle_policies(service)
-    end
     if routes.KINDS[kind] then
         self.routes.unsettled[key] = true
     elseif self.gateways.records[key] then

@@ -7,7 +7,7 @@ local mirrors = {}
 
 -- Copies go out as HTTP/1.1 in the clear: a backend that wants TLS, or HTTP/2, gets none.
 local function is_spoken(filter)
-    return not filter.tls and (filter.protocol == nil or filter.protocol == "ws")
+    return filter.protocol == nil or filter.protocol == "ws"
 end
 
 ---rewrite_by_lua of the location of mirrored requests: picks the endpoint, or ends the copy.

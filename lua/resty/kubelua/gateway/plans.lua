@@ -61,7 +61,7 @@ local function is_direct(owner, plan)
     local only = plan.only
     local balance = only and only.balance
     return plan.plain and only ~= nil and only.service ~= nil
-        and not (only.status or only.tls or only.filters or only.protocol)
+        and not (only.status or only.filters or only.protocol)
         and not (owner.grpc or owner.retry or owner.timeouts)
         and not (balance and (balance.retry or balance.by == "sticky"))
 end

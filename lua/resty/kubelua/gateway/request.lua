@@ -208,8 +208,6 @@ local function send(state, match)
     local backend = state.backend
     if backend.status then
         return exit(backend.status)
-    elseif backend.tls then -- nginx cannot check it by an authority that comes with the request
-        return refuse(500, state.rule, "a BackendTLSPolicy is not supported")
     end
     local is_answered = backend.filters and apply_backend(state, plans.of(backend), match)
     if is_answered then

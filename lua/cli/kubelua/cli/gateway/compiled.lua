@@ -6,7 +6,10 @@ local scripts = require "kubelua.cli.gateway.scripts"
 local compiled = {}
 
 local CONTROLLER = "kubelua.dev/gateway"
-local ROUTES = { HTTPRoute = true, GRPCRoute = true }
+-- What an object lacks that no Gateway of the manifests uses.
+local UNUSED = { HTTPRoute = "names no Gateway of these manifests",
+    GRPCRoute = "names no Gateway of these manifests",
+    BackendTLSPolicy = "is for no Service that a route of these manifests uses" }
 -- Conditions that are bad if they are true.
 local NEGATIVE = { Conflicted = true, OverlappingTLSConfig = true, PartiallyInvalid = true }
 
@@ -50,7 +53,7 @@ local function make_compiler(inventory, contributions)
             end
             return true
         end,
-        authority = function() return true end, script = scripts(inventory.scripts) }
+        script = scripts(inventory.scripts) }
     add_namespaces(compiler, inventory)
     add_classes(compiler, inventory)
     for _, object in ipairs(inventory.services) do
@@ -90,6 +93,10 @@ local function read_status(inventory, written, add)
         add_conditions(inventory, parent.conditions, ("parent %s: "):format(parent.parentRef.name),
             add)
     end
+    for _, ancestor in ipairs(status.ancestors or {}) do
+        add_conditions(inventory, ancestor.conditions, ("Gateway %s: ")
+            :format(ancestor.ancestorRef.name), add)
+    end
 end
 
 ---What the Gateways and routes will show.
@@ -97,7 +104,7 @@ end
 ---@param contributions table<string, table[]> of the Ingresses
 ---@return kubelua.gateway.Problem[]
 function compiled.check(inventory, contributions)
-    local problems, has_parent = {}, {}
+    local problems, is_used = {}, {}
     local function adder(title)
         return function(message)
             problems[#problems + 1] = { object = title, kind = "refused", message = message }
@@ -106,7 +113,7 @@ function compiled.check(inventory, contributions)
     local result = make_compiler(inventory, contributions):run()
     for _, written in ipairs(result.statuses) do
         local title = ("%s %s/%s"):format(written.kind, written.namespace or "", written.name)
-        has_parent[title] = #(written.status.parents or {}) > 0
+        is_used[title] = #(written.status.parents or written.status.ancestors or {}) > 0
         read_status(inventory, written, adder(title))
     end
     for _, problem in ipairs(result.problems) do
@@ -117,9 +124,9 @@ function compiled.check(inventory, contributions)
     for _, object in ipairs(inventory.routes) do
         local title = ("%s %s/%s"):format(object.kind, object.metadata.namespace,
             object.metadata.name)
-        if ROUTES[object.kind] and not has_parent[title] then
+        if UNUSED[object.kind] and not is_used[title] then
             problems[#problems + 1] = { object = title, kind = "missing",
-                message = "names no Gateway of these manifests" }
+                message = UNUSED[object.kind] }
         end
     end
     return problems

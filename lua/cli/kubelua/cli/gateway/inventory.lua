@@ -16,7 +16,8 @@ local UNREAD = { TLSRoute = STREAMS, TCPRoute = STREAMS, UDPRoute = STREAMS,
     ListenerSet = LISTENERS, XListenerSet = LISTENERS,
     XBackendTrafficPolicy = "annotations of the Service choose its balancer and limit its retries" }
 
-local SERVED = { Gateway = true, HTTPRoute = true, GRPCRoute = true }
+-- Kinds of which each object is in the report.
+local REPORTED = { Gateway = true, HTTPRoute = true, GRPCRoute = true, BackendTLSPolicy = true }
 local GLOBAL = { IngressClass = true, GatewayClass = true, Namespace = true }
 
 ---@class kubelua.cli.gateway.Inventory
@@ -92,7 +93,7 @@ local function add_other(self, list, object, path)
             path = path }
     end
     list[#list + 1] = not is_left_out and object or nil
-    if (SERVED[object.kind] or #faults > 0) and not self.places[title] then
+    if (REPORTED[object.kind] or #faults > 0) and not self.places[title] then
         self.places[title] = path
         self.other_order[#self.other_order + 1] = title
     end

@@ -70,7 +70,8 @@ local OTHERS = {
     ["mirror-target"] = { "no", "requests are not mirrored",
         "use an HTTPRoute with the filter RequestMirror" },
     ["proxy-ssl-verify"] = { "no", "the certificates of backends are not checked",
-        "use an HTTPRoute and a BackendTLSPolicy" },
+        "set proxy_ssl_verify and proxy_ssl_trusted_certificate in http of nginx.conf: one "
+        .. "authority for all backends of HTTPS" },
     ["proxy-ssl-secret"] = { "no", "no client certificate is sent to the backend" },
     ["proxy-ssl-server-name"] = { "differs", "a name is always sent: that of proxy-ssl-name, or "
         .. "the Host", by_value = true },

@@ -103,7 +103,7 @@ local function mirror(context, settings)
         percent = settings.fraction.numerator / (settings.fraction.denominator or 100) * 100
     end
     return { type = "mirror", service = backend.service, protocol = backend.protocol,
-        tls = backend.tls, percent = percent }
+        percent = percent }
 end
 
 local function cors(_, settings)

@@ -46,7 +46,7 @@ function policy_status.make(compiler, key, object)
             ancestors[#ancestors + 1] = ancestor
         end
     end
-    local wanted = compiler.policies:conditions(key)
+    local wanted = compiler.policies:conditions()
     for _, gateway in ipairs(gateways_of(compiler, key)) do
         local record = compiler.gateways.records[gateway]
         if record and #ancestors < ANCESTORS then

@@ -135,7 +135,7 @@ end
 
 ---@param reader resty.kubelua.gateway.Reader
 ---@param ref table group, kind, namespace, name and port
----@return table? backend { service, protocol, tls, balance }
+---@return table? backend { service, protocol, balance }
 ---@return string? reason
 ---@return string? message
 function references.backend(reader, ref)
@@ -148,6 +148,10 @@ function references.backend(reader, ref)
         return refuse("BackendNotFound", "the Service %s/%s has no TCP port %s", namespace,
             ref.name, ref.port and ("%d"):format(ref.port) or "(none is named)")
     end
+    local unchecked = reader.cluster.policies:refusal(key, port.name)
+    if unchecked then
+        return refuse("InvalidBackendTLSPolicy", "%s", unchecked)
+    end
     local route = UNSUPPORTED[reader.kind] and reader.kind or "HTTPRoute"
     if UNSUPPORTED[route][port.protocol or ""] then
         return refuse("UnsupportedProtocol", "the Service %s/%s speaks %s, which a %s cannot use",
@@ -156,13 +160,6 @@ function references.backend(reader, ref)
     local backend = { service = ("%s/%s:%d"):format(namespace, ref.name, ref.port),
         protocol = PROTOCOLS[route][port.protocol or ""] or (route == "GRPCRoute" and "grpc")
             or nil }
-    local tls, message = reader.cluster.policies:tls(key, port.name)
-    if message then
-        return refuse("InvalidBackendTLSPolicy", "%s", message)
-    elseif tls then
-        backend.tls = tls
-        backend.protocol = route == "GRPCRoute" and "grpcs" or "https"
-    end
     local balance = reader.cluster.options.balance
     if balance and service.annotations then
         backend.balance = (balance(service.annotations))
