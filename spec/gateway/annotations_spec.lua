@@ -382,7 +382,7 @@ describe("annotations of which some values differ", function()
         assert.same({}, problems { ["proxy-body-size"] = "0", ["proxy-next-upstream"]
             = "error timeout" })
         assert.same({}, problems { ["proxy-next-upstream"] = "off" })
-        assert.match("^differs proxy%-body%-size", problems({ ["proxy-body-size"] = "8m" })[1])
+        assert.match("^differs proxy%-body%-size", problems({ ["proxy-body-size"] = "5g" })[1])
         assert.same({}, problems { ["proxy-next-upstream"] = "http_502 non_idempotent" })
         assert.match("^differs proxy%-next.*: http_429 is left out", problems {
             ["proxy-next-upstream"] = "http_502 http_429" }[1])

@@ -241,7 +241,8 @@ describe("a BackendTLSPolicy", function()
     local function policy(name, service, section)
         return objects.next({ kind = "BackendTLSPolicy", metadata = { namespace = "web",
             name = name, uid = name, generation = 0 }, spec = {
-            targetRefs = { { group = "", kind = "Service", name = service, sectionName = section } },
+            targetRefs = { { group = "", kind = "Service", name = service,
+                sectionName = section } },
             validation = { hostname = "shop.local", wellKnownCACertificates = "System" } } })
     end
 

@@ -145,6 +145,8 @@ end
 
 ---access_by_lua: finds the route and the endpoint, or answers.
 gateway.access = request.access
+---content_by_lua of the locations that read a body whose length is not known.
+gateway.go_on = request.go_on
 ---rewrite_by_lua of the named locations, which gateway.access leads to.
 gateway.resume = request.resume
 ---balancer_by_lua: sends the request to its endpoint; to another one when nginx tries again.

@@ -1,5 +1,6 @@
 -- access_by_lua: finds the rule for a request, does what its filters and settings say, and picks
 -- the endpoint; upstream.lua sends the request there.
+local body_size = require "resty.kubelua.gateway.body_size"
 local cors = require "resty.kubelua.gateway.cors"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local guards = require "resty.kubelua.gateway.guards"
@@ -86,7 +87,7 @@ local function redirect_to_https(settings, place)
 end
 
 -- Settings of Ingresses that answer a request. True: it is answered.
-local function check_settings(rule, plan, place)
+local function check_settings(rule, plan, place, is_read)
     local settings = plan.settings
     if plan.denied then
         return true, refuse(503, rule, plan.denied)
@@ -94,8 +95,7 @@ local function check_settings(rule, plan, place)
         return true, redirect_to_https(settings, place)
     elseif settings.app_root and asked.path == "/" then
         return true, answer_redirect(settings.app_root, 302)
-    elseif settings.body_size and settings.body_size > 0
-        and (tonumber(var.content_length) or 0) > settings.body_size then
+    elseif settings.body_size and body_size.is_over(rule, settings.body_size, is_read) then
         return true, exit(413)
     end
     return false
@@ -240,7 +240,8 @@ local function is_misdirected(place)
 end
 
 ---Finds the route of a request and an endpoint for it; or answers.
-function request.access()
+---@param is_read boolean? the body of the request has been read
+function request.access(is_read)
     local rule, found, place, failed = routing.matcher:find(asked)
     if place and place.listener.tls and is_misdirected(place) then
         return exit(421)
@@ -261,7 +262,7 @@ function request.access()
     ngx.ctx.kubelua_plan = plan -- for the log phase, also where the request ends here
     local match = found.match
     if not plan.plain then
-        if check_settings(rule, plan, place) or check_filters(state, plan, match, place)
+        if check_settings(rule, plan, place, is_read) or check_filters(state, plan, match, place)
             or plan.guard and check_guard(state, plan.guard) then
             return
         end
@@ -284,6 +285,11 @@ function request.access()
         return
     end
     return send(state, match)
+end
+
+---Goes on with a request whose body has been read.
+function request.go_on()
+    return ngx.exec("@kubelua_read")
 end
 
 ---Finds the state again in a named location.

@@ -7,6 +7,9 @@ local PROTOCOLS = { HTTPS = "https", GRPC = "grpc", GRPCS = "grpcs" }
 
 local MOST_TRIES = 10 -- more than that one request could keep a worker and its log busy
 
+-- Bytes of a body whose length is not said before that are limited: body_size.lua.
+local MOST_UNKNOWN = 4 * 1024 * 1024 * 1024
+
 local RETRIES = {}
 for word in ("error timeout invalid_header http_500 http_502 http_503 http_504 http_403 http_404 "
     .. "http_429 non_idempotent off"):gmatch("%S+") do
@@ -36,9 +39,11 @@ local function read_protocol(reader, parsed)
         "the name of a Service in the namespace of the Ingress")
 end
 
-local function read_limits(reader, settings)
+local function read_limits(reader, parsed)
+    local settings = parsed.settings
     settings.body_size = reader:size("proxy-body-size")
-    if settings.body_size and settings.body_size > 0 then
+    local size, is_grpc = settings.body_size or 0, (parsed.protocol or ""):find "^grpc"
+    if size > MOST_UNKNOWN or size > 0 and is_grpc then
         reader:add("differs", "proxy-body-size", known.ALL["proxy-body-size"].text)
     end
     for _, name in ipairs { "connect", "read", "send" } do
@@ -154,7 +159,7 @@ end
 ---@param parsed kubelua.gateway.ParsedAnnotations
 return function(reader, parsed)
     read_protocol(reader, parsed)
-    read_limits(reader, parsed.settings)
+    read_limits(reader, parsed)
     read_balance(reader, parsed)
     read_answers(reader, parsed.settings)
 end
