@@ -1,11 +1,13 @@
 -- A fleet with one controller in each cluster, for bench/fleet/run. Arguments: the folder of
--- kubeconfigs, the beginning of the names of clusters that answer, and how many of these there are.
--- Prints what it takes once they have synced; and, unless "start" is another argument, when the
--- phase "end" comes, for each phase how long it took from a change to its run.
+-- kubeconfigs, the beginning of the names of clusters that answer, how many of these there are, and
+-- the kind that is watched. Prints what it takes once they have synced; and, when the phase "end"
+-- comes, for each phase how long it took from a change to its run. With "start" as another argument
+-- it prints what it takes once more after five seconds, and ends.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
-local folder, prefix, wanted, only_starts = arg[1], arg[2], tonumber(arg[3]), arg[4] == "start"
+local folder, prefix, wanted, kind = arg[1], arg[2], tonumber(arg[3]), arg[4]
+local only_starts = arg[5] == "start"
 local began, synced, phases = core.now(), 0, {}
 
 local function read_status(name)
@@ -17,13 +19,19 @@ local function read_status(name)
     end
 end
 
-local function tell_synced()
+local function tell(what)
     collectgarbage()
-    print(("synced clusters=%d seconds=%.2f cpu=%.2f rss_mb=%.0f threads=%d descriptors=%d"):format(
-        synced, core.now() - began, os.clock(), read_status("VmRSS") / 1024,
+    print(("%s clusters=%d seconds=%.2f cpu=%.2f rss_mb=%.0f threads=%d descriptors=%d"):format(
+        what, synced, core.now() - began, os.clock(), read_status("VmRSS") / 1024,
         read_status("Threads"), #core.list_folder("/proc/self/fd")))
     io.stdout:flush()
+end
+
+local function tell_synced()
+    tell "synced"
     if only_starts then
+        kubelua.sleep(5)
+        tell "later"
         kubelua.stop()
     end
 end
@@ -58,8 +66,8 @@ end
 kubelua.fleet {
     source = { folder = folder },
     function(cluster)
-        kubelua.controller { "configmaps", namespace = "default", reconcile = note }
-        assert(cluster.client:informer { "configmaps", namespace = "default" }:wait_synced())
+        kubelua.controller { kind, namespace = "default", reconcile = note }
+        assert(cluster.client:informer { kind, namespace = "default" }:wait_synced())
         if cluster.name:sub(1, #prefix) == prefix then
             synced = synced + 1
             if synced == wanted then
