@@ -185,8 +185,8 @@ kubelua_test(soak.finds-who-stays LABELS soak COST 120 COMMAND spec/soak/check c
 # posix_spawn does not report an error of exec.
 set(memcheck ${PROJECT_SOURCE_DIR}/spec/valgrind/memcheck)
 foreach(name event_queue delta_fifo indexer handler processor informer_sim
-        informer_close factory list_watch client discovery_hang curl_transport
-        reflector_watch doc object kubeconfig)
+        informer_close factory list_watch client discovery_hang discovery_rest
+        curl_transport reflector_watch doc object kubeconfig)
     kubelua_test(valgrind.${name}_spec LABELS valgrind PLACES 4
         COMMAND ${memcheck} $<TARGET_FILE:${name}_spec>)
 endforeach()

@@ -1,7 +1,7 @@
 /*
  * discovery.c - caches the resources of a server, and asks the server again for
- * an unknown name. Threads that need an answer at the same time share one
- * refresh. See discovery.h.
+ * an unknown name. Lookups that need an answer at the same time share one
+ * refresh, which one of them carries out. See discovery.h.
  */
 #include "api/discovery.h"
 
@@ -21,9 +21,9 @@ struct kl__discovery {
     kl_client *client; /* its owner */
     kl__clock *clock;
 
-    kl__mutex mutex; /* rank CLIENT; guards all below; not held during a
-                        request */
-    kl__cond landed;
+    kl__mutex mutex;  /* rank CLIENT; guards all below; not held during a
+                         request */
+    kl__list waiting; /* lookups that wait for the refresh of another one */
     kl__catalogue *catalogue; /* NULL before the first answer */
     int64_t answered_ms;      /* when the last answer came, on the clock */
     bool is_expired;
@@ -40,7 +40,7 @@ kl__discovery *kl__discovery_new(kl_client *client)
         discovery->client = client;
         discovery->clock = kl__clock_real();
         kl__mutex_init(&discovery->mutex, KL__RANK_CLIENT);
-        kl__cond_init(&discovery->landed);
+        kl__list_init(&discovery->waiting);
     }
     return discovery;
 }
@@ -54,10 +54,14 @@ void kl__discovery_free(kl__discovery *discovery)
 {
     if (discovery != NULL) {
         kl__catalogue_unref(discovery->catalogue);
-        kl__cond_deinit(&discovery->landed);
         kl__mutex_deinit(&discovery->mutex);
         kl__free(discovery);
     }
+}
+
+static kl__discovery *discovery_of(const kl__search *search)
+{
+    return kl__client_discovery(search->lookup.client);
 }
 
 /* The cache at one moment. */
@@ -100,119 +104,194 @@ static kl_code set_late(kl_error *err)
                         "group of it, has not answered");
 }
 
-/* Asks the server. */
-static kl_code fetch_catalogue(kl__discovery *self, const kl__lookup *lookup,
-                               kl__catalogue *fresh, kl__catalogue *former,
-                               kl_error *err)
-{
-    int64_t till_ms = kl__clock_now(kl__clock_real()) + TIMEOUT_MS;
-    const kl__survey survey = {
-        .client = self->client,
-        .catalogue = fresh,
-        .former = former,
-        .name = lookup->name,
-        .deadline_ms = lookup->deadline_ms >= 0 && lookup->deadline_ms < till_ms
-                           ? lookup->deadline_ms
-                           : till_ms,
-        .now_ms = kl__clock_now(self->clock),
-        .cancel = lookup->cancel};
+/* ---- news for a lookup ---- */
 
-    if (fresh == NULL) {
-        return kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
+/* A stream's hook, and a cancel token's. */
+static void note_news(void *arg)
+{
+    kl__search *search = arg;
+    const kl__stream_turn *lent;
+
+    kl__mutex_lock(&search->mutex);
+    search->has_news = true;
+    kl__cond_signal(&search->cond);
+    lent = search->lent;
+    search->lent = NULL;
+    if (lent != NULL) {
+        lent->wake(lent->arg);
     }
-    err->code = kl__discovery_fetch(&survey, err);
-    return err->code == KL_ETIMEOUT ? set_late(err) : err->code;
+    kl__mutex_unlock(&search->mutex);
 }
 
-/* Asks the server for all threads that wait. The caller has set in_flight. */
-static void refresh_catalogue(kl__discovery *self, const kl__lookup *lookup,
-                              kl_error *err)
+static void forget_news(kl__search *search)
 {
-    kl__catalogue *fresh = kl__catalogue_new();
-    view seen = view_cache(self);
-    kl__catalogue *old = fresh;
+    kl__mutex_lock(&search->mutex);
+    search->has_news = false;
+    kl__mutex_unlock(&search->mutex);
+}
 
-    err->code = fetch_catalogue(self, lookup, fresh, seen.catalogue, err);
+bool kl__search_lend(kl__search *search, const kl__stream_turn *turn)
+{
+    bool is_lent;
+
+    kl__mutex_lock(&search->mutex);
+    is_lent = !search->has_news;
+    search->lent = is_lent ? turn : NULL;
+    kl__mutex_unlock(&search->mutex);
+    return is_lent;
+}
+
+void kl__search_retract(kl__search *search)
+{
+    kl__mutex_lock(&search->mutex);
+    search->lent = NULL;
+    kl__mutex_unlock(&search->mutex);
+}
+
+int64_t kl__search_look_again_ms(const kl__search *search)
+{
+    return search->fetch != NULL ? kl__fetch_look_again_ms(search->fetch)
+                                 : search->lookup.deadline_ms;
+}
+
+void kl__search_wait(kl__search *search, int64_t deadline_ms)
+{
+    kl__cancel_hook hook = {.wake = note_news, .arg = search};
+    int64_t again_ms = kl__search_look_again_ms(search);
+
+    if (deadline_ms < 0 || (again_ms >= 0 && again_ms < deadline_ms)) {
+        deadline_ms = again_ms;
+    }
+    if (!kl__cancel_add(search->lookup.cancel, &hook)) {
+        return;
+    }
+    kl__mutex_lock(&search->mutex);
+    while (!search->has_news &&
+           kl__cond_wait(&search->cond, &search->mutex, deadline_ms)) {
+    }
+    kl__mutex_unlock(&search->mutex);
+    kl__cancel_remove(search->lookup.cancel, &hook);
+}
+
+/* ---- refreshing the cache ---- */
+
+/* Ends the refresh of this lookup, for all that wait: `err` says how. */
+static void land(kl__search *search, const kl_error *err)
+{
+    kl__discovery *self = discovery_of(search);
+    kl__catalogue *old = search->fresh;
+
+    kl__fetch_free(search->fetch);
+    search->fetch = NULL;
     kl__mutex_lock(&self->mutex);
     if (err->code == KL_OK) {
         old = self->catalogue;
-        self->catalogue = fresh;
+        self->catalogue = search->fresh;
         self->answered_ms = kl__clock_now(self->clock);
         self->is_expired = false;
     }
     self->outcome = *err;
     /* Only the time of this lookup was over: that is no answer. */
-    if (err->code == KL_ETIMEOUT && is_late(lookup)) {
+    if (err->code == KL_ETIMEOUT && is_late(&search->lookup)) {
         self->outcome.code = KL_ECANCELED;
     }
     self->in_flight = false;
     self->flights++;
-    kl__cond_broadcast(&self->landed);
+    for (kl__list *node = self->waiting.next; node != &self->waiting;
+         node = node->next) {
+        note_news(KL__CONTAINER(node, kl__search, node));
+    }
     kl__mutex_unlock(&self->mutex);
     kl__catalogue_unref(old);
-    kl__catalogue_unref(seen.catalogue);
+    kl__catalogue_unref(search->former);
+    search->fresh = search->former = NULL;
 }
 
-static void wake_waiters(void *arg)
+/* Prepares to ask the server for all lookups that wait: this one has set
+ * in_flight. */
+static kl_code take_off(kl__search *search, kl_error *err)
 {
-    kl__discovery *self = arg;
+    const kl__lookup *lookup = &search->lookup;
+    kl__discovery *self = discovery_of(search);
+    int64_t till_ms = kl__clock_now(kl__clock_real()) + TIMEOUT_MS;
+    kl__survey survey = {.client = self->client,
+                         .name = lookup->name,
+                         .deadline_ms = lookup->deadline_ms >= 0 &&
+                                                lookup->deadline_ms < till_ms
+                                            ? lookup->deadline_ms
+                                            : till_ms,
+                         .now_ms = kl__clock_now(self->clock),
+                         .cancel = lookup->cancel,
+                         .wake = note_news,
+                         .arg = search};
 
-    kl__mutex_lock(&self->mutex);
-    kl__cond_broadcast(&self->landed);
-    kl__mutex_unlock(&self->mutex);
+    search->former = view_cache(self).catalogue;
+    search->fresh = kl__catalogue_new();
+    survey.catalogue = search->fresh;
+    survey.former = search->former;
+    search->fetch = search->fresh != NULL ? kl__fetch_new(&survey) : NULL;
+    return search->fetch != NULL
+               ? KL_OK
+               : kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
 }
 
-/*
- * Waits for another thread's refresh. True: no thread refreshes, and the caller
- * has to do it (in_flight is set). `seen` is the number of refreshes when the
- * caller looked; if one has ended since, its result is used.
- */
-static bool wait_or_begin_refresh(kl__discovery *self, uint64_t seen,
-                                  const kl__lookup *lookup, kl_error *err)
+typedef enum turn {
+    IS_SERVED, /* `err` is the result of a refresh, or of the lookup */
+    WAITS,     /* another lookup asks the server */
+    ASKS       /* this lookup asks */
+} turn;
+
+/* Decides what a lookup does that has not asked the server. If a refresh has
+ * ended since it looked, that result is used. */
+static turn choose_turn(kl__search *search, kl_error *err)
 {
-    bool takes_off = false;
+    kl__discovery *self = discovery_of(search);
+    turn chosen = IS_SERVED;
 
     kl__mutex_lock(&self->mutex);
-    for (;;) {
-        /* The thread that asked the server was cancelled, or had no more time,
-         * which is no answer: the next waiting thread asks. */
-        if (self->outcome.code == KL_ECANCELED) {
-            seen = self->flights;
-        }
-        if (!self->in_flight || seen != self->flights ||
-            kl__cancel_fired(lookup->cancel) || is_late(lookup)) {
-            break;
-        }
-        kl__cond_wait(&self->landed, &self->mutex, lookup->deadline_ms);
+    kl__list_remove(&search->node);
+    /* The lookup that asked the server was cancelled, or had no more time,
+     * which is no answer: the next one that waits asks. */
+    if (self->outcome.code == KL_ECANCELED) {
+        search->seen = self->flights;
     }
-    if (seen != self->flights) {
+    if (search->seen != self->flights) {
         *err = self->outcome;
-    } else if (kl__cancel_fired(lookup->cancel)) {
+    } else if (kl__cancel_fired(search->lookup.cancel)) {
         kl_error_set(err, KL_ECANCELED, "the call was cancelled");
-    } else if (is_late(lookup)) {
+    } else if (is_late(&search->lookup)) {
         set_late(err);
     } else {
-        takes_off = true;
+        chosen = self->in_flight ? WAITS : ASKS;
         self->in_flight = true;
     }
+    if (chosen == WAITS) {
+        kl__list_append(&self->waiting, &search->node);
+    }
     kl__mutex_unlock(&self->mutex);
-    return takes_off;
+    return chosen;
 }
 
-static kl_code refresh_for_name(kl__discovery *self, uint64_t seen,
-                                const kl__lookup *lookup, kl_error *err)
+/* True: a refresh has ended, or the lookup has; `err->code` says how. */
+static bool refresh(kl__search *search, kl_error *err)
 {
-    kl__cancel_hook hook = {.wake = wake_waiters, .arg = self};
-
     err->code = KL_OK;
-    if (!kl__cancel_add(lookup->cancel, &hook)) {
-        return kl_error_set(err, KL_ECANCELED, "the call was cancelled");
+    if (search->fetch == NULL) {
+        turn chosen = choose_turn(search, err);
+
+        if (chosen != ASKS) {
+            return chosen == IS_SERVED;
+        }
+        err->code = take_off(search, err);
     }
-    if (wait_or_begin_refresh(self, seen, lookup, err)) {
-        refresh_catalogue(self, lookup, err);
+    if (err->code == KL_OK && !kl__fetch_step(search->fetch, err)) {
+        return false;
     }
-    kl__cancel_remove(lookup->cancel, &hook);
-    return err->code;
+    if (err->code == KL_ETIMEOUT) {
+        set_late(err);
+    }
+    land(search, err);
+    return true;
 }
 
 /* Fills `resource` if the name is in the catalogue (`is_known`). */
@@ -238,57 +317,103 @@ static kl_code find_resource(const kl__catalogue *catalogue, const char *name,
                : kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
 }
 
-/* Refreshes the cache until a whole answer, or the first that has the name.
- * Another thread's refresh may be partial: that thread had less time. */
-static kl_code look_up_anew(kl__discovery *self, const kl__lookup *lookup,
-                            uint64_t flights, kl__resource *resource,
-                            kl_error *err)
+/* ---- lookups ---- */
+
+void kl__search_begin(kl__search *search, const kl__lookup *lookup)
 {
-    int64_t till_ms = lookup->deadline_ms >= 0
-                          ? lookup->deadline_ms
-                          : kl__clock_now(kl__clock_real()) + 2 * TIMEOUT_MS;
-    bool is_known = false, is_partial = true;
-    kl_code code = KL_OK;
+    *search = (kl__search){.lookup = *lookup};
+    kl__list_init(&search->node);
+    kl__mutex_init(&search->mutex, KL__RANK_NEWS);
+    kl__cond_init(&search->cond);
+}
 
-    while (!is_known && is_partial) {
-        view seen;
+void kl__search_end(kl__search *search)
+{
+    kl__discovery *self = discovery_of(search);
+    kl_error why;
 
-        if (refresh_for_name(self, flights, lookup, err) != KL_OK) {
-            return err->code;
-        }
-        seen = view_cache(self);
-        flights = seen.flights;
-        code = find_resource(seen.catalogue, lookup->name, resource, &is_known,
-                             err);
-        is_partial = seen.catalogue->is_partial;
-        kl__catalogue_unref(seen.catalogue);
-        if (!is_known && is_partial &&
-            kl__clock_now(kl__clock_real()) >= till_ms) {
-            return set_late(err);
+    if (search->fetch != NULL) {
+        kl_error_set(&why, KL_ECANCELED, "the call was cancelled");
+        land(search, &why);
+    }
+    kl__mutex_lock(&self->mutex);
+    kl__list_remove(&search->node);
+    kl__mutex_unlock(&self->mutex);
+    kl__cond_deinit(&search->cond);
+    kl__mutex_deinit(&search->mutex);
+}
+
+/* True: the cache is fresh enough; `err->code` is the result. */
+static bool look_in_cache(kl__search *search, kl__resource *resource,
+                          kl_error *err)
+{
+    view seen = view_cache(discovery_of(search));
+    int64_t deadline_ms = search->lookup.deadline_ms;
+    bool is_known = false;
+
+    search->seen = seen.flights;
+    search->until_ms = deadline_ms >= 0
+                           ? deadline_ms
+                           : kl__clock_now(kl__clock_real()) + 2 * TIMEOUT_MS;
+    if (seen.is_valid) {
+        err->code = find_resource(seen.catalogue, search->lookup.name, resource,
+                                  &is_known, err);
+    }
+    kl__catalogue_unref(seen.catalogue);
+    return is_known || seen.is_young;
+}
+
+/* After a refresh. True: the answer is whole, or has the name. Another lookup's
+ * refresh may be partial: that had less time. */
+static bool look_at_answer(kl__search *search, kl__resource *resource,
+                           kl_error *err)
+{
+    view seen = view_cache(discovery_of(search));
+    bool is_known, is_partial = seen.catalogue->is_partial;
+
+    search->seen = seen.flights;
+    err->code = find_resource(seen.catalogue, search->lookup.name, resource,
+                              &is_known, err);
+    kl__catalogue_unref(seen.catalogue);
+    if (!is_known && is_partial &&
+        kl__clock_now(kl__clock_real()) >= search->until_ms) {
+        set_late(err);
+        return true;
+    }
+    return is_known || !is_partial;
+}
+
+bool kl__search_step(kl__search *search, kl__resource *resource, kl_error *err)
+{
+    *resource = (kl__resource){0};
+    forget_news(search);
+    if (!search->has_looked) {
+        search->has_looked = true;
+        if (look_in_cache(search, resource, err)) {
+            return true;
         }
     }
-    return code;
+    while (refresh(search, err)) {
+        if (err->code != KL_OK || look_at_answer(search, resource, err)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 kl_code kl__discovery_look_up(const kl__lookup *lookup, kl__resource *resource,
                               kl_error *err)
 {
-    kl__discovery *self = kl__client_discovery(lookup->client);
-    view seen = view_cache(self);
-    bool is_known = false;
+    kl__search search;
     kl_error local;
-    kl_code code = KL_OK;
 
-    *resource = (kl__resource){0};
     err = err != NULL ? err : &local;
-    if (seen.is_valid) {
-        code = find_resource(seen.catalogue, lookup->name, resource, &is_known,
-                             err);
+    kl__search_begin(&search, lookup);
+    while (!kl__search_step(&search, resource, err)) {
+        kl__search_wait(&search, -1);
     }
-    kl__catalogue_unref(seen.catalogue);
-    return is_known || seen.is_young
-               ? code
-               : look_up_anew(self, lookup, seen.flights, resource, err);
+    kl__search_end(&search);
+    return err->code;
 }
 
 kl_code kl__discovery_resolve(kl_client *client, const char *name,

@@ -9,6 +9,9 @@
 #include "api/client.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/list.h"
+#include "base/thread.h"
+#include "http/turn.h"
 #include "object/resource.h"
 
 /* Each client has one. NULL: out of memory. */
@@ -45,6 +48,46 @@ typedef struct kl__lookup {
 
 kl_code kl__discovery_look_up(const kl__lookup *lookup, kl__resource *resource,
                               kl_error *err);
+
+/* The same without a thread that waits: a lookup that goes on when there is
+ * news of the server. One thread at a time; its owner must go on, or end it, as
+ * other lookups may wait for the answers that this one has asked for. */
+typedef struct kl__search {
+    kl__lookup lookup;
+    bool has_looked;  /* into the cache */
+    uint64_t seen;    /* how many refreshes of the cache had ended then */
+    int64_t until_ms; /* of the real clock: no further refresh from then on */
+    struct kl__fetch *fetch; /* this lookup refreshes the cache; or NULL */
+    struct kl__catalogue *fresh, *former; /* references, for that */
+    kl__list node; /* among the lookups that wait for another one's refresh;
+                      guarded by discovery's mutex */
+
+    kl__mutex mutex; /* rank NEWS; guards the rest */
+    kl__cond cond;
+    bool has_news;
+    const kl__stream_turn *lent;
+} kl__search;
+
+/* `lookup` is copied; what it points to is borrowed until the end. */
+void kl__search_begin(kl__search *search, const kl__lookup *lookup);
+
+/* False: it goes on when there is news. True: it is over, with the result that
+ * kl__discovery_look_up has. It may have to wait for credentials. `err` is not
+ * NULL. */
+bool kl__search_step(kl__search *search, kl__resource *resource, kl_error *err);
+
+/* Blocks until there is news, the lookup is cancelled, it is time to look
+ * again, or `deadline_ms` of the real clock (< 0: none). */
+void kl__search_wait(kl__search *search, int64_t deadline_ms);
+
+/* As kl__stream_lend, kl__stream_retract and kl__stream_look_again_ms. The turn
+ * has no `run`; its `wake` is called with a mutex of rank NEWS at most. */
+bool kl__search_lend(kl__search *search, const kl__stream_turn *turn);
+void kl__search_retract(kl__search *search);
+int64_t kl__search_look_again_ms(const kl__search *search);
+
+/* Drops what it has begun: another lookup that waits asks the server anew. */
+void kl__search_end(kl__search *search);
 
 /*
  * Fills `resource` as above without a request: from the server's last answer

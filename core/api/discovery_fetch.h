@@ -1,33 +1,35 @@
 /*
  * discovery_fetch.h - asks a server for all its resources: two requests if it
  * has the aggregated form (Kubernetes 1.26 and later), else two and one for
- * each group and version.
+ * each group and version. It waits for none of the answers: its caller does,
+ * with or without a thread.
  */
 #ifndef KL_API_DISCOVERY_FETCH_H
 #define KL_API_DISCOVERY_FETCH_H
 
-#include "api/catalogue.h"
-#include "api/client.h"
+#include "api/discovery_document.h"
 
-/* What is asked, and for what. */
-typedef struct kl__survey {
-    kl_client *client;
-    kl__catalogue *catalogue;    /* empty; it is filled */
-    const kl__catalogue *former; /* what was known; NULL: nothing */
-    const char *name;    /* that is looked up: its group is asked first, and
-                            the others have less time. NULL: none */
-    int64_t deadline_ms; /* on the real clock */
-    int64_t now_ms;      /* on the clock of kl__catalogue_hung_ms */
-    kl__cancel *cancel;
-} kl__survey;
+/* A survey that is under way. */
+typedef struct kl__fetch kl__fetch;
+
+/* `survey` is copied; what it points to is borrowed. NULL: out of memory. */
+kl__fetch *kl__fetch_new(const kl__survey *survey);
 
 /*
- * Fills the catalogue. If the server answers with an error for one group and
- * version, or not in time, that is noted in the catalogue and is no error; what
- * was known of it is kept. A 403 or 404 for /api or /apis is an error only if
- * both fail. All other failures are errors. As kl__client_open and
- * kl__status_error; KL_EPARSE, KL_ENOMEM, KL_ETOO_LARGE.
+ * Sends requests, and takes the answers that have come. False: call again after
+ * the survey's `wake`, or at the time of kl__fetch_look_again_ms. True: it is
+ * over, and `err->code` says how. A 403 or 404 for the core group or for the
+ * others is no error; both: that one. Of a version that hangs or fails, what
+ * was known is used: it costs at most 5 s of time. At the deadline KL_ETIMEOUT,
+ * or the catalogue is partial. It may have to wait for credentials. `err` is
+ * not NULL.
  */
-kl_code kl__discovery_fetch(const kl__survey *survey, kl_error *err);
+bool kl__fetch_step(kl__fetch *fetch, kl_error *err);
+
+/* After false: when to call again, on the real clock. */
+int64_t kl__fetch_look_again_ms(const kl__fetch *fetch);
+
+/* Closes its streams; NULL is fine. */
+void kl__fetch_free(kl__fetch *fetch);
 
 #endif

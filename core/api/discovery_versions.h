@@ -6,7 +6,7 @@
 #ifndef KL_API_DISCOVERY_VERSIONS_H
 #define KL_API_DISCOVERY_VERSIONS_H
 
-#include "api/discovery_fetch.h"
+#include "api/discovery_document.h"
 
 /* The versions of groups to ask, in the server's order of preference. */
 typedef struct kl__versions kl__versions;
@@ -22,9 +22,12 @@ kl_code kl__versions_add(kl__versions *versions, const char *group,
 
 /*
  * Asks for all of them, and adds the answers to the survey's catalogue, in
- * order. Of a version that hangs or fails, what was known is added. As
- * kl__discovery_fetch.
+ * order. Of a version that hangs or fails, what was known is added. False: it
+ * goes on, as kl__fetch_step.
  */
-kl_code kl__versions_ask(kl__versions *versions, kl_error *err);
+bool kl__versions_step(kl__versions *versions, kl_error *err);
+
+/* After false: when to call again, on the real clock. */
+int64_t kl__versions_look_again_ms(const kl__versions *versions);
 
 #endif

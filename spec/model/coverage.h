@@ -82,6 +82,7 @@
     X(TURNS_ALONE, "of them without the reader's thread")         \
     X(HEADS_LENT, "heads awaited at rest")                        \
     X(LISTS_LENT, "parts of lists awaited at rest")               \
+    X(HOOKED, "parts of discovery awaited by a hook")             \
     X(PREEMPTIONS, "preemptions")                                 \
     X(SWITCHES, "hand-overs")                                     \
     X(VIRTUAL_S, "virtual seconds")

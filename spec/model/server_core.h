@@ -134,6 +134,11 @@ struct stream {
     bool is_awaited;
     bool is_returned;
 
+    /* Members of a reader that has a hook. */
+    kl__stream_hook hook;
+    bool is_told;     /* the hook was called, and it has not looked since */
+    int64_t again_at; /* when it has to look again; EVER: it will be told */
+
     _Atomic int64_t last_byte_ms; /* relaxed: read by a watchdog */
 };
 
@@ -205,7 +210,11 @@ int64_t server_earlier(int64_t a, int64_t b);
 void server_wake(void *arg);
 
 /* In server_lend.c. See kl__stream_ops; and the transport thread of a
- * connection that lends. */
+ * connection that lends. On one that does not, a reader with a hook looks again
+ * at the time at which there is more, as over a simulator. */
+bool server_set_hook(kl__stream *base, const kl__stream_hook *hook);
+/* A reader has looked for nothing; there is more at that time, or EVER. */
+void server_note_look(stream *self, int64_t at);
 bool server_lend(kl__stream *base, const kl__stream_turn *turn);
 void server_retract(kl__stream *base);
 void server_lend_start(connection *self);

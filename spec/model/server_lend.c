@@ -17,6 +17,27 @@ static bool is_readable(stream *self, int64_t *at)
                            : server_has_head(self, at);
 }
 
+bool server_set_hook(kl__stream *base, const kl__stream_hook *hook)
+{
+    stream *self = (stream *)(void *)base;
+
+    kl__mutex_lock(&self->server->mutex);
+    self->hook = *hook;
+    self->is_told = true; /* it looks first */
+    kl__mutex_unlock(&self->server->mutex);
+    return true;
+}
+
+void server_note_look(stream *self, int64_t at)
+{
+    if (self->hook.wake != NULL && self->connection->lends) {
+        self->is_told = false;
+        kl__cond_broadcast(&self->server->changed); /* wakes run_transport */
+    } else if (self->hook.wake != NULL) {
+        self->again_at = at;
+    }
+}
+
 bool server_lend(kl__stream *base, const kl__stream_turn *turn)
 {
     stream *self = (stream *)(void *)base;
@@ -53,11 +74,16 @@ void server_retract(kl__stream *base)
     kl__mutex_unlock(&from->mutex);
 }
 
-/* True if there is something for a reader that has lent its turn. */
+/* True if there is something for a reader that has lent its turn, or has a
+ * hook. */
 static bool has_news(stream *self, int64_t *at)
 {
-    return self->lent != NULL && !self->is_awaited && !self->is_returned &&
-           (self->connection->is_closed || is_readable(self, at));
+    bool waits =
+        self->hook.wake != NULL
+            ? !self->is_told
+            : self->lent != NULL && !self->is_awaited && !self->is_returned;
+
+    return waits && (self->connection->is_closed || is_readable(self, at));
 }
 
 /* A stream of the connection that has news, or NULL; `at` gets the time at
@@ -80,14 +106,20 @@ static stream *find_lent(const connection *self, int64_t *at)
     return NULL;
 }
 
-/* Carries out the turn, or leaves it to the reader: always if the stream is at
- * its end. */
+/* Tells a reader that has a hook; or carries out the turn, or leaves it to the
+ * reader: always if the stream is at its end. */
 static void carry_out_locked(stream *self)
 {
     server *from = self->server;
     const kl__stream_turn *turn = self->lent;
     bool is_done = false;
 
+    if (self->hook.wake != NULL) {
+        self->is_told = true;
+        self->hook.wake(self->hook.arg);
+        coverage_add(COVER_HOOKED, 1);
+        return;
+    }
     if (turn->run != NULL && !self->connection->is_closed &&
         server_readable(self) > 0 && schedule_chance(TAKEN_PER_MILLE)) {
         self->is_taken = true;

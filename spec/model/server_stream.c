@@ -27,6 +27,14 @@ static connection *connection_of(kl_transport *transport)
 void server_wake_locked(server *self)
 {
     kl__cond_broadcast(&self->changed);
+    for (const kl__list *node = self->streams.next; node != &self->streams;
+         node = node->next) {
+        const stream *each = KL__CONTAINER(node, stream, node);
+
+        if (each->hook.wake != NULL) {
+            each->hook.wake(each->hook.arg);
+        }
+    }
 }
 
 void server_wake(void *arg)
@@ -138,6 +146,7 @@ kl_code server_await_locked(stream *self, bool (*is_ready)(stream *, int64_t *),
             return KL_OK;
         }
         if (until->deadline_ms >= 0 && schedule_now() >= until->deadline_ms) {
+            server_note_look(self, at);
             return kl_error_set(err, KL_ETIMEOUT, "nothing came in time");
         }
         kl__cond_wait(&from->changed, &from->mutex,
@@ -243,8 +252,7 @@ static int64_t last_byte_ms(const kl__stream *base)
 
 static int64_t look_again_ms(const kl__stream *base)
 {
-    (void)base;
-    return -1;
+    return stream_of(base)->again_at;
 }
 
 static void close_stream(kl__stream *base)
@@ -268,11 +276,14 @@ static kl__stream *open_stream(kl_transport *transport,
     static const kl__stream_ops ops = {.response = response,
                                        .read = read_some,
                                        .last_byte_ms = last_byte_ms,
-                                       .close = close_stream};
+                                       .close = close_stream,
+                                       .set_hook = server_set_hook,
+                                       .look_again_ms = look_again_ms};
     static const kl__stream_ops lending = {.response = response,
                                            .read = read_some,
                                            .last_byte_ms = last_byte_ms,
                                            .close = close_stream,
+                                           .set_hook = server_set_hook,
                                            .look_again_ms = look_again_ms,
                                            .lend = server_lend,
                                            .retract = server_retract};
@@ -287,6 +298,7 @@ static kl__stream *open_stream(kl_transport *transport,
     self->server = from;
     self->connection = at;
     self->end = GOES_ON;
+    self->again_at = EVER;
     server_ask(&self->asked, request->target);
     self->asked.is_known &= strcmp(request->method, "GET") == 0;
     kl__mutex_lock(&from->mutex);
