@@ -5,7 +5,6 @@
  */
 #include "api/list_watch.h"
 
-#include "api/discovery.h"
 #include "api/list_watch_http.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -150,47 +149,67 @@ static kl_code adopt_resource(kl__http_source *self, kl__resource *resource,
     return KL_OK;
 }
 
-/* Finds the resource, by discovery if necessary. If the user may not use
- * discovery, the resource of the cache or the built-in table is used. */
-static kl_code find_resource(kl__http_source *self, kl__resource *found,
-                             kl__cancel *cancel, kl_error *err)
+static void begin_search(kl__http_source *self, kl__cancel *cancel)
 {
-    bool is_cached = false;
-    kl_code code = KL_EUNKNOWN_KIND;
+    const kl__lookup lookup = {self->client, self->name, -1, cancel};
 
-    self->is_guessed = false;
-    if (self->is_doubted) {
-        kl__discovery_expire(self->client);
-    } else {
-        code = kl__discovery_guess(self->client, self->name, found, &is_cached);
-        self->is_guessed = code == KL_OK && !is_cached;
-    }
-    if (code == KL_EUNKNOWN_KIND) {
-        code =
-            kl__discovery_resolve(self->client, self->name, found, cancel, err);
-    } else if (code != KL_OK) {
-        kl_error_set(err, code, "out of memory for a resource");
-    }
-    if (code == KL_EFORBIDDEN &&
-        kl__discovery_guess(self->client, self->name, found, &is_cached) ==
-            KL_OK) {
-        code = KL_OK;
-    }
-    return code;
+    kl__search_begin(&self->search, &lookup);
+    self->is_searching = true;
+    self->corrects = false;
 }
 
+/* The resource was found, or not (`code`): ends a resolve. */
+static kl_code end_resolve(kl__http_source *self, kl_code code,
+                           kl__resource *found, kl_error *err)
+{
+    /* If the server could not be asked, the next call may use the cache, which
+     * another informer may have filled meanwhile. Otherwise each of fifty
+     * informers that wait for the server would ask it again. */
+    self->is_doubted = code == KL_OK || code == KL_ENOT_ALLOWED;
+    return code == KL_OK ? adopt_resource(self, found, err) : code;
+}
+
+/* Uses the cache or the built-in table, or begins a search. */
 static kl_code resolve_resource(kl__list_watch *source, kl__cancel *cancel,
                                 kl_error *err)
 {
     kl__http_source *self = kl__http_source_of(source);
     kl__resource found;
-    kl_code code = find_resource(self, &found, cancel, err);
+    bool is_cached = false;
+    kl_code code = KL_EUNKNOWN_KIND;
 
-    /* If the server could not be asked, the next call may use the cache, which
-     * another informer may have filled meanwhile. Otherwise each of fifty
-     * informers that wait for the server would ask it again. */
-    self->is_doubted = code == KL_OK || code == KL_ENOT_ALLOWED;
-    return code == KL_OK ? adopt_resource(self, &found, err) : code;
+    kl__http_source_end(source);
+    self->is_guessed = false;
+    if (self->is_doubted) {
+        kl__discovery_expire(self->client);
+    } else {
+        code =
+            kl__discovery_guess(self->client, self->name, &found, &is_cached);
+        self->is_guessed = code == KL_OK && !is_cached;
+    }
+    if (code == KL_EUNKNOWN_KIND) {
+        begin_search(self, cancel);
+        return KL_OK;
+    } else if (code != KL_OK) {
+        kl_error_set(err, code, "out of memory for a resource");
+    }
+    return end_resolve(self, code, &found, err);
+}
+
+/* Discovery has answered. If the user may not use it, the resource of the cache
+ * or the built-in table is used. */
+static kl_code take_resolved(kl__http_source *self, kl__resource *found,
+                             kl_error *err)
+{
+    kl_code code = err->code;
+    bool is_cached;
+
+    if (code == KL_EFORBIDDEN &&
+        kl__discovery_guess(self->client, self->name, found, &is_cached) ==
+            KL_OK) {
+        code = KL_OK;
+    }
+    return end_resolve(self, code, found, err);
 }
 
 static bool is_same_resource(const kl__resource *one, const kl__resource *two)
@@ -200,31 +219,48 @@ static bool is_same_resource(const kl__resource *one, const kl__resource *two)
            strcmp(one->plural, two->plural) == 0;
 }
 
-bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
-                             kl_error *err)
+void kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
+                             const kl_error *missed)
 {
-    kl__resource found;
-    kl_error why = {.retry_after_ms = -1};
-    kl_code code;
-
     self->is_guessed = false;
     kl__discovery_expire(self->client);
-    code =
-        kl__discovery_resolve(self->client, self->name, &found, cancel, &why);
-    if (code == KL_EFORBIDDEN) {
-        return false;
+    begin_search(self, cancel);
+    self->corrects = true;
+    self->missed = *missed;
+}
+
+/* Discovery has answered to a correction. */
+static kl_code take_corrected(kl__http_source *self, kl__resource *found,
+                              kl_error *err)
+{
+    kl_code code = err->code;
+    bool is_right = code == KL_OK && is_same_resource(found, &self->resource);
+
+    if (is_right || code == KL_EFORBIDDEN) {
+        kl__resource_clear(found);
+        *err = self->missed;
+        return err->code;
     }
-    if (code == KL_OK && is_same_resource(&found, &self->resource)) {
-        kl__resource_clear(&found);
-        return false;
+    return code == KL_OK ? adopt_resource(self, found, err) : code;
+}
+
+bool kl__http_source_found(kl__http_source *self, int64_t timeout_ms,
+                           kl_error *err)
+{
+    int64_t until_ms = kl__clock_after(kl__clock_real(), timeout_ms);
+    kl__resource found;
+
+    while (!kl__search_step(&self->search, &found, err)) {
+        if (until_ms >= 0 && kl__clock_now(kl__clock_real()) >= until_ms) {
+            return false;
+        }
+        kl__search_wait(&self->search, until_ms);
     }
-    if (code == KL_OK) {
-        code = adopt_resource(self, &found, &why);
-    }
-    if (code != KL_OK) {
-        *err = why;
-    }
-    return code == KL_OK;
+    kl__search_end(&self->search);
+    self->is_searching = false;
+    err->code = self->corrects ? take_corrected(self, &found, err)
+                               : take_resolved(self, &found, err);
+    return true;
 }
 
 void kl__http_source_note_item(kl__http_source *self)

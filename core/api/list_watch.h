@@ -69,8 +69,8 @@ typedef struct kl__list_watch_ops {
     kl_code (*watch)(kl__list_watch *source, const kl__watch_params *params,
                      kl__cancel *cancel, kl_error *err);
     bool (*answer)(kl__list_watch *source, int64_t timeout_ms,
-                   kl__cancel *cancel, kl_error *err); /* NULL: `list` and
-                                                          `watch` wait */
+                   kl__cancel *cancel, kl_error *err); /* NULL: the three above
+                                                          wait */
     kl_code (*next)(kl__list_watch *source, kl__item *item, int64_t timeout_ms,
                     kl__cancel *cancel, kl_error *err);
     bool (*lends)(kl__list_watch *source); /* may be NULL: never */
@@ -116,10 +116,11 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
                                    kl_error *err);
 
 /*
- * Finds the resource by discovery, the first time perhaps from the cache. A
- * call after a successful one says that the result was wrong, and asks the
- * server again (see kl__discovery_expire). `list` and `watch` need one
- * successful call before. As kl__discovery_resolve.
+ * Finds the resource, or begins to ask discovery for it: the first time it may
+ * be in the cache. kl__list_watch_answer follows. A call after a successful one
+ * says that the result was wrong, and asks the server again (see
+ * kl__discovery_expire). `list` and `watch` need one successful call before.
+ * An earlier transfer is ended first. As kl__discovery_resolve.
  */
 kl_code kl__list_watch_resolve(kl__list_watch *source, kl__cancel *cancel,
                                kl_error *err);
@@ -137,12 +138,13 @@ kl_code kl__list_watch_watch(kl__list_watch *source,
                              kl_error *err);
 
 /*
- * Waits for the head of the answer, at most for `timeout_ms` (< 0: no limit).
- * False: it has not come yet, and the caller may lend its turn. True: it has,
- * or has failed; `err->code` says which. HTTP errors are codes:
- * kl__status_error. An answer that is not JSON is KL_EPARSE; none within 30 s
- * is KL_ETIMEOUT. It may have to wait for the body of an error, for new
- * credentials or for discovery. `err` is not NULL.
+ * Waits for the answer of discovery, or for the head of that to a list or
+ * watch, at most for `timeout_ms` (< 0: no limit). False: it has not come yet,
+ * and the caller may lend its turn. True: it has, or has failed; `err->code`
+ * says which. HTTP errors are codes: kl__status_error. An answer that is not
+ * JSON is KL_EPARSE; none within 30 s is KL_ETIMEOUT. It may have to wait for
+ * the body of an error, or for new credentials. `cancel` is the one that the
+ * request was begun with. `err` is not NULL.
  */
 bool kl__list_watch_answer(kl__list_watch *source, int64_t timeout_ms,
                            kl__cancel *cancel, kl_error *err);
@@ -163,14 +165,15 @@ kl_code kl__list_watch_next(kl__list_watch *source, kl__item *item,
                             int64_t timeout_ms, kl__cancel *cancel,
                             kl_error *err);
 
-/* True if kl__list_watch_lend may be called: a head is awaited, or there is a
- * transfer. */
+/* True if kl__list_watch_lend may be called: an answer is awaited, or there is
+ * a transfer. */
 bool kl__list_watch_lends(kl__list_watch *source);
 
 /*
  * Lends `turn` while the caller rests: see kl__stream_turn and kl__stream_lend.
  * The turn calls kl__list_watch_next with a timeout of 0; one that is lent
- * while a head is awaited has no `run`. The caller calls retract before it goes
+ * while an answer is awaited has no `run`, and `wake` is called with a mutex of
+ * rank NEWS at most. The caller calls retract before it goes
  * on, and may call `answer` or `next` afterwards. The real time of
  * look_again_ms is when it should do so: to give up waiting for the head, or to
  * free memory; < 0: no need.
@@ -198,7 +201,7 @@ bool kl__list_watch_has_new_credentials(kl__list_watch *source);
  * when there is no transfer. */
 void kl__list_watch_set_shards(kl__list_watch *source, const kl__shard *shards);
 
-/* Ends the current transfer, or the wait for its head, if there is one. */
+/* Ends the current transfer, or the wait for an answer, if there is one. */
 void kl__list_watch_end(kl__list_watch *source);
 
 /* Ends the transfer and frees the source; NULL is fine. */

@@ -4,7 +4,6 @@
  */
 #include "api/list_watch_http.h"
 
-#include "api/discovery.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "http/url.h"
@@ -45,6 +44,10 @@ void kl__http_source_end(kl__list_watch *source)
 
         kl_error_set(&why, KL_ECANCELED, "the answer is not awaited any more");
         kl__client_give_up(self->client, &request, &self->sent, &why);
+    }
+    if (self->is_searching) {
+        self->is_searching = false;
+        kl__search_end(&self->search);
     }
     kl__buf_deinit(&self->target);
     kl__buf_deinit(&self->parameters);
@@ -353,7 +356,7 @@ kl_code kl__http_source_watch(kl__list_watch *source,
 
 /* Takes the head. It may show that the request is to be sent again, with new
  * credentials, or for another resource than was guessed: then there is one more
- * head to await. */
+ * head to await, or first an answer of discovery. */
 static kl_code take_head(kl__http_source *self, const kl__response *response,
                          kl__cancel *cancel, kl_error *err)
 {
@@ -367,9 +370,8 @@ static kl_code take_head(kl__http_source *self, const kl__response *response,
     }
     code = begin_transfer(self, response, cancel, err);
     if (code == KL_ENOT_FOUND && self->is_guessed) {
-        code = kl__http_source_correct(self, cancel, err)
-                   ? ask(self, cancel, err)
-                   : err->code;
+        kl__http_source_correct(self, cancel, err);
+        code = KL_OK;
     }
     return code;
 }
@@ -407,16 +409,35 @@ static kl_code await_head(kl__http_source *self, int64_t timeout_ms,
     return code;
 }
 
+/* Waits for an answer of discovery, and takes it: after a correction, the
+ * request is sent again. KL_ETIMEOUT: it has not come, or has failed so. */
+static kl_code await_found(kl__http_source *self, int64_t timeout_ms,
+                           kl__cancel *cancel, kl_error *err)
+{
+    if (!kl__http_source_found(self, timeout_ms, err)) {
+        return KL_ETIMEOUT;
+    }
+    return err->code == KL_OK && self->corrects ? ask(self, cancel, err)
+                                                : err->code;
+}
+
+static bool is_awaiting(const kl__http_source *self)
+{
+    return self->is_searching || self->sent.stream != NULL;
+}
+
 bool kl__http_source_answer(kl__list_watch *source, int64_t timeout_ms,
                             kl__cancel *cancel, kl_error *err)
 {
     kl__http_source *self = kl__http_source_of(source);
 
     err->code = KL_OK;
-    while (self->sent.stream != NULL && err->code == KL_OK) {
-        err->code = await_head(self, timeout_ms, cancel, err);
+    while (is_awaiting(self) && err->code == KL_OK) {
+        err->code = self->is_searching
+                        ? await_found(self, timeout_ms, cancel, err)
+                        : await_head(self, timeout_ms, cancel, err);
     }
-    if (self->sent.stream != NULL) {
+    if (is_awaiting(self)) {
         return false;
     }
     kl__buf_deinit(&self->target);

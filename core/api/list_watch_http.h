@@ -7,6 +7,7 @@
 #define KL_API_LIST_WATCH_HTTP_H
 
 #include "api/client.h"
+#include "api/discovery.h"
 #include "api/list_watch.h"
 #include "base/thread.h"
 #include "json/scan.h"
@@ -37,6 +38,12 @@ typedef struct kl__http_source {
                         has succeeded with it yet */
     kl__resource resource;
     char *api_version; /* the resource's; NULL until it is resolved */
+
+    /* The lookup by discovery that is awaited. */
+    kl__search search;
+    bool is_searching; /* `search` has begun */
+    bool corrects;     /* it follows a 404 for a guessed resource, `missed` */
+    kl_error missed;
 
     /* The request whose head is awaited. */
     kl__sent sent;        /* without a stream: none is awaited */
@@ -72,13 +79,21 @@ static inline kl__http_source *kl__http_source_of(kl__list_watch *source)
 void kl__http_source_note_item(kl__http_source *self);
 
 /*
- * After a 404 for a guessed resource: uses discovery. True: the server has it
- * under another group, version or name, and the request is to be sent again.
- * False: `err` says why not; it is the 404 if the guess was right, or if the
- * user may not use discovery.
+ * Begins to use discovery, after a 404 for a guessed resource. Once that has
+ * answered: KL_OK: the server has it under another group, version or name, and
+ * the request is to be sent again. Else `err` says why not; it is the 404 if
+ * the guess was right, or if the user may not use discovery.
  */
-bool kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
-                             kl_error *err);
+void kl__http_source_correct(kl__http_source *self, kl__cancel *cancel,
+                             const kl_error *missed);
+
+/*
+ * Waits for the answer of discovery as kl__list_watch_answer. False: it has not
+ * come. True: it has, or has failed, and `err->code` says how the resolve or
+ * the correction has ended.
+ */
+bool kl__http_source_found(kl__http_source *self, int64_t timeout_ms,
+                           kl_error *err);
 
 /* See kl__list_watch_ops. */
 kl_code kl__http_source_list(kl__list_watch *source,

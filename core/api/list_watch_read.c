@@ -489,15 +489,19 @@ static kl__stream *awaited_stream(const kl__http_source *self)
 
 bool kl__http_source_lends(kl__list_watch *source)
 {
-    const kl__stream *stream = awaited_stream(kl__http_source_of(source));
+    const kl__http_source *self = kl__http_source_of(source);
+    const kl__stream *stream = awaited_stream(self);
 
-    return stream != NULL && kl__stream_lends(stream);
+    return self->is_searching || (stream != NULL && kl__stream_lends(stream));
 }
 
 bool kl__http_source_lend(kl__list_watch *source, const kl__stream_turn *turn)
 {
     kl__http_source *self = kl__http_source_of(source);
 
+    if (self->is_searching) {
+        return kl__search_lend(&self->search, turn);
+    }
     self->is_over = false;
     self->is_lent = true;
     if (!kl__stream_lend(awaited_stream(self), turn)) {
@@ -510,6 +514,10 @@ void kl__http_source_retract(kl__list_watch *source)
 {
     kl__http_source *self = kl__http_source_of(source);
 
+    if (self->is_searching) {
+        kl__search_retract(&self->search);
+        return;
+    }
     kl__stream_retract(awaited_stream(self));
     self->is_lent = false;
     if (self->is_over) {
@@ -522,6 +530,9 @@ int64_t kl__http_source_look_again_ms(kl__list_watch *source)
 {
     const kl__http_source *self = kl__http_source_of(source);
 
+    if (self->is_searching) {
+        return kl__search_look_again_ms(&self->search);
+    }
     return self->sent.stream != NULL ? self->answer_by_ms
                                      : kl__stream_look_again_ms(self->stream);
 }

@@ -97,6 +97,7 @@ struct kl__reflector {
     bool rests;         /* that state has begun; it goes on in the next turn */
     int64_t rest_until; /* on `rest_on`; < 0: until it is woken */
     kl__clock *rest_on;
+    bool is_resolving; /* discovery was asked, and has not answered */
     kl__listing listing;
     kl__attempt attempt;
     kl__stream_turn turn; /* that it lends while it rests */
@@ -211,8 +212,8 @@ int64_t kl__reflector_pack_due(kl__reflector *self, int64_t rest_ms);
 /* After a rest: the turn is the task's again. */
 void kl__reflector_take_back(kl__reflector *self);
 
-/* Waits for the head of the answer, as kl__list_watch_answer. False: the task
- * rests until it comes. */
+/* Waits for the head of the answer, or for discovery, as kl__list_watch_answer.
+ * False: the task rests until it comes. */
 bool kl__reflector_await_answer(kl__reflector *self, kl_error *err);
 
 /* How long a list may take. */

@@ -28,12 +28,20 @@ static void expect_network(kl__reflector *self, kl_informer_state state)
                                                          : NETWORK_MS);
 }
 
+/* The state KL_STATE_RESOLVING: rests until discovery has answered. */
 static kl_informer_state resolve_resource(kl__reflector *self)
 {
     kl_error err = {.retry_after_ms = -1};
 
-    err.code =
-        kl__list_watch_resolve(self->options.source, self->options.stop, &err);
+    if (!self->is_resolving) {
+        self->is_resolving = true;
+        err.code = kl__list_watch_resolve(self->options.source,
+                                          &self->interrupt.token, &err);
+    }
+    if (err.code == KL_OK && !kl__reflector_await_answer(self, &err)) {
+        return KL_STATE_RESOLVING;
+    }
+    self->is_resolving = false;
     if (err.code != KL_OK) {
         return kl__reflector_unresolved(self, &err);
     }

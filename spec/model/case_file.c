@@ -45,6 +45,7 @@ typedef struct wanted_cases {
     X("young-ms", young_ms, int)                              \
     X("acts", acts_per_mille, int)                            \
     X("unreadable", unreadable_per_mille, int)                \
+    X("discovers", discovers, bool)                           \
     X("server.streaming", server.streaming, server_streaming) \
     X("server.future", server.future, server_future)          \
     X("server.no-bookmarks", server.no_bookmarks, bool)       \

@@ -467,6 +467,7 @@ static void draw_additions(uint64_t seed, switches *out)
     out->server.lends = draw_chance(&state, 60);
     out->acts_per_mille = PICK(&state, 0, 0, 0, 20, 150);
     out->unreadable_per_mille = PICK(&state, 0, 0, 0, 100, 400);
+    out->discovers = draw_chance(&state, 30);
 }
 
 void history_draw(history *self, uint64_t seed)

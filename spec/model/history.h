@@ -135,6 +135,7 @@ typedef struct switches {
     int young_ms;       /* how long an object of a watch stays plain; 0: not */
     int acts_per_mille; /* how often a callback makes a call of its own */
     int unreadable_per_mille; /* writes after which an object cannot be read */
+    bool discovers;           /* informers have names that are not built in */
 } switches;
 
 typedef struct history {
@@ -186,6 +187,7 @@ int history_key_index(const char *key);
 /* What an informer may ask for. */
 typedef struct scope {
     const char *resource;
+    const char *discovered; /* a name of it that is not built in */
     server_kind kind;
     const char *name_space; /* NULL: all */
     const char *labels;     /* NULL: all, else "app=app-1" */

@@ -50,11 +50,11 @@ int history_key_index(const char *key)
 const scope *history_scope(int number)
 {
     static const scope scopes[HISTORY_SCOPES] = {
-        {"pods", SERVER_PODS, NULL, NULL},
-        {"pods", SERVER_PODS, "n1", NULL},
-        {"pods", SERVER_PODS, NULL, "app=app-1"},
-        {"nodes", SERVER_NODES, NULL, NULL},
-        {"pods", SERVER_PODS, "n2", "app=app-1"},
+        {"pods", "pods.v1", SERVER_PODS, NULL, NULL},
+        {"pods", "pods.v1", SERVER_PODS, "n1", NULL},
+        {"pods", "pods.v1", SERVER_PODS, NULL, "app=app-1"},
+        {"nodes", "nodes.v1", SERVER_NODES, NULL, NULL},
+        {"pods", "pods.v1", SERVER_PODS, "n2", "app=app-1"},
     };
 
     return &scopes[number];
@@ -246,7 +246,8 @@ void history_switches_text(const switches *what, char *text, size_t size)
 
     snprintf(text, size,
              "preemptions=%d spurious=%d hurry=%d %s page=%d idle=%d resync=%d "
-             "ending=%d packing=%d young=%d acts=%d unreadable=%d; server: "
+             "ending=%d packing=%d young=%d acts=%d unreadable=%d "
+             "discovers=%d; server: "
              "streaming=%d future=%d "
              "bookmarks=%s/%d "
              "rv-after=%d cached=%d watch=%d chunk=%zu delay=%d faults=%d "
@@ -255,10 +256,10 @@ void history_switches_text(const switches *what, char *text, size_t size)
              what->no_streaming_list ? "paged" : "streaming", what->page_size,
              what->idle_ms, what->resync_ms, (int)what->ending,
              (int)what->packing, what->young_ms, what->acts_per_mille,
-             what->unreadable_per_mille, (int)served->streaming,
-             (int)served->future, served->no_bookmarks ? "no" : "yes",
-             served->bookmark_ms, served->rv_after_items, served->cached_lists,
-             served->watch_ms, served->chunk_max, served->delay_max_ms,
-             served->fault_per_mille, served->lists_apart, served->wordless,
-             served->lends);
+             what->unreadable_per_mille, what->discovers,
+             (int)served->streaming, (int)served->future,
+             served->no_bookmarks ? "no" : "yes", served->bookmark_ms,
+             served->rv_after_items, served->cached_lists, served->watch_ms,
+             served->chunk_max, served->delay_max_ms, served->fault_per_mille,
+             served->lists_apart, served->wordless, served->lends);
 }

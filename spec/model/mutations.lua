@@ -130,6 +130,23 @@ return {
 +    }
 ]],
     },
+    ["discovery-never-given-up"] = {
+        breaks = "An informer waits for ever for a server that froze when it was asked what it "
+            .. "serves.",
+        source = "core/api/discovery.c",
+        change = [[
+-    return search->fetch != NULL ? kl__fetch_look_again_ms(search->fetch)
++    return search->fetch != NULL ? -1
+]],
+    },
+    ["discovery-told-to-one"] = {
+        breaks = "Informers that wait for the answer that another one has asked for wait for ever.",
+        source = "core/api/discovery.c",
+        change = [[
+-        note_news(KL__CONTAINER(node, kl__search, node));
++        (void)node;
+]],
+    },
     ["early-synced"] = {
         breaks = "A controller acts before its handler has seen all objects.",
         source = "core/cache/sync_tracker.c",

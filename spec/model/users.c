@@ -34,7 +34,7 @@ void users_open(world *self, const op *what)
     const switches *how = &self->history->switches;
     const scope *where = history_scope(what->a);
     const kl_informer_options options = {
-        .resource = where->resource,
+        .resource = how->discovers ? where->discovered : where->resource,
         .name_space = where->name_space,
         .labels = where->labels,
         .resync_ms = how->resync_ms,

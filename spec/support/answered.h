@@ -1,13 +1,15 @@
 /*
- * answered.h - a list or watch that is begun, and whose head is awaited.
+ * answered.h - a list, watch or resolve that is begun, and whose answer is
+ * awaited.
  */
 #ifndef KL_SPEC_ANSWERED_H
 #define KL_SPEC_ANSWERED_H
 
 #include "api/list_watch.h"
 
-/* `code` is what kl__list_watch_list or kl__list_watch_watch has returned. If
- * it is KL_OK, blocks until the head has come or has failed. */
+/* `code` is what kl__list_watch_resolve, kl__list_watch_list or
+ * kl__list_watch_watch has returned. If it is KL_OK, blocks until the answer
+ * has come or has failed. */
 static inline kl_code answered(kl_code code, kl__list_watch *source,
                                kl__cancel *cancel, kl_error *err)
 {

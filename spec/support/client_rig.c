@@ -111,8 +111,7 @@ void source_world_use(source_world *self, const kl__list_watch_options *options)
     kl__list_watch_free(self->source);
     self->source = kl__list_watch_new(self->client, options, &self->err);
     assert_non_null(self->source);
-    assert_int_equal(kl__list_watch_resolve(self->source, NULL, &self->err),
-                     KL_OK);
+    assert_int_equal(source_world_resolve(self), KL_OK);
 }
 
 int source_world_set_up(void **state)
@@ -158,6 +157,13 @@ void source_world_answer(source_world *self, const char *body, size_t chunk,
                                                      .body = body,
                                                      .chunk = chunk,
                                                      .end = end});
+}
+
+kl_code source_world_resolve(source_world *self)
+{
+    kl_code code = kl__list_watch_resolve(self->source, NULL, &self->err);
+
+    return answered(code, self->source, NULL, &self->err);
 }
 
 kl_code source_world_list(source_world *self)

@@ -101,7 +101,9 @@ void source_world_answer(source_world *self, const char *body, size_t chunk,
 /* The last request. */
 fake_request source_world_asked(source_world *self);
 
-/* Begin a list; and a watch from version 1. */
+/* Resolves the resource; begins a list; and a watch from version 1: until the
+ * answer has come. */
+kl_code source_world_resolve(source_world *self);
 kl_code source_world_list(source_world *self);
 kl_code source_world_watch(source_world *self);
 

@@ -1,7 +1,7 @@
 /*
- * discovery_rest_spec.c - lookups that hold no thread while discovery is
- * silent: they lend their turn, are woken once by what comes, and go on; one
- * that asks the server for others hands over when it is dropped.
+ * discovery_rest_spec.c - lookups and sources that hold no thread while
+ * discovery is silent: they lend their turn, are woken once by what comes, and
+ * go on; one that asks the server for others hands over when it is dropped.
  */
 #include "api/discovery.h"
 
@@ -29,6 +29,7 @@ typedef struct rest {
 typedef struct world {
     fake_transport *fake;
     kl_client *client;
+    kl__list_watch *source;
     rest one, other;
     kl__cancel cancel;
     kl_error err;
@@ -49,6 +50,7 @@ static int tear_down(void **state)
 {
     world *self = *state;
 
+    kl__list_watch_free(self->source);
     kl_client_unref(self->client);
     kl_transport_unref(fake_transport_of(self->fake));
     kl__cancel_deinit(&self->cancel);
@@ -334,6 +336,92 @@ static void a_group_is_asked_again_at_rest_after_a_401(void **state)
     ends(self, &self->one, KL_OK);
 }
 
+/* ---- sources ---- */
+
+static void use(world *self, const char *resource)
+{
+    const kl__list_watch_options options = {.resource = resource};
+
+    self->source = kl__list_watch_new(self->client, &options, &self->err);
+    assert_non_null(self->source);
+    assert_int_equal(
+        kl__list_watch_resolve(self->source, &self->cancel, &self->err), KL_OK);
+}
+
+static bool is_answered(world *self)
+{
+    return kl__list_watch_answer(self->source, 0, &self->cancel, &self->err);
+}
+
+/* It waits, and lends its turn. */
+static void source_rests(world *self)
+{
+    rest *one = &self->one;
+
+    *one = (rest){.turn = {.wake = wake, .arg = one}};
+    assert_false(is_answered(self));
+    assert_true(kl__list_watch_lends(self->source));
+    assert_true(kl__list_watch_lend(self->source, &one->turn));
+}
+
+static void source_is_woken(world *self)
+{
+    assert_int_equal(self->one.wakes, 1);
+    kl__list_watch_retract(self->source);
+}
+
+static void a_source_rests_until_its_resource_is_found(void **state)
+{
+    world *self = *state;
+
+    answer_late(self, "/api$", served_api);
+    answer(self, "/apis$", served_apis);
+    use(self, "scales");
+    source_rests(self);
+    assert_true(kl__list_watch_look_again_ms(self->source) > 0);
+    assert_int_equal(kl__list_watch_silence_ms(self->source), -1);
+    fake_transport_release(self->fake, 0);
+    source_is_woken(self);
+    assert_true(is_answered(self));
+    assert_int_equal(self->err.code, KL_OK);
+    assert_false(kl__list_watch_lends(self->source));
+}
+
+static void a_source_that_is_ended_drops_its_lookup(void **state)
+{
+    world *self = *state;
+
+    answer_late(self, "/api$", served_api);
+    serve_discovery(self->fake, FAKE_FOREVER);
+    use(self, "scales");
+    source_rests(self);
+    kl__list_watch_retract(self->source);
+    kl__list_watch_end(self->source);
+    assert_true(fake_transport_request(self->fake, 0).is_closed);
+    assert_int_equal(
+        kl__list_watch_resolve(self->source, &self->cancel, &self->err), KL_OK);
+    assert_true(is_answered(self));
+    assert_int_equal(self->err.code, KL_OK);
+}
+
+static void a_source_rests_while_its_guess_is_corrected(void **state)
+{
+    world *self = *state;
+
+    answer_late(self, "/api$", served_api);
+    answer(self, "/apis$", served_apis);
+    use(self, "cronjobs.batch"); /* of the built-in table */
+    assert_true(is_answered(self));
+    assert_int_equal(kl__list_watch_list(self->source, &(kl__list_params){0},
+                                         &self->cancel, &self->err),
+                     KL_OK);
+    source_rests(self);
+    fake_transport_release(self->fake, 1);
+    source_is_woken(self);
+    assert_true(is_answered(self));
+    assert_int_equal(self->err.code, KL_EUNKNOWN_KIND);
+}
+
 int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -349,6 +437,9 @@ int main(void)
         SPEC(a_lookup_looks_again_at_its_deadline),
         SPEC(groups_of_the_old_form_are_awaited_at_rest),
         SPEC(a_group_is_asked_again_at_rest_after_a_401),
+        SPEC(a_source_rests_until_its_resource_is_found),
+        SPEC(a_source_that_is_ended_drops_its_lookup),
+        SPEC(a_source_rests_while_its_guess_is_corrected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,8 +83,7 @@ static void a_namespace_of_a_kind_without_namespaces_is_refused(void **state)
 
     kl__list_watch_free(self->source);
     self->source = kl__list_watch_new(self->client, &options, &self->err);
-    assert_int_equal(kl__list_watch_resolve(self->source, NULL, &self->err),
-                     KL_EINVAL);
+    assert_int_equal(source_world_resolve(self), KL_EINVAL);
     assert_non_null(
         strstr(self->err.message, "nodes (Node) have no namespace: leave"));
 }
@@ -200,8 +199,7 @@ static void a_second_resolve_asks_the_server_again(void **state)
 
     kl__discovery_set_clock(discovery, later);
     assert_int_equal(fake_transport_asked(self->fake, "/apis$"), 1);
-    assert_int_equal(kl__list_watch_resolve(self->source, NULL, &self->err),
-                     KL_OK);
+    assert_int_equal(source_world_resolve(self), KL_OK);
     assert_int_equal(fake_transport_asked(self->fake, "/apis$"), 2);
     kl__discovery_set_clock(discovery, kl__clock_real());
     kl__clock_fake_free(later);

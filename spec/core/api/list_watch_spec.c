@@ -328,7 +328,8 @@ static kl_code everything_once(void *context)
     if (source == NULL) {
         return self->err.code;
     }
-    code = kl__list_watch_resolve(source, NULL, &self->err);
+    code = answered(kl__list_watch_resolve(source, NULL, &self->err), source,
+                    NULL, &self->err);
     if (code == KL_OK) {
         code =
             answered(kl__list_watch_list(source, &(kl__list_params){.limit = 5},

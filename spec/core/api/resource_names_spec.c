@@ -352,8 +352,7 @@ static void without_a_right_to_discovery_the_guess_stands(void **state)
     answer(self, "/apis$", 403, NO_RIGHT);
     use(self, "pods");
     assert_int_equal(source_world_list(self), KL_ENOT_FOUND);
-    assert_int_equal(kl__list_watch_resolve(self->source, NULL, &self->err),
-                     KL_OK);
+    assert_int_equal(source_world_resolve(self), KL_OK);
     answer(self, "/api/v1/pods", 200,
            POD_LIST("", "\"resourceVersion\":\"1\""));
     assert_int_equal(source_world_list(self), KL_OK);

@@ -336,8 +336,10 @@ static void block_resolve(void *scene_)
     scene *self = scene_;
     kl__list_watch *source = kl__list_watch_new(
         self->client, &(kl__list_watch_options){.resource = "nobody"}, NULL);
+    kl_error err;
 
-    (void)kl__list_watch_resolve(source, &self->cancel, NULL);
+    (void)answered(kl__list_watch_resolve(source, &self->cancel, &err), source,
+                   &self->cancel, &err);
     kl__list_watch_free(source);
 }
 

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -405,6 +406,19 @@ static int count_threads(void)
     return count;
 }
 
+/* Waits until at most one is left, for less time than the answer of a server is
+ * waited for: threads that are not needed end after two seconds. */
+static void await_few_threads(void)
+{
+    const struct timespec pause = {0, 10000000};
+    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS / 3;
+
+    while (count_threads() > 1) {
+        assert_true(kl__clock_now(kl__clock_real()) < deadline);
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* Makes the cluster silent before the head of a list, in the middle of it, or
  * before the head of a watch. Returns the kind of its last request. */
 static const char *fall_silent(kube *k, int place)
@@ -425,7 +439,6 @@ static const char *fall_silent(kube *k, int place)
 static void informers_of_silent_servers_hold_no_thread(void **state)
 {
     enum { CROWD = 12 };
-    int64_t deadline = kl__clock_now(kl__clock_real()) + PATIENCE_MS / 3;
     kube *crowd[CROWD];
     const char *kinds[CROWD];
 
@@ -438,11 +451,99 @@ static void informers_of_silent_servers_hold_no_thread(void **state)
     for (int i = 0; i < CROWD; i++) {
         kube_requests(crowd[i], kinds[i], 1);
     }
-    /* with some patience: threads that are not needed end after two seconds */
-    while (count_threads() > 1) {
-        assert_true(kl__clock_now(kl__clock_real()) < deadline);
-        sched_yield();
+    await_few_threads();
+    for (int i = 0; i < CROWD; i++) {
+        kube_close(crowd[i]);
+        kube_free(crowd[i]);
     }
+}
+
+/* Makes the cluster silent before the head of the first answer of discovery, in
+ * the middle of it, or before the second one. Returns the kind of its last
+ * request. */
+static const char *fall_silent_in_discovery(kube *k, int place)
+{
+    k->options.resource = "nodes.v1"; /* not in the table of built-in names */
+    if (place == 0) {
+        kube_on(k, "api", STEPS(HOSTILE_FREEZE));
+    } else if (place == 1) {
+        kube_on(k, "api",
+                STEPS(HOSTILE_STREAM, HOSTILE_CHUNK("{\"kind\":\"API"),
+                      HOSTILE_FREEZE));
+    } else {
+        kube_on(k, "apis", STEPS(HOSTILE_FREEZE));
+    }
+    return place == 2 ? "apis" : "api";
+}
+
+/* Each client has one more informer, which waits for the same answer. */
+static void discovery_of_silent_servers_holds_no_thread(void **state)
+{
+    enum { CROWD = 50 };
+    static const kl_informer_options more = {.resource = "owls.example.com"};
+    kube *crowd[CROWD];
+    kl_informer *others[CROWD];
+    const char *kinds[CROWD];
+
+    (void)state;
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = kube_new();
+        kinds[i] = fall_silent_in_discovery(crowd[i], i % 3);
+        kube_open(crowd[i]);
+        others[i] = kl_informer_open(crowd[i]->client, &more, NULL);
+        assert_non_null(others[i]);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        kube_requests(crowd[i], kinds[i], 1);
+    }
+    await_few_threads();
+    for (int i = 0; i < CROWD; i++) {
+        kl_informer_close(others[i]);
+        kube_close(crowd[i]); /* it asserts that this takes no time */
+        kube_free(crowd[i]);
+    }
+}
+
+static void an_informer_goes_on_when_discovery_answers_late(void **state)
+{
+    kube *k = *state;
+
+    k->options.resource = "nodes.v1";
+    kube_on(k, "api",
+            STEPS(HOSTILE_GATE("late"),
+                  HOSTILE_ANSWER(
+                      200, "{\"kind\":\"APIGroupDiscoveryList\",\"items\":[{"
+                           "\"versions\":[{\"version\":\"v1\",\"resources\":[{"
+                           "\"resource\":\"nodes\",\"responseKind\":{\"kind\":"
+                           "\"Node\"},\"scope\":\"Cluster\",\"verbs\":["
+                           "\"list\",\"watch\"]}]}]}]}")));
+    kube_on(k, "list", ANSWER(200, LIST("10", NODE("a", "1"))));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
+    kube_open(k);
+    kube_requests(k, "api", 1);
+    await_few_threads();
+    hostile_open_gate(k->server, "late");
+    kube_told(k, "*a@1 synced +b@11");
+    kube_requests(k, "api", 1);
+}
+
+/* The built-in group or version is not served: discovery finds the right one.
+ */
+static void a_silent_answer_to_a_doubt_holds_no_thread(void **state)
+{
+    enum { CROWD = 12 };
+    kube *crowd[CROWD];
+
+    (void)state;
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = kube_new(); /* its list is answered with a 404 */
+        kube_on(crowd[i], "api", STEPS(HOSTILE_FREEZE));
+        kube_open(crowd[i]);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        kube_requests(crowd[i], "api", 1);
+    }
+    await_few_threads();
     for (int i = 0; i < CROWD; i++) {
         kube_close(crowd[i]);
         kube_free(crowd[i]);
@@ -462,6 +563,9 @@ int main(void)
         KUBE_CASE(a_close_waits_for_the_turn_on_the_transport_thread),
         KUBE_CASE(closing_while_lone_events_come_loses_no_thread),
         cmocka_unit_test(informers_of_silent_servers_hold_no_thread),
+        cmocka_unit_test(discovery_of_silent_servers_holds_no_thread),
+        KUBE_CASE(an_informer_goes_on_when_discovery_answers_late),
+        cmocka_unit_test(a_silent_answer_to_a_doubt_holds_no_thread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
