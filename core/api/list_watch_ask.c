@@ -266,26 +266,27 @@ static kl__request request_of(const kl__http_source *self, kl__header *accept)
                          .gathers = self->gathers};
 }
 
+/* Sends the request. Its answer has ANSWER_MS from then on: not from before, as
+ * a credential plugin may take longer, such as one that asks a person. */
 static kl_code send_request(kl__http_source *self, kl__cancel *cancel,
                             kl_error *err)
 {
     kl__header accept;
     kl__request request = request_of(self, &accept);
+    kl_code code =
+        kl__client_send(self->client, &request, cancel, &self->sent, err);
 
-    return kl__client_send(self->client, &request, cancel, &self->sent, err);
+    self->answer_by_ms = kl__clock_now(kl__clock_real()) + ANSWER_MS;
+    return code;
 }
 
-/* Makes and sends the request; its answer has ANSWER_MS from now on. */
+/* Makes and sends the request. */
 static kl_code ask(kl__http_source *self, kl__cancel *cancel, kl_error *err)
 {
     kl_code code = make_target(self, err);
 
     self->was_retried = false;
-    if (code == KL_OK) {
-        self->answer_by_ms = kl__clock_now(kl__clock_real()) + ANSWER_MS;
-        code = send_request(self, cancel, err);
-    }
-    return code;
+    return code == KL_OK ? send_request(self, cancel, err) : code;
 }
 
 /* Ends an earlier transfer and drops its state. */

@@ -180,6 +180,20 @@ kube *kube_new(void)
     return k;
 }
 
+void kube_log_in(kube *k, const char *plugin)
+{
+    certificate authority = certificate_authority("kubelua test");
+    certificate identity =
+        certificate_sign(&authority, &(certificate_options){.ip = "127.0.0.1"});
+
+    hostile_free(k->server);
+    k->server = hostile_new(&(hostile_options){.identity = &identity});
+    hostile_sort(k->server, sort);
+    k->plugin = plugin;
+    certificate_clear(&identity);
+    certificate_clear(&authority);
+}
+
 void kube_free(kube *k)
 {
     hostile_free(k->server);
@@ -280,9 +294,32 @@ static void open_informer(kube *k)
     assert_non_null(k->informer);
 }
 
+/* The text of a kubeconfig whose plugin runs `k->plugin`. */
+static const char *plugin_text(kube *k)
+{
+    kl__buf *text = new_text(k);
+
+    kl__buf_printf(
+        text,
+        "current-context: x\n"
+        "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: \"%s\", "
+        "insecure-skip-tls-verify: true}}]\n"
+        "users: [{name: u, user: {exec: {command: sh, interactiveMode: Never, "
+        "apiVersion: client.authentication.k8s.io/v1, args: [-c, '%s; echo "
+        "\"{\\\"kind\\\": \\\"ExecCredential\\\", \\\"apiVersion\\\": "
+        "\\\"client.authentication.k8s.io/v1\\\", \\\"status\\\": "
+        "{\\\"token\\\": \\\"t\\\"}}\"']}}}]\n",
+        hostile_url(k->server), k->plugin);
+    assert_false(text->failed);
+    return text->bytes;
+}
+
 void kube_open(kube *k)
 {
-    kl_config_options config_options = {.server = hostile_url(k->server)};
+    kl_config_options config_options = {
+        .server = hostile_url(k->server),
+        .kubeconfig_text = k->plugin != NULL ? plugin_text(k) : NULL};
     kl_client_options client_options = {.shares_thread =
                                             clients_share_a_thread()};
 

@@ -84,6 +84,7 @@ typedef struct kube {
     /* backoff passes on a fake clock and takes no real time */
     bool leaps;
     int64_t patience_ms; /* the limit of kube_told; 60 s */
+    const char *plugin;  /* of kube_log_in */
 
     kl_client *client;
     kl_informer *informer;
@@ -111,6 +112,10 @@ kube *kube_new(void);
 void kube_free(kube *k);       /* after kube_close */
 int kube_descriptors(void);    /* how many this process has open */
 void kube_nothing_lives(void); /* asserts it */
+
+/* Before any script: a server over TLS, and a client that gets its token from
+ * an exec credential plugin. A shell runs `plugin`, then prints the token. */
+void kube_log_in(kube *k, const char *plugin);
 
 /* Scripts the answer to the next request of a kind; and to all requests that
  * have no other script. */

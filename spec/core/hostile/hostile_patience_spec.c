@@ -46,12 +46,13 @@ static void begin_no_end(kube *k);
 static void begin_silent_stream(kube *k);
 static void begin_retry_after(kube *k);
 static void begin_crd(kube *k);
+static void begin_slow_plugin(kube *k);
 
-static const beginning beginnings[] = {begin_no_list,      begin_no_watch,
-                                       begin_no_discovery, begin_half_a_list,
-                                       begin_an_open_list, begin_an_open_error,
-                                       begin_no_end,       begin_silent_stream,
-                                       begin_retry_after,  begin_crd};
+static const beginning beginnings[] = {
+    begin_no_list,     begin_no_watch,      begin_no_discovery,
+    begin_half_a_list, begin_an_open_list,  begin_an_open_error,
+    begin_no_end,      begin_silent_stream, begin_retry_after,
+    begin_crd,         begin_slow_plugin};
 
 enum { COUNT = sizeof(beginnings) / sizeof(beginnings[0]), WAIT_MS = 60000 };
 
@@ -121,6 +122,23 @@ static void discovery_that_is_never_answered_is_asked_again(void **state)
 
     kube_told(k, "!timeout *a@1 synced +b@11");
     kube_requests(k, "api", 2);
+}
+
+/* A person at a browser may take longer than a server. */
+static void begin_slow_plugin(kube *k)
+{
+    kube_log_in(k, "sleep 31");
+    paged(k);
+}
+
+static void the_time_of_a_plugin_is_not_the_servers(void **state)
+{
+    const company *c = *state;
+    kube *k = kube_of(*state, begin_slow_plugin);
+
+    kube_told(k, "*a@1 synced +b@11");
+    assert_true(now() - c->began >= 31000);
+    kube_requests(k, "list", 1);
 }
 
 /* ---- half an answer ---- */
@@ -326,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_watch_that_is_never_answered_is_asked_again),
         cmocka_unit_test(discovery_that_is_never_answered_is_asked_again),
         cmocka_unit_test(a_list_that_stops_in_the_middle_is_asked_again),
+        cmocka_unit_test(the_time_of_a_plugin_is_not_the_servers),
     };
 
     return cmocka_run_group_tests(tests, begin_all, end_all);
