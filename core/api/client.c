@@ -444,6 +444,17 @@ static kl_code get_credentials(kl_client *client, kl__credentials *credentials,
     return explain_cancel(cancel, code, err);
 }
 
+kl_code kl__client_log_in(kl_client *client, kl__cancel *cancel, kl_error *err)
+{
+    kl__credentials credentials = {0};
+    kl_code code = get_credentials(client, &credentials, cancel, err);
+
+    if (client->config != NULL) {
+        kl__credentials_clear(&credentials);
+    }
+    return code;
+}
+
 kl_code kl__client_send(kl_client *client, const kl__request *request,
                         kl__cancel *cancel, kl__sent *sent, kl_error *err)
 {

@@ -37,6 +37,12 @@ kl_code kl__client_open(kl_client *client, const kl__request *request,
 kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
                              const kl__credentials *credentials, kl_error *err);
 
+/* Waits for the client's credentials, so that a request which follows at once
+ * need not: for a caller whose limit is for the server, not for a plugin that
+ * may ask a person. KL_ECANCELED, KL_ECLOSED, and the errors of credentials.
+ * `err` is not NULL. */
+kl_code kl__client_log_in(kl_client *client, kl__cancel *cancel, kl_error *err);
+
 /* A request that was sent. Its owner closes `stream`. */
 typedef struct kl__sent {
     kl__stream *stream;  /* NULL: there is none (any more) */

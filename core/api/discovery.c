@@ -207,24 +207,33 @@ static void land(kl__search *search, const kl_error *err)
     search->fresh = search->former = NULL;
 }
 
+/* When a refresh that begins now has to be over. */
+static int64_t find_deadline(const kl__lookup *lookup)
+{
+    int64_t till_ms = kl__clock_now(kl__clock_real()) + TIMEOUT_MS;
+
+    return lookup->deadline_ms >= 0 && lookup->deadline_ms < till_ms
+               ? lookup->deadline_ms
+               : till_ms;
+}
+
 /* Prepares to ask the server for all lookups that wait: this one has set
- * in_flight. */
+ * in_flight. The server's time begins once there are credentials. */
 static kl_code take_off(kl__search *search, kl_error *err)
 {
     const kl__lookup *lookup = &search->lookup;
     kl__discovery *self = discovery_of(search);
-    int64_t till_ms = kl__clock_now(kl__clock_real()) + TIMEOUT_MS;
     kl__survey survey = {.client = self->client,
                          .name = lookup->name,
-                         .deadline_ms = lookup->deadline_ms >= 0 &&
-                                                lookup->deadline_ms < till_ms
-                                            ? lookup->deadline_ms
-                                            : till_ms,
-                         .now_ms = kl__clock_now(self->clock),
                          .cancel = lookup->cancel,
                          .wake = note_news,
                          .arg = search};
 
+    if (kl__client_log_in(self->client, lookup->cancel, err) != KL_OK) {
+        return err->code;
+    }
+    survey.deadline_ms = find_deadline(lookup);
+    survey.now_ms = kl__clock_now(self->clock);
     search->former = view_cache(self).catalogue;
     search->fresh = kl__catalogue_new();
     survey.catalogue = search->fresh;

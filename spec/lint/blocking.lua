@@ -13,6 +13,7 @@ local EXEMPT = {
     kl__listener_wait_synced = "within kl_registration_wait_synced",
     kl__exec_run = "within kl__config_credentials",
     kl__search_wait = "within kl__discovery_resolve",
+    kl__client_log_in = "within kl__discovery_resolve",
     kl__client_send = "within kl__client_open",
     kl__client_head = "within kl__client_open",
     kl__list_watch_list = "waits for credentials alone: kl__config_credentials",
