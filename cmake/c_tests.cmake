@@ -86,9 +86,13 @@ endforeach()
 # Specs of connections once more, with all clients on one thread (http/carrier.h).
 foreach(name curl_gather_spec curl_head_spec curl_stream_spec curl_tls_spec
         curl_transport_spec curl_turn_spec hostile_http_spec hostile_stream_spec
-        hostile_turn_spec http2_spec)
-    kubelua_test(carried.${name} LABELS core ENV KUBELUA_CARRIED=1
-        COMMAND ${name})
+        hostile_patience_spec hostile_turn_spec http2_spec)
+    set(cost 0)
+    if(name IN_LIST KUBELUA_PATIENT)
+        set(cost 100)
+    endif()
+    kubelua_test(carried.${name} LABELS core COST ${cost}
+        ENV KUBELUA_CARRIED=1 COMMAND ${name})
 endforeach()
 
 # The proof that torn_spec can fail: the same spec over a reader that believes

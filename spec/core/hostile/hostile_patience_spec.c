@@ -3,6 +3,7 @@
  * clock. The clients of all tests wait at the same time: begin_all() starts
  * every client before the first test runs.
  */
+#include "http_client.h"
 #include "kube_script.h"
 
 #include <setjmp.h>
@@ -27,6 +28,9 @@ typedef struct company {
     kube **kubes;
     int64_t began;
     int descriptors;
+    peer *mute; /* it never handshakes, and a stream to it */
+    kl_transport *transport;
+    kl__stream *to_mute;
 } company;
 
 static int64_t now(void)
@@ -151,6 +155,23 @@ static void the_time_of_a_plugin_is_not_the_servers(void **state)
         assert_true(now() - c->began >= 31000);
         kube_requests(k, "list", 1);
     }
+}
+
+/* ---- no connection ---- */
+
+/* Nothing but its own clock tells curl that the time is over. */
+static void a_handshake_that_does_not_end_is_given_up(void **state)
+{
+    const company *c = *state;
+    int64_t most_ms = c->began + WAIT_MS;
+    kl__response response;
+    kl_error err;
+
+    assert_int_equal(
+        kl__stream_response(c->to_mute, &response, most_ms, NULL, &err),
+        KL_EUNAVAILABLE);
+    assert_non_null(strstr(err.message, "did not finish the TLS handshake"));
+    assert_in_range(now() - c->began, 10000, 25000);
 }
 
 /* ---- half an answer ---- */
@@ -321,6 +342,9 @@ static int begin_all(void **state)
         beginnings[i](c->kubes[i]);
         kube_open(c->kubes[i]);
     }
+    c->mute = peer_new(PEER_NO_TLS, true);
+    c->transport = new_transport();
+    c->to_mute = get(c->transport, c->mute->url, "/");
     *state = c;
     return 0;
 }
@@ -330,6 +354,9 @@ static int end_all(void **state)
     company *c = *state;
     int descriptors = c->descriptors;
 
+    kl__stream_close(c->to_mute);
+    kl_transport_unref(c->transport);
+    peer_free(c->mute);
     for (size_t i = 0; i < COUNT; i++) {
         kube_close(c->kubes[i]);
     }
@@ -350,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_retry_after_delays_the_next_list),
         cmocka_unit_test(an_error_is_reported_although_its_body_does_not_end),
         cmocka_unit_test(a_crd_that_goes_and_comes_is_followed),
+        cmocka_unit_test(a_handshake_that_does_not_end_is_given_up),
         cmocka_unit_test(a_streaming_list_that_is_silent_is_asked_again),
         cmocka_unit_test(a_streaming_list_without_its_end_is_a_paged_one),
         cmocka_unit_test(a_list_that_is_never_answered_is_asked_again),

@@ -35,7 +35,10 @@ typedef struct counter {
     _Atomic int64_t until; /* what the first turn returns; 0: `rest` */
     atomic_bool ends;
     _Atomic pthread_t thread; /* of the turns */
-    int watched; /* a socket that the first turn watches; -1: none */
+    int watched;         /* a socket that the first turn watches; -1: none */
+    atomic_bool forgets; /* the next turn forgets that socket */
+    bool wakes_at_end;   /* the last turn wakes the loop */
+    atomic_int ended;    /* last turns */
 } counter;
 
 enum { HOUR_MS = 3600000 };
@@ -59,10 +62,17 @@ static int64_t run_counter(void *arg)
     if (self->watched >= 0 && count_turns(self) == 0) {
         assert_true(kl__carrier_watch(&self->carried, self->watched));
     }
+    if (atomic_exchange(&self->forgets, false)) {
+        kl__carrier_forget(&self->carried, self->watched);
+    }
     gate_pass(&self->turns);
     if (atomic_load(&self->ends)) {
         if (self->watched >= 0) {
             kl__carrier_forget(&self->carried, self->watched);
+        }
+        self->ended++;
+        if (self->wakes_at_end) {
+            kl__carrier_wake(&self->carried);
         }
         return KL__CARRIED_OVER;
     }
@@ -91,6 +101,15 @@ static void leave(counter *self)
     kl__carrier_wake(&self->carried);
     kl__carrier_leave(&self->carried);
     gate_deinit(&self->turns);
+}
+
+/* A hundred rounds, in which a loop that rests has no turn. */
+static void run_rounds(counter *other)
+{
+    for (int i = 1; i <= 100; i++) {
+        assert_true(gate_await(&other->turns, i));
+        kl__carrier_wake(&other->carried);
+    }
 }
 
 static void loops_have_a_turn_at_once_and_when_they_are_woken(void **state)
@@ -138,12 +157,15 @@ static void a_loop_rests_until_its_time(void **state)
     leave(&soon);
 }
 
-/* It asks for a turn again and again; the other one has its turns. */
+/* One asks for a turn again and again. The others have their turns when they
+ * are woken, when their time has come, and when bytes come. */
 static void a_busy_loop_holds_up_no_other(void **state)
 {
-    counter busy, self;
+    int pair[2];
+    counter busy, self, late, reads;
 
     (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     init(&busy);
     busy.rest = KL__CARRIED_AGAIN;
     join(&busy);
@@ -152,9 +174,23 @@ static void a_busy_loop_holds_up_no_other(void **state)
     assert_true(gate_await(&self.turns, 1));
     kl__carrier_wake(&self.carried);
     assert_true(gate_await(&self.turns, 2));
+    init(&late);
+    late.until = kl__clock_now(kl__clock_real()) + 10;
+    join(&late);
+    assert_true(gate_await(&late.turns, 2));
+    init(&reads);
+    reads.watched = pair[0];
+    join(&reads);
+    assert_true(gate_await(&reads.turns, 2)); /* it can be written to */
+    assert_int_equal(write(pair[1], "x", 1), 1);
+    assert_true(gate_await(&reads.turns, 3));
     assert_true(gate_await(&busy.turns, 1000));
     leave(&busy);
     leave(&self);
+    leave(&late);
+    leave(&reads);
+    close(pair[1]);
+    close(pair[0]);
 }
 
 /* The bytes stay in the socket, as the turn does not read them. */
@@ -174,16 +210,66 @@ static void a_change_of_a_socket_is_told_once(void **state)
     assert_int_equal(write(pair[1], "x", 1), 1);
     assert_true(gate_await(&self.turns, before + 1));
     init(&other);
-    join(&other); /* as many rounds, in which the first one rests */
-    for (int i = 1; i <= 100; i++) {
-        assert_true(gate_await(&other.turns, i));
-        kl__carrier_wake(&other.carried);
-    }
+    join(&other);
+    run_rounds(&other);
     assert_in_range(count_turns(&self), before + 1, before + 2);
     leave(&other);
     leave(&self);
     close(pair[1]);
     close(pair[0]);
+}
+
+/* A child of fork() may have the socket, too: then it is watched even after it
+ * was closed here. The loop may be gone by then. */
+static void a_forgotten_socket_gives_no_turn(void **state)
+{
+    int pair[2], child;
+    counter self, other;
+    int before;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    child = dup(pair[0]);
+    init(&self);
+    self.watched = pair[0];
+    join(&self);
+    assert_true(gate_await(&self.turns, 2)); /* it can be written to */
+    before = count_turns(&self);
+    atomic_store(&self.forgets, true);
+    kl__carrier_wake(&self.carried);
+    assert_true(gate_await(&self.turns, before + 1));
+    close(pair[0]);
+    assert_int_equal(write(pair[1], "x", 1), 1);
+    init(&other);
+    join(&other);
+    run_rounds(&other);
+    assert_int_equal(count_turns(&self), before + 1);
+    self.watched = -1;
+    leave(&other);
+    leave(&self);
+    close(pair[1]);
+    close(child);
+}
+
+/* As a command does that comes while a client closes. */
+static void a_loop_that_is_woken_in_its_last_turn_has_no_other(void **state)
+{
+    counter self, other;
+
+    (void)state;
+    init(&other);
+    join(&other);
+    init(&self);
+    self.wakes_at_end = true;
+    join(&self);
+    assert_true(gate_await(&self.turns, 1));
+    atomic_store(&self.ends, true);
+    kl__carrier_wake(&self.carried);
+    kl__carrier_leave(&self.carried);
+    run_rounds(&other);
+    assert_int_equal(self.ended, 1);
+    gate_deinit(&self.turns);
+    leave(&other);
 }
 
 static void the_thread_ends_with_the_last_loop_and_comes_again(void **state)
@@ -397,6 +483,8 @@ int main(void)
         cmocka_unit_test(a_loop_rests_until_its_time),
         cmocka_unit_test(a_busy_loop_holds_up_no_other),
         cmocka_unit_test(a_change_of_a_socket_is_told_once),
+        cmocka_unit_test(a_forgotten_socket_gives_no_turn),
+        cmocka_unit_test(a_loop_that_is_woken_in_its_last_turn_has_no_other),
         cmocka_unit_test(the_thread_ends_with_the_last_loop_and_comes_again),
         cmocka_unit_test(threads_may_join_and_leave_at_the_same_time),
 #ifndef __SANITIZE_THREAD__
