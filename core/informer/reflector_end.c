@@ -31,9 +31,10 @@ static bool was_healthy(const kl__reflector *self, const kl__attempt *now)
 
 /*
  * A 410 is an answer: the server is up, so the backoff of the outage ends here
- * and the relist is not delayed. This is done only once in a row. At a second
- * 410 the list itself was too old (it came from a cache that lags behind
- * compaction), so the next list asks for the newest state, with backoff.
+ * and the relist is not delayed. This is done once for each outage. At a second
+ * 410 without an outage since the list, the list itself was too old (it came
+ * from a cache that lags behind compaction), so the next list asks for the
+ * newest state, with backoff.
  */
 static kl_informer_state relist_because(kl__reflector *self,
                                         const kl_error *err, bool at_once)
@@ -75,9 +76,11 @@ kl_informer_state kl__reflector_watch_failed(kl__reflector *self,
         failure.resume = KL_STATE_RESOLVING;
         return kl__reflector_fail(self, &failure);
     case KL_ETIMEOUT:
+        self->relisted = false; /* an outage */
         self->fresh = true;
         return kl__reflector_fail(self, &failure);
     case KL_EUNAVAILABLE: /* a healthy stream broke: it is resumed at once */
+        self->relisted = false;
         failure.at_once = err->http_status == 0 && was_healthy(self, now);
         return kl__reflector_fail(self, &failure);
     case KL_ETLS:

@@ -127,11 +127,12 @@ struct kl__reflector {
     kl_error no_stream;   /* why lists are paged; KL_OK: they are not, or that
                              was logged */
     int doubts;           /* failed watches in a row that a relist may cure */
-    bool relisted; /* a 410 caused a relist, and no watch was healthy since */
-    int refusals;  /* watches in a row that the server closed at once */
-    kl__shard shards;   /* of the source */
-    uint64_t shard;     /* the number of kl__reflector_set_shard calls that
-                           `shards` is of */
+    bool relisted;    /* a 410 caused a relist; since then no watch was healthy,
+                         and the server was not away */
+    int refusals;     /* watches in a row that the server closed at once */
+    kl__shard shards; /* of the source */
+    uint64_t shard;   /* the number of kl__reflector_set_shard calls that
+                         `shards` is of */
     kl__packer *packer; /* NULL: objects stay plain */
     kl__ahead ahead;
     kl__backoff backoff;

@@ -187,6 +187,27 @@ static void a_410_after_an_outage_relists_at_once(void **state)
     assert_in_range(reflector_world_delay(world, 8), 1600, 3199);
 }
 
+/* A server that is restarted twice in a few seconds: between, the watch has
+ * lived too shortly to count as healthy. */
+static void a_410_after_a_second_outage_relists_at_once_too(void **state)
+{
+    reflector_world *world = *state;
+
+    expect(state,
+           LISTED "+b@11 !unavailable; !gone:410; a@1 =20; ok !unavailable; "
+                  "!unavailable; !unavailable; !gone:410; a@1 =30; ok !gone; "
+                  "a@1 =40; ok",
+           ASKED "; watch rv=11; list rv=11 match=NotOlderThan; watch rv=20; "
+                 "watch rv=20; watch rv=20; watch rv=20; "
+                 "list rv=20 match=NotOlderThan; watch rv=30; "
+                 "list limit=500; watch rv=40",
+           "[a@1]=10 +b@11 !unavailable !gone [a@1]=20 !unavailable !gone "
+           "[a@1]=30 !gone [a@1]=40");
+    assert_in_range(reflector_world_delay(world, 4), 0, 199);
+    assert_in_range(reflector_world_delay(world, 9), 0, 199);
+    assert_in_range(reflector_world_delay(world, 11), 1600, 3199);
+}
+
 static void a_410_as_http_status_is_the_same_as_in_the_stream(void **state)
 {
     expect(state, LISTED "!gone:410; a@1 =20",
@@ -421,6 +442,7 @@ int main(void)
         WORLD_TEST(a_429_in_the_stream_waits_for_retry_after),
         WORLD_TEST(a_410_during_a_watch_causes_a_relist),
         WORLD_TEST(a_410_after_an_outage_relists_at_once),
+        WORLD_TEST(a_410_after_a_second_outage_relists_at_once_too),
         WORLD_TEST(a_410_as_http_status_is_the_same_as_in_the_stream),
         WORLD_TEST(a_404_to_a_watch_resolves_and_relists),
         WORLD_TEST(rubbish_is_watched_from_the_last_good_version),
