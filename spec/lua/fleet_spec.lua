@@ -315,6 +315,21 @@ describe("a fleet", function()
         assert.matches("make it outside", w:until_in(fleet, "eu", "failed").problem)
     end)
 
+    it("calls its function for no cluster once it is stopped", function()
+        for i = 1, 10 do -- they begin one after the other
+            w.named["more-" .. i] = { sim = eu }
+        end
+        local fleet, calls = nil, 0
+        fleet = w:fleet(function()
+            calls = calls + 1
+            fleet:stop()
+        end)
+        eventually(function()
+            return calls > 0 and #fleet:status().clusters == 0
+        end, "the fleet has ended", 20)
+        assert.equal(1, calls)
+    end)
+
     it("ends all its clusters when it is stopped", function()
         local fleet = w:fleet(w:noting())
         w:until_in(fleet, "eu", "running")

@@ -90,12 +90,12 @@ end
 local function begin(self)
     enter(self, "starting", self.problem, self.code)
     local ok, life, message, code = pcall(Life.begin, self.fleet, self.entry, self.share,
-        self.wake)
+        self.wake, function() return is_wanted(self) end)
     if not ok then -- options of the script that are wrong
         life, message, code = nil, tostring(life), "invalid_argument"
     end
     self.life = life
-    if not life then
+    if not life and is_wanted(self) then
         fail(self, message, code)
     end
 end

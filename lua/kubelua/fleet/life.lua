@@ -27,6 +27,7 @@ local waiting = require "kubelua.waiting"
 ---@field ring kubelua.fleet.Ring?
 ---@field cluster kubelua.FleetCluster
 ---@field may_work fun(): boolean true while this process has the cluster
+---@field is_wanted fun(): boolean it is to go on
 ---@field hopeless string? a controller of it can never work
 ---@field wake fun() wakes the task of the cluster
 ---@field task kubelua.Task the call of the function
@@ -34,7 +35,8 @@ local waiting = require "kubelua.waiting"
 ---@field owned table<any, fun(thing: any)> what ends with it, and how; weak keys
 ---@field controllers table<kubelua.controller.State, true> a weak set
 ---@field is_ending boolean no run begins
----@field is_revoked boolean? this process was no member of the ring meanwhile
+---@field is_revoked boolean? it must end, whatever is wanted by now: this process was no member of
+---the ring meanwhile, or the function was not called
 ---@field has_begun boolean the function has returned
 ---@field problem string? why it must end: the function has raised
 local Life = {}
@@ -64,8 +66,13 @@ local function always()
     return true
 end
 
--- Calls the function of the script.
+-- Calls the function of the script, unless the cluster has gone, or is another member's by now.
 local function call_function(self, f)
+    if self.is_ending or not self.is_wanted() then
+        self.is_revoked = true
+        self.wake()
+        return
+    end
     scheduler.count()
     local ok, problem = trace.call(f, self.cluster)
     if ok then
@@ -87,15 +94,24 @@ local function begin_task(self, f)
     self.task = task
 end
 
----Connects to a cluster, and calls the function of the script, in a task of its own.
+local function connect(entry, is_wanted)
+    if not is_wanted() then
+        return nil, "it is not wanted any more", "canceled"
+    end
+    return clients.connect_member(entry.name, entry.options)
+end
+
+---Connects to a cluster, and calls the function of the script, in a task of its own. Others may
+---have their turn before; a cluster that is not wanted then is not begun.
 ---@param fleet { name: string, call: fun(cluster: kubelua.FleetCluster),
 ---metrics: kubelua.fleet.Metrics, ring: kubelua.fleet.Ring? }
 ---@param entry kubelua.fleet.Entry
 ---@param share kubelua.fleet.ClusterShare? with shards
 ---@param wake fun()
+---@param is_wanted fun(): boolean
 ---@return kubelua.fleet.Life?, string?, string?
-function Life.begin(fleet, entry, share, wake)
-    local client, message, code = take_turn(clients.connect_member, entry.name, entry.options)
+function Life.begin(fleet, entry, share, wake, is_wanted)
+    local client, message, code = take_turn(connect, entry, is_wanted)
     if not client then
         return nil, message, code
     end
@@ -105,7 +121,8 @@ function Life.begin(fleet, entry, share, wake)
     end
     core.state(client, "kubelua.client").fence = share and share.guard()
     local self = setmetatable({ name = entry.name, fleet = fleet.name, entry = entry,
-        client = client, wake = wake, metrics = fleet.metrics, ring = fleet.ring,
+        client = client, wake = wake, is_wanted = is_wanted, metrics = fleet.metrics,
+        ring = fleet.ring,
         may_work = share and share.may_work or always, tasks = setmetatable({}, WEAK),
         owned = setmetatable({}, WEAK), controllers = setmetatable({}, WEAK), is_ending = false,
         has_begun = false, cluster = { name = entry.name, client = client, origin = entry.origin,
