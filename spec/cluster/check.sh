@@ -122,6 +122,8 @@ it "starts it without a watch cache of configmaps" cluster start-apiserver \
     "$dir" --watch-cache-sizes=configmaps#0
 it "resumes a watch from etcd" shows DELETED \
     api "$TOKEN" "$watch&resourceVersion=$old&timeoutSeconds=1"
+it "records the changes that etcd has made" shows '"type":"DELETE"' \
+    timeout 2 "$here/cluster.sh" record-etcd "$dir"
 it "compacts etcd" cluster compact "$dir"
 it "answers 410 to a watch from before" shows '"code":410' \
     api "$TOKEN" "$watch&resourceVersion=$old&timeoutSeconds=1"

@@ -17,6 +17,7 @@ usage: cluster.sh start [--owner PID] [--for SECONDS] DIR [FLAGS...]
        cluster.sh set-token DIR NEWTOKEN
        cluster.sh service-token DIR NAMESPACE NAME UID SECONDS
        cluster.sh proxy DIR COMMAND
+       cluster.sh record-etcd DIR
        cluster.sh kubectl DIR ARGS...
 start ends the cluster by itself with process PID, or after SECONDS (7200).
 FLAGS are further ones of kube-apiserver, until others are given.
@@ -259,10 +260,10 @@ restart_apiserver() {
     start_apiserver "$@"
 }
 
-# ask_etcd METHOD JSON: through its HTTP gateway; kubectl serves as HTTP client.
+# ask_etcd PATH JSON: through its HTTP gateway; kubectl serves as HTTP client.
 ask_etcd() {
     printf '%s' "$2" | kubectl no-such-file --server="$ETCD" \
-        create --raw "/v3/kv/$1" -f -
+        create --raw "/v3/$1" -f -
 }
 
 # tell_compaction REVISION: to kube-apiserver, whose cached lists would outlive
@@ -270,8 +271,16 @@ ask_etcd() {
 tell_compaction() {
     key=$(printf compact_rev_key | base64)
     value=$(printf %s "$1" | base64)
-    ask_etcd put "{\"key\":\"$key\",\"value\":\"$value\"}" |
+    ask_etcd kv/put "{\"key\":\"$key\",\"value\":\"$value\"}" |
         sed -n 's/.*"revision":"\([0-9]*\)".*/\1/p'
+}
+
+# record_etcd: each change of an object, the past ones too, until etcd ends;
+# JSON as etcd's watch sends it. No end of kube-apiserver leaves a gap in it.
+record_etcd() {
+    first=$(printf /registry/ | base64) last=$(printf /registry0 | base64)
+    range="\"key\":\"$first\",\"range_end\":\"$last\",\"start_revision\":1"
+    ask_etcd watch "{\"create_request\":{$range}}"
 }
 
 # Done when this returns. It is at a revision of its own, which changes no
@@ -280,7 +289,7 @@ tell_compaction() {
 compact() {
     revision=$(tell_compaction 0)
     [ -n "$revision" ] || fail "etcd does not tell its revision"
-    ask_etcd compaction "{\"revision\":\"$revision\",\"physical\":true}" \
+    ask_etcd kv/compaction "{\"revision\":\"$revision\",\"physical\":true}" \
         >/dev/null
     tell_compaction "$revision" >/dev/null
     echo "$revision"
@@ -340,6 +349,7 @@ guard) guard "$@" ;;
     set-token) [ $# -eq 1 ] || usage; set_token "$1" ;;
     service-token) [ $# -eq 4 ] || usage; service_token "$@" ;;
     proxy) [ $# -ge 1 ] || usage; control_proxy "$@" ;;
+    record-etcd) record_etcd ;;
     kubectl) kubectl kubeconfig "$@" ;;
     *) usage ;;
     esac

@@ -1,15 +1,19 @@
 -- The soak of shards: starts members on a real API server, changes objects, and does to the members
--- what machines and people do. Then all is left in peace, and every object must be as it should be.
+-- (and to the clusters of a fleet) what machines and people do. Between that all is left in peace:
+-- then every object must be as it should be.
 --   kubelua run trouble.lua FOLDER SECONDS OBJECTS MEMBERS BY
 local folder, seconds, objects, most, by = arg[1], tonumber(arg[2]), tonumber(arg[3]),
     tonumber(arg[4]), arg[5]
 local here = arg[0]:match("^(.*)/")
 local program = here .. "/../../../bin/kubelua"
+local script = here .. "/../../cluster/cluster.sh"
 
+local ROUND = 20 -- seconds of trouble, then comes a rest
 local QUIET = 30 -- seconds in which all must be done after the last trouble
 
 local client = assert(kubelua.connect())
-local members, made, changes = {}, 0, 0
+local members, made, changes, is_resting = {}, 0, 0, false
+local troubles, clusters = 0, nil -- clusters: of a fleet
 local wanted = {} -- by name of an object: what its data should be; nil: it was deleted
 
 local function shell(command)
@@ -20,8 +24,10 @@ end
 local function start_member(identity)
     made = made + 1
     identity = identity or "m" .. made
-    local command = "%s run --log-level warn %s/member.lua %s %s >%s/member-%d.log 2>&1 & echo $!"
-    local pid = shell(command:format(program, here, identity, by, folder, made)):match("%d+")
+    local command = "%s run --log-level warn %s/member.lua %s %s %s >%s/member-%d.log 2>&1 & "
+        .. "echo $!"
+    local pid = shell(command:format(program, here, identity, by, folder .. "/clusters", folder,
+        made)):match("%d+")
     members[#members + 1] = { identity = identity, pid = pid }
 end
 
@@ -38,7 +44,12 @@ local function remove(member)
 end
 
 local function namespace_of(name)
-    return "soak-" .. tonumber(name:match("%d+")) % 40
+    return "soak-" .. tonumber(name:match("%d+")) % (clusters and #clusters.names or 40)
+end
+
+-- True if no member has to work on a namespace.
+local function is_away(namespace)
+    return clusters ~= nil and clusters.away[namespace] ~= nil
 end
 
 -- Writes until the server has taken it: it may be away.
@@ -74,8 +85,8 @@ local function delete(name)
     wanted[name] = nil
 end
 
-local function cluster(command)
-    shell(("%s/../../cluster/cluster.sh %s >>%s/cluster.log 2>&1"):format(here, command, folder))
+local function server(command)
+    shell(("%s %s >>%s/cluster.log 2>&1"):format(script, command, folder))
 end
 
 local TROUBLE = {
@@ -112,14 +123,14 @@ local TROUBLE = {
         end
     end,
     function() -- all connections end
-        cluster("restart-apiserver " .. folder .. "/c " .. (os.getenv("FLAGS") or ""))
+        server("restart-apiserver " .. folder .. "/c " .. (os.getenv("FLAGS") or ""))
     end,
     function() -- the server is gone without a word, and its watch cache begins anew
-        cluster("kill-apiserver " .. folder .. "/c")
-        cluster("start-apiserver " .. folder .. "/c " .. (os.getenv("FLAGS") or ""))
+        server("kill-apiserver " .. folder .. "/c")
+        server("start-apiserver " .. folder .. "/c " .. (os.getenv("FLAGS") or ""))
     end,
     function()
-        cluster("compact " .. folder .. "/c")
+        server("compact " .. folder .. "/c")
     end,
     function() -- a user deletes Leases
         local leases = client:list("leases", { namespace = "default" }) or {}
@@ -135,18 +146,18 @@ local function count_wrong()
         labels = "soak=shards" }))) do
         found[object.name] = true
         local seen = object.metadata.annotations and object.metadata.annotations.seen
-        if seen ~= wanted[object.name] then
+        if seen ~= wanted[object.name] and not is_away(object.namespace) then
             wrong, example = wrong + 1, object.key
         end
     end
     for name in pairs(wanted) do
-        if not found[name] then
+        if not found[name] and not is_away(namespace_of(name)) then
             wrong, example = wrong + 1, name
         end
     end
     for _, secret in ipairs(assert(client:list("secrets", { namespace = "*",
         labels = "soak=shards" }))) do
-        if not wanted[secret.name] then
+        if not wanted[secret.name] and not is_away(secret.namespace) then
             wrong, example = wrong + 1, "child " .. secret.key
         end
     end
@@ -169,8 +180,73 @@ local function await_peace(limit)
     until false
 end
 
-kubelua.spawn(function()
-    for i = 0, 39 do
+-- Changes an object in each cluster that is away: no member may see that. Then all clusters come
+-- back, and all must be done again. Returns the seconds that this took; nil: a breach.
+local function end_absences()
+    local before, ok = {}, true
+    for i = 1, #clusters.names do
+        if is_away(namespace_of("o" .. i)) then
+            change("o" .. i)
+            before["o" .. i] = wanted["o" .. i]
+        end
+    end
+    kubelua.sleep(3)
+    for name, n in pairs(before) do
+        local object = client:get("configmaps", namespace_of(name), name)
+        if object and object:get("metadata.annotations.seen") == n then
+            print(("BREACH  %s was worked on, its cluster has left"):format(object.key))
+            ok = false
+        end
+    end
+    clusters:give_all()
+    return ok and await_peace(QUIET) or nil
+end
+
+-- Leaves all in peace until everything is done. Returns the seconds that this took; nil: a breach.
+local function rest()
+    is_resting = true
+    kubelua.sleep(1)
+    local peace = await_peace(QUIET)
+    local again = peace and clusters and end_absences() or peace
+    is_resting = false
+    return peace and again and math.max(peace, again)
+end
+
+local function change_objects(ends_at)
+    while kubelua.now() < ends_at do
+        local name = "o" .. math.random(objects)
+        if is_resting then
+            kubelua.sleep(0.1)
+        elseif math.random() < 0.05 then
+            delete(name)
+        else
+            change(name)
+        end
+        kubelua.sleep(0.02)
+    end
+end
+
+local function make_troubles(list, ends_at)
+    while kubelua.now() < ends_at do
+        kubelua.sleep(math.random() * 8)
+        list[math.random(#list)](members[math.random(#members)])
+        troubles = troubles + 1
+    end
+    return true
+end
+
+-- Troubles of members and, of a fleet, those of clusters at the same time.
+local function make_round(ends_at)
+    local other = clusters and kubelua.spawn(make_troubles, clusters:troubles(), ends_at)
+    make_troubles(TROUBLE, ends_at)
+    assert(not other or other:wait())
+end
+
+local function prepare()
+    if by == "fleet" then
+        clusters = dofile(here .. "/clusters.lua")(folder, script, shell, client)
+    end
+    for i = 0, clusters and -1 or 39 do
         client:create { apiVersion = "v1", kind = "Namespace", metadata = { name = "soak-" .. i } }
     end
     for _ = 1, most do
@@ -182,29 +258,33 @@ kubelua.spawn(function()
     local first = await_peace(300)
     print(("%d objects, all reconciled %.1f s after the last was made"):format(objects,
         first or -1))
-    local ends_at, troubles = kubelua.now() + seconds, 0
-    kubelua.spawn(function() -- objects change all the time
-        while kubelua.now() < ends_at do
-            local name = "o" .. math.random(objects)
-            if math.random() < 0.05 then
-                delete(name)
-            else
-                change(name)
-            end
-            kubelua.sleep(0.02)
-        end
-    end)
-    while kubelua.now() < ends_at do
-        kubelua.sleep(math.random() * 8)
-        TROUBLE[math.random(#TROUBLE)](members[math.random(#members)])
-        troubles = troubles + 1
+    return first
+end
+
+local function run_soak()
+    local ok = prepare()
+    local ends_at, rests = kubelua.now() + seconds, {}
+    kubelua.spawn(change_objects, ends_at)
+    while ok and kubelua.now() < ends_at do
+        make_round(math.min(ends_at, kubelua.now() + ROUND))
+        ok = rest()
+        rests[#rests + 1] = ok
     end
-    kubelua.sleep(1)
-    local peace = await_peace(QUIET)
-    print(("%d changes, %d troubles, %d processes; %.1f s to peace"):format(changes, troubles, made,
-        peace or -1))
+    table.sort(rests)
+    print(("%d changes, %d troubles, %d processes, %d new credentials; %d rests, %.1f s to peace "
+        .. "in half of them, %.1f s at most"):format(changes, troubles, made,
+        clusters and clusters.renewed or 0, #rests, rests[math.ceil(#rests / 2)] or -1,
+        rests[#rests] or -1))
+    return ok
+end
+
+kubelua.spawn(function()
+    local ran, ok = pcall(run_soak)
+    if not ran then
+        print("BREACH  " .. tostring(ok))
+    end
     for _, member in ipairs(members) do
         signal(member, "KILL")
     end
-    os.exit(peace and first and 0 or 1)
+    os.exit(ran and ok and 0 or 1)
 end)
