@@ -41,13 +41,11 @@ void kl__reflector_take_back(kl__reflector *self)
 bool kl__reflector_await_answer(kl__reflector *self, kl_error *err)
 {
     kl__list_watch *source = self->options.source;
-    bool lends = kl__list_watch_lends(source);
+    int64_t timeout_ms = kl__list_watch_lends(source) ? 0 : -1;
 
-    while (!kl__list_watch_answer(source, lends ? 0 : -1,
-                                  &self->interrupt.token, err)) {
-        lends =
-            kl__list_watch_lends(source); /* another answer is awaited now */
-        if (lends && kl__reflector_rest_lent(self, NULL, -1)) {
+    while (!kl__list_watch_answer(source, timeout_ms, &self->interrupt.token,
+                                  err)) {
+        if (timeout_ms == 0 && kl__reflector_rest_lent(self, NULL, -1)) {
             err->code = KL_OK; /* so far */
             return false;
         }
