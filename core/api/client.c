@@ -284,12 +284,6 @@ void *kl__client_slot(kl_client *client, void *(*make)(void),
     return slot;
 }
 
-/* How long kl__client_open waits for the head. */
-typedef struct waiting {
-    int64_t deadline_ms;
-    kl__cancel *cancel;
-} waiting;
-
 /* Counts a try and logs how it ended; not its headers, which contain tokens. */
 static void note_request(kl_client *client, const kl__request *request,
                          int64_t began_ms, const kl__response *response,
@@ -515,43 +509,6 @@ bool kl__client_may_retry(kl_client *client, const kl__sent *sent,
 {
     return response->status == 401 && client->config != NULL &&
            kl__client_refused(client, sent->generation);
-}
-
-/* Sends the request once, and waits for the head. */
-static kl_code try_once(kl_client *client, const kl__request *request,
-                        const waiting *wait, kl__sent *sent,
-                        kl__response *response, kl_error *err)
-{
-    kl_code code = kl__client_send(client, request, wait->cancel, sent, err);
-
-    if (code == KL_OK) {
-        code = kl__client_head(client, request, sent, wait->deadline_ms,
-                               wait->cancel, response, err);
-        if (code == KL_ETIMEOUT) {
-            kl__client_give_up(client, request, sent, err);
-        }
-    }
-    return code;
-}
-
-kl_code kl__client_open(kl_client *client, const kl__request *request,
-                        int64_t deadline_ms, kl__cancel *cancel,
-                        kl__stream **stream, kl__response *response,
-                        kl_error *err)
-{
-    const waiting wait = {deadline_ms, cancel};
-    kl__sent sent;
-    kl_error local;
-    kl_code code;
-
-    err = err != NULL ? err : &local;
-    code = try_once(client, request, &wait, &sent, response, err);
-    if (code == KL_OK && kl__client_may_retry(client, &sent, response)) {
-        kl__stream_close(sent.stream);
-        code = try_once(client, request, &wait, &sent, response, err);
-    }
-    *stream = sent.stream;
-    return code;
 }
 
 kl_code kl__client_read_all(kl__stream *stream, size_t limit,

@@ -15,24 +15,10 @@ typedef struct kl__requester kl__requester;
 typedef struct kl__credentials kl__credentials;
 
 /*
- * Opens a stream with the client's credentials and user agent, and waits for
- * the head of the answer. After a 401 it gets new credentials, if there are
- * any, and tries once more. Any HTTP status is KL_OK. The caller owns the
- * stream; NULL unless KL_OK. `request` needs method, target, headers, body,
- * window and fresh_connection; the rest is filled in. `deadline_ms` is on the
- * real clock (< 0: none). It does not end a credential plugin, but `cancel` and
- * a close of the client do. Errors as kl__stream_response, KL_ECONFIG,
- * KL_ECLOSED.
- */
-kl_code kl__client_open(kl_client *client, const kl__request *request,
-                        int64_t deadline_ms, kl__cancel *cancel,
-                        kl__stream **stream, kl__response *response,
-                        kl_error *err);
-
-/*
- * Opens a stream with these credentials (borrowed), and does not wait. The rest
- * of the request is filled in as above. NULL: KL_ENOMEM, KL_ECLOSED.
- * Thread-safe.
+ * Opens a stream with these credentials (borrowed), and does not wait.
+ * `request` needs method, target, headers, and what is not the default of a
+ * stream; server, user agent and credentials are filled in. NULL: KL_ENOMEM,
+ * KL_ECLOSED. Thread-safe.
  */
 kl__stream *kl__client_begin(kl_client *client, const kl__request *request,
                              const kl__credentials *credentials, kl_error *err);
@@ -50,15 +36,19 @@ typedef struct kl__sent {
     int64_t began_ms;    /* on the real clock */
 } kl__sent;
 
-/* Sends a request as kl__client_open does, but does not wait for the head. It
- * may have to read files or run a plugin for the credentials: `cancel` ends
- * that. `err` is not NULL. */
+/*
+ * Sends a request, filled in as above, with the client's credentials, and does
+ * not wait for the head of the answer. It may have to read files or run a
+ * plugin for the credentials: `cancel` and a close of the client end that.
+ * KL_ECONFIG, KL_ECLOSED, KL_ECANCELED, KL_ENOMEM. `err` is not NULL.
+ */
 kl_code kl__client_send(kl_client *client, const kl__request *request,
                         kl__cancel *cancel, kl__sent *sent, kl_error *err);
 
-/* Waits for the head of the answer; a `deadline_ms` of 0: not at all. `request`
- * is what was sent. KL_ETIMEOUT: it has not come yet, call again or give up.
- * After any other error `sent` has no stream. As kl__client_open. */
+/* Waits for the head of the answer until `deadline_ms` of the real clock (< 0:
+ * no limit; 0: not at all). `request` is what was sent. Any HTTP status is
+ * KL_OK. KL_ETIMEOUT: it has not come yet, call again or give up. After any
+ * other error `sent` has no stream. As kl__stream_response; KL_ECLOSED. */
 kl_code kl__client_head(kl_client *client, const kl__request *request,
                         kl__sent *sent, int64_t deadline_ms, kl__cancel *cancel,
                         kl__response *response, kl_error *err);

@@ -5,6 +5,7 @@
  */
 #include "api/client.h"
 
+#include "answered.h"
 #include "client_rig.h"
 #include "failing_alloc.h"
 #include "fake_transport.h"
@@ -177,8 +178,8 @@ static void a_body_is_read_up_to_its_limit_and_not_beyond(void **state)
     for (size_t limit = 8; limit >= 7; limit--) {
         kl__buf body = {0};
 
-        assert_int_equal(kl__client_open(self->client, &request, -1, NULL,
-                                         &stream, &response, &self->err),
+        assert_int_equal(opened(self->client, &request, NULL, &stream,
+                                &response, &self->err),
                          KL_OK);
         assert_int_equal(
             kl__client_read_all(stream, limit, -1, NULL, &body, &self->err),
@@ -234,9 +235,9 @@ static void a_fired_token_ends_an_open_that_waits(void **state)
     kl__cancel_init(&cancel);
     kl__cancel_fire(&cancel);
     fake_transport_answer(self->fake, &(fake_answer){.holds_head = true});
-    assert_int_equal(kl__client_open(self->client, &request, -1, &cancel,
-                                     &stream, &response, &self->err),
-                     KL_ECANCELED);
+    assert_int_equal(
+        opened(self->client, &request, &cancel, &stream, &response, &self->err),
+        KL_ECANCELED);
     assert_null(stream);
     kl__cancel_deinit(&cancel);
 }

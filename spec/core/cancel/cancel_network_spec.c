@@ -277,14 +277,15 @@ static void block_read(void *scene_)
     }
 }
 
-static void block_client_open(void *scene_)
+static void block_head(void *scene_)
 {
     scene *self = scene_;
     kl__request request = {.method = "GET", .target = "/api/v1/nodes"};
     kl__response response;
+    kl_error err;
 
-    (void)kl__client_open(self->client, &request, -1, &self->cancel,
-                          &self->stream, &response, NULL);
+    (void)opened(self->client, &request, &self->cancel, &self->stream,
+                 &response, &err);
 }
 
 static void block_read_all(void *scene_)
@@ -292,7 +293,7 @@ static void block_read_all(void *scene_)
     scene *self = scene_;
     kl__buf body = {0};
 
-    block_client_open(self);
+    block_head(self);
     if (self->stream != NULL) {
         (void)kl__client_read_all(self->stream, 1 << 20, -1, &self->cancel,
                                   &body, NULL);
@@ -484,8 +485,8 @@ static const row rows[] = {
     {BY_TOKEN("kl__stream_read", network_set_up_stream, network_begin_stream,
               block_read),
      EVERYBODY},
-    {BY_TOKEN("kl__client_open", network_set_up_client, network_begin,
-              block_client_open),
+    {BY_TOKEN("kl__client_head", network_set_up_client, network_begin,
+              block_head),
      EVERYBODY},
     {BY_TOKEN("kl__client_read_all", network_set_up_client, network_begin,
               block_read_all),
