@@ -142,9 +142,9 @@ kl_code kl__list_watch_watch(kl__list_watch *source,
  * watch, at most for `timeout_ms` (< 0: no limit). False: it has not come yet,
  * and the caller may lend its turn. True: it has, or has failed; `err->code`
  * says which. HTTP errors are codes: kl__status_error. An answer that is not
- * JSON is KL_EPARSE; none within 30 s is KL_ETIMEOUT. It may have to wait for
- * the body of an error, or for new credentials. `cancel` is the one that the
- * request was begun with. `err` is not NULL.
+ * JSON is KL_EPARSE; none within 30 s is KL_ETIMEOUT. The message of an error
+ * has 5 s to come. It may have to wait for new credentials. `cancel` is the one
+ * that the request was begun with. `err` is not NULL.
  */
 bool kl__list_watch_answer(kl__list_watch *source, int64_t timeout_ms,
                            kl__cancel *cancel, kl_error *err);

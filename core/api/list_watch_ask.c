@@ -21,6 +21,28 @@ enum {
     EXCERPT = 80
 };
 
+/* An answer that is an error, or that no API server gives. */
+struct refusal {
+    kl__response response;
+    kl__buf body; /* at most `limit` bytes: a part is used if no more comes */
+    size_t limit;
+};
+
+static void drop_refusal(kl__http_source *self)
+{
+    if (self->refusal != NULL) {
+        kl__buf_deinit(&self->refusal->body);
+        kl__free(self->refusal);
+        self->refusal = NULL;
+    }
+}
+
+static void close_sent(kl__http_source *self)
+{
+    kl__stream_close(self->sent.stream);
+    self->sent.stream = NULL;
+}
+
 /* Sets the current transfer (NULL: none) and closes the old one. */
 static void set_stream(kl__http_source *self, kl__stream *stream)
 {
@@ -39,6 +61,10 @@ void kl__http_source_end(kl__list_watch *source)
     kl__http_source *self = kl__http_source_of(source);
     kl_error why;
 
+    if (self->refusal != NULL) {
+        close_sent(self);
+        drop_refusal(self);
+    }
     if (self->sent.stream != NULL) {
         kl__request request = {.method = "GET", .target = self->target.bytes};
 
@@ -130,16 +156,6 @@ static void put_text(kl__buf *target, const char *name, const char *text)
     }
 }
 
-/* A failure to read the body of an error is ignored: the part that came is
- * used. */
-static void read_error_body(kl__stream *stream, size_t limit,
-                            kl__cancel *cancel, kl__buf *body)
-{
-    int64_t deadline_ms = kl__clock_now(kl__clock_real()) + ERROR_BODY_MS;
-
-    (void)kl__client_read_all(stream, limit, deadline_ms, cancel, body, NULL);
-}
-
 /* Adds a remedy: if the user has a Role in one namespace only, the script can
  * name that namespace; that is simpler than a new ClusterRole. */
 static void suggest_namespace(const kl__http_source *self, kl_error *err)
@@ -154,39 +170,29 @@ static void suggest_namespace(const kl__http_source *self, kl_error *err)
     }
 }
 
-static kl_code set_refused(kl__http_source *self, kl__stream *stream,
-                           const kl__response *response, kl__cancel *cancel,
-                           kl_error *err)
+static kl_code set_refused(kl__http_source *self, kl_error *err)
 {
-    kl__buf body = {0};
-    kl_code code;
+    const kl__response *response = &self->refusal->response;
+    const kl__buf *body = &self->refusal->body;
+    kl_code code = kl__status_error(response->status, body->bytes, body->length,
+                                    response->retry_after_ms, err);
 
-    read_error_body(stream, ERROR_BODY, cancel, &body);
-    code = kl__status_error(response->status, body.bytes, body.length,
-                            response->retry_after_ms, err);
     suggest_namespace(self, err);
-    if (code == KL_EGONE && body.bytes != NULL) {
-        self->offered_continue = kl__status_continue(body.bytes, body.length);
+    if (code == KL_EGONE && body->bytes != NULL) {
+        self->offered_continue = kl__status_continue(body->bytes, body->length);
     }
-    kl__buf_deinit(&body);
     return code;
 }
 
 /* Makes the error for an answer that no API server gives. */
-static kl_code set_not_understood(kl__stream *stream,
-                                  const kl__response *response,
-                                  kl__cancel *cancel, kl_error *err)
+static kl_code set_not_understood(const kl__http_source *self, kl_error *err)
 {
-    kl__buf body = {0};
+    const kl__response *response = &self->refusal->response;
+    const kl__buf *body = &self->refusal->body;
     char excerpt[EXCERPT];
 
-    if (kl__client_check_redirect(response, err) != KL_OK) {
-        return KL_EPARSE;
-    }
-    read_error_body(stream, EXCERPT_BODY, cancel, &body);
     kl__text_excerpt(excerpt, sizeof(excerpt),
-                     body.bytes != NULL ? body.bytes : "", body.length);
-    kl__buf_deinit(&body);
+                     body->bytes != NULL ? body->bytes : "", body->length);
     return kl_error_set(err, KL_EPARSE,
                         "the server answered with HTTP status %d and %s, not "
                         "JSON (\"%s\"): is there a proxy or login page in "
@@ -205,33 +211,52 @@ static bool is_json(const char *type)
            strncmp(type, "application/json", strlen("application/json")) == 0;
 }
 
-/* Makes the answer the current transfer, or an error; takes its stream. */
-static kl_code begin_transfer(kl__http_source *self,
-                              const kl__response *response, kl__cancel *cancel,
-                              kl_error *err)
+/* Makes the answer the current transfer; takes its stream. */
+static kl_code begin_transfer(kl__http_source *self, kl_error *err)
 {
     kl__stream *stream = self->sent.stream;
-    kl_code code = KL_OK;
 
+    self->scan = kl__scan_new(self->is_watch ? KL__SCAN_WATCH : KL__SCAN_LIST);
+    if (self->scan == NULL) {
+        close_sent(self);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for a scan");
+    }
     self->sent.stream = NULL;
-    if (response->status >= 400) {
-        code = set_refused(self, stream, response, cancel, err);
-    } else if (response->status != 200 || !is_json(response->content_type)) {
-        code = set_not_understood(stream, response, cancel, err);
-    } else {
-        self->scan =
-            kl__scan_new(self->is_watch ? KL__SCAN_WATCH : KL__SCAN_LIST);
-        code = self->scan != NULL
-                   ? KL_OK
-                   : kl_error_set(err, KL_ENOMEM, "out of memory for a scan");
-    }
-    if (code != KL_OK) {
-        kl__stream_close(stream);
-        return code;
-    }
     self->is_guessed = false;
     set_stream(self, stream);
     return KL_OK;
+}
+
+/* The answer is no list or watch: its body is awaited for a while, as it says
+ * why. */
+static kl_code begin_refusal(kl__http_source *self,
+                             const kl__response *response, kl_error *err)
+{
+    if (kl__client_check_redirect(response, err) != KL_OK) {
+        close_sent(self);
+        return KL_EPARSE;
+    }
+    self->refusal = kl__calloc(1, sizeof(*self->refusal));
+    if (self->refusal == NULL) {
+        close_sent(self);
+        return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
+    }
+    self->refusal->response = *response;
+    self->refusal->limit = response->status >= 400 ? ERROR_BODY : EXCERPT_BODY;
+    self->answer_by_ms = kl__clock_now(kl__clock_real()) + ERROR_BODY_MS;
+    return KL_OK;
+}
+
+/* All of a refusal has come, or as much as will: makes the error. */
+static kl_code end_refusal(kl__http_source *self, kl_error *err)
+{
+    kl_code code = self->refusal->response.status >= 400
+                       ? set_refused(self, err)
+                       : set_not_understood(self, err);
+
+    close_sent(self);
+    drop_refusal(self);
+    return code;
 }
 
 /* ---- sending ---- */
@@ -356,25 +381,19 @@ kl_code kl__http_source_watch(kl__list_watch *source,
 /* ---- the head of the answer ---- */
 
 /* Takes the head. It may show that the request is to be sent again, with new
- * credentials, or for another resource than was guessed: then there is one more
- * head to await, or first an answer of discovery. */
+ * credentials, or that the server refuses it: then there is more to await. */
 static kl_code take_head(kl__http_source *self, const kl__response *response,
                          kl__cancel *cancel, kl_error *err)
 {
-    kl_code code;
-
     if (!self->was_retried &&
         kl__client_may_retry(self->client, &self->sent, response)) {
         self->was_retried = true;
         kl__stream_close(self->sent.stream);
         return send_request(self, cancel, err);
     }
-    code = begin_transfer(self, response, cancel, err);
-    if (code == KL_ENOT_FOUND && self->is_guessed) {
-        kl__http_source_correct(self, cancel, err);
-        code = KL_OK;
-    }
-    return code;
+    return response->status == 200 && is_json(response->content_type)
+               ? begin_transfer(self, err)
+               : begin_refusal(self, response, err);
 }
 
 /* When to stop waiting: 0: at once. */
@@ -410,6 +429,29 @@ static kl_code await_head(kl__http_source *self, int64_t timeout_ms,
     return code;
 }
 
+/* Waits for the body of a refusal, and takes it. After a 404 for a resource
+ * that was guessed, there is an answer of discovery to await. KL_ETIMEOUT: it
+ * has not come. */
+static kl_code await_refusal(kl__http_source *self, int64_t timeout_ms,
+                             kl__cancel *cancel, kl_error *err)
+{
+    struct refusal *refusal = self->refusal;
+    kl_code code = kl__client_read_all(self->sent.stream, refusal->limit,
+                                       deadline_of(self, timeout_ms), cancel,
+                                       &refusal->body, err);
+
+    if (code == KL_ETIMEOUT &&
+        kl__clock_now(kl__clock_real()) < self->answer_by_ms) {
+        return code;
+    }
+    code = end_refusal(self, err); /* the part that came is used */
+    if (code == KL_ENOT_FOUND && self->is_guessed) {
+        kl__http_source_correct(self, cancel, err);
+        code = KL_OK;
+    }
+    return code;
+}
+
 /* Waits for an answer of discovery, and takes it: after a correction, the
  * request is sent again. KL_ETIMEOUT: it has not come, or has failed so. */
 static kl_code await_found(kl__http_source *self, int64_t timeout_ms,
@@ -436,6 +478,8 @@ bool kl__http_source_answer(kl__list_watch *source, int64_t timeout_ms,
     while (is_awaiting(self) && err->code == KL_OK) {
         err->code = self->is_searching
                         ? await_found(self, timeout_ms, cancel, err)
+                    : self->refusal != NULL
+                        ? await_refusal(self, timeout_ms, cancel, err)
                         : await_head(self, timeout_ms, cancel, err);
     }
     if (is_awaiting(self)) {

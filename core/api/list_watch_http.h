@@ -46,13 +46,14 @@ typedef struct kl__http_source {
     kl_error missed;
 
     /* The request whose head is awaited. */
-    kl__sent sent;        /* without a stream: none is awaited */
-    kl__buf parameters;   /* of its query: what `list` or `watch` gave */
-    kl__buf target;       /* the whole of it */
-    bool is_fresh;        /* as in kl__request */
-    bool gathers;         /* as in kl__request */
-    bool was_retried;     /* after a 401 */
-    int64_t answer_by_ms; /* on the real clock */
+    kl__sent sent;           /* without a stream: none is awaited */
+    kl__buf parameters;      /* of its query: what `list` or `watch` gave */
+    kl__buf target;          /* the whole of it */
+    bool is_fresh;           /* as in kl__request */
+    bool gathers;            /* as in kl__request */
+    bool was_retried;        /* after a 401 */
+    int64_t answer_by_ms;    /* on the real clock */
+    struct refusal *refusal; /* its head has come, and its body is awaited */
 
     kl__mutex mutex;    /* rank CLIENT: taken after REFLECTOR, before STREAM */
     kl__stream *stream; /* the current transfer; the thread changes it with the

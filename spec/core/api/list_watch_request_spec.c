@@ -5,6 +5,7 @@
 #include "api/discovery.h"
 #include "base/mem.h"
 #include "client_rig.h"
+#include "failing_alloc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,6 +169,94 @@ static void the_body_of_a_refusal_is_bounded_and_may_break_off(void **state)
     assert_int_equal(source_world_list(self), KL_EINTERNAL);
 }
 
+/* Not answered yet: the caller may rest. */
+static void awaits_the_rest(source_world *self)
+{
+    int64_t now = kl__clock_now(kl__clock_real());
+
+    assert_false(kl__list_watch_answer(self->source, 0, NULL, &self->err));
+    /* a message that does not come is given up after 5 s */
+    assert_in_range(kl__list_watch_look_again_ms(self->source), now,
+                    now + 5100);
+}
+
+static void ends_with(source_world *self, kl_code code, const char *text)
+{
+    assert_true(kl__list_watch_answer(self->source, 0, NULL, &self->err));
+    assert_int_equal(self->err.code, code);
+    assert_non_null(strstr(self->err.message, text));
+    assert_true(source_world_asked(self).is_closed);
+}
+
+static void the_message_of_a_refusal_is_awaited_without_a_thread(void **state)
+{
+    static const fake_answer answers[] = {
+        {.target = "/api/v1/pods",
+         .status = 500,
+         .body = "{\"kind\":\"Status\",\"code\":500,",
+         .end = FAKE_HOLD},
+        {.target = "/api/v1/pods",
+         .type = "text/html",
+         .body = "<html>",
+         .end = FAKE_HOLD}};
+    source_world *self = *state;
+
+    for (int i = 0; i < 2; i++) {
+        fake_transport_answer(self->fake, &answers[i]);
+        assert_int_equal(kl__list_watch_list(self->source,
+                                             &(kl__list_params){0}, NULL,
+                                             &self->err),
+                         KL_OK);
+        awaits_the_rest(self);
+        fake_transport_send(self->fake, fake_transport_count(self->fake) - 1,
+                            "\"message\":\"etcd is unwell\"}");
+        awaits_the_rest(self);
+        fake_transport_finish(self->fake, fake_transport_count(self->fake) - 1,
+                              FAKE_CLOSE);
+        ends_with(self, i == 0 ? KL_EINTERNAL : KL_EPARSE, "etcd is unwell");
+    }
+}
+
+static void a_refusal_whose_message_is_awaited_can_be_ended(void **state)
+{
+    source_world *self = *state;
+
+    fake_transport_answer(self->fake, &(fake_answer){.target = "/api/v1/pods",
+                                                     .status = 500,
+                                                     .end = FAKE_HOLD});
+    assert_int_equal(kl__list_watch_list(self->source, &(kl__list_params){0},
+                                         NULL, &self->err),
+                     KL_OK);
+    awaits_the_rest(self);
+    kl__list_watch_end(self->source);
+    assert_true(source_world_asked(self).is_closed);
+    source_world_answer(self, POD_LIST("", "\"resourceVersion\":\"1\""), 0,
+                        FAKE_CLOSE);
+    assert_int_equal(source_world_list(self), KL_OK);
+}
+
+/* The end of a refused list; a message that was lost leaves its status. */
+static kl_code refused_once(void *context)
+{
+    source_world *self = context;
+    kl_code code = source_world_list(self);
+
+    kl__list_watch_end(self->source);
+    return code == KL_EINTERNAL ? KL_OK : code;
+}
+
+static void running_out_of_memory_at_a_refusal_leaks_nothing(void **state)
+{
+    source_world *self = *state;
+
+    fake_transport_answer(
+        self->fake, &(fake_answer){.target = "/api/v1/pods",
+                                   .status = 500,
+                                   .body = "{\"kind\":\"Status\",\"code\":500}",
+                                   .times = FAKE_FOREVER});
+    assert_true(failing_alloc_each(refused_once, self) > 3);
+}
+
 static void a_login_page_is_shown_and_named(void **state)
 {
     static const char *const types[] = {"text/html", "application/json"};
@@ -240,6 +329,9 @@ int main(void)
         SOURCE_SPEC(a_refusal_has_its_retry_after),
         SOURCE_SPEC(a_403_names_both_verbs_and_the_simplest_remedy),
         SOURCE_SPEC(the_body_of_a_refusal_is_bounded_and_may_break_off),
+        SOURCE_SPEC(the_message_of_a_refusal_is_awaited_without_a_thread),
+        SOURCE_SPEC(a_refusal_whose_message_is_awaited_can_be_ended),
+        SOURCE_SPEC(running_out_of_memory_at_a_refusal_leaks_nothing),
         SOURCE_SPEC(a_login_page_is_shown_and_named),
         SOURCE_SPEC(a_second_resolve_asks_the_server_again),
         SOURCE_SPEC(another_source_uses_the_cached_discovery),
