@@ -154,6 +154,11 @@ kubelua_test(model.load_rows LABELS model
     COMMAND ${PROJECT_BINARY_DIR}/spec/load_rows_spec)
 kubelua_test(model.count_rows LABELS model
     COMMAND ${PROJECT_BINARY_DIR}/spec/count_rows_spec)
+kubelua_test(model.carrier_turns LABELS model
+    COMMAND ${PROJECT_BINARY_DIR}/spec/carrier_turns_spec)
+kubelua_test(model.carrier_turns.bites LABELS model PLACES 4
+    ENV PROGRAM=carrier_turns_spec
+    COMMAND spec/model/mutate ${PROJECT_BINARY_DIR} all)
 kubelua_test(model.queue.bites LABELS model PLACES 4 COST 20
     ENV PROGRAM=model_queue
     COMMAND spec/model/mutate ${PROJECT_BINARY_DIR} all)
