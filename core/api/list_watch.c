@@ -111,6 +111,11 @@ void kl__list_watch_set_shards(kl__list_watch *source, const kl__shard *shards)
     }
 }
 
+bool kl__list_watch_is_outside(kl__list_watch *source)
+{
+    return source->ops->is_outside != NULL && source->ops->is_outside(source);
+}
+
 void kl__list_watch_end(kl__list_watch *source)
 {
     source->ops->end(source);
@@ -311,6 +316,14 @@ static void set_shards(kl__list_watch *source, const kl__shard *shards)
     kl__http_source_of(source)->shards = *shards;
 }
 
+static bool is_outside(kl__list_watch *source)
+{
+    const kl__http_source *self = kl__http_source_of(source);
+
+    return self->name_space != NULL && self->resource.namespaced &&
+           !kl__shard_has_namespace(&self->shards, self->name_space);
+}
+
 static void free_source(kl__list_watch *source)
 {
     kl__http_source *self = kl__http_source_of(source);
@@ -355,6 +368,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
         .take_continue = take_continue,
         .has_new_credentials = has_new_credentials,
         .set_shards = set_shards,
+        .is_outside = is_outside,
         .end = kl__http_source_end,
         .free = free_source,
     };

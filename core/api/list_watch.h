@@ -84,6 +84,7 @@ typedef struct kl__list_watch_ops {
     void (*set_shards)(kl__list_watch *source,
                        const kl__shard *shards); /* may be NULL: does
                                                            nothing */
+    bool (*is_outside)(kl__list_watch *source);  /* may be NULL: never */
     void (*end)(kl__list_watch *source);
     void (*free)(kl__list_watch *source);
 } kl__list_watch_ops;
@@ -200,6 +201,10 @@ bool kl__list_watch_has_new_credentials(kl__list_watch *source);
 /* Gives the source another shard, from the next `list` or `watch` on. Call it
  * when there is no transfer. */
 void kl__list_watch_set_shards(kl__list_watch *source, const kl__shard *shards);
+
+/* True if all of it is in a namespace that is not of its shard: there is
+ * nothing to list or watch. Call it after kl__list_watch_resolve. */
+bool kl__list_watch_is_outside(kl__list_watch *source);
 
 /* Ends the current transfer, or the wait for an answer, if there is one. */
 void kl__list_watch_end(kl__list_watch *source);

@@ -121,6 +121,19 @@ static kl_informer_state replace_all(kl__reflector *self, kl__stage *stage,
     return KL_STATE_WATCHING;
 }
 
+/* Instead of a list: the namespace is of another shard, so the cache is to be
+ * empty. KL_STATE_WATCHING rests then, until the shard changes. */
+static kl_informer_state list_nothing(kl__reflector *self)
+{
+    char version[sizeof(self->version)];
+    kl_informer_state next;
+
+    strcpy(version, kl__reflector_floor(self));
+    next = replace_all(self, &self->listing.stage, version);
+    end_list(&self->listing);
+    return next;
+}
+
 /* A list failed before it was complete: chooses the next state, for a paged or
  * a streaming list. */
 static kl_informer_state handle_list_failure(kl__reflector *self,
@@ -392,6 +405,9 @@ kl_informer_state kl__reflector_list(kl__reflector *self)
     if (!list->is_open) {
         prepare_list(self);
     }
+    if (kl__list_watch_is_outside(self->options.source)) {
+        return list_nothing(self);
+    }
     if (!get_pages(self, list, &err)) {
         return KL_STATE_LISTING;
     }
@@ -634,6 +650,9 @@ kl_informer_state kl__reflector_stream(kl__reflector *self)
 
     if (!list->is_open) {
         prepare_list(self);
+    }
+    if (kl__list_watch_is_outside(self->options.source)) {
+        return list_nothing(self);
     }
     if (!get_stream(self, list, &result, &err)) {
         return KL_STATE_STREAMING;

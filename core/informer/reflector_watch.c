@@ -499,10 +499,23 @@ static bool prepare_watch(kl__reflector *self, kl__attempt *now)
     return true;
 }
 
+/* Rests until the shard changes: the namespace is not of it. */
+static kl_informer_state rest_outside(kl__reflector *self)
+{
+    kl__reflector_expect(self, -1);
+    if (!kl__cancel_fired(&self->interrupt.token)) {
+        kl__reflector_rest(self, self->options.clock, -1);
+    }
+    return KL_STATE_WATCHING;
+}
+
 kl_informer_state kl__reflector_watch(kl__reflector *self)
 {
     kl__attempt *now = &self->attempt;
 
+    if (kl__list_watch_is_outside(self->options.source)) {
+        return rest_outside(self);
+    }
     if (!now->is_begun && !prepare_watch(self, now)) {
         return kl__reflector_relist(self);
     }

@@ -63,6 +63,12 @@ static bool has_owners(const kl__shard *shard, kl_object *object)
     return has;
 }
 
+bool kl__shard_has_namespace(const kl__shard *shard, const char *name_space)
+{
+    return shard->by != KL_SHARD_BY_NAMESPACE ||
+           kl__shard_ranges_have(&shard->ranges, name_space);
+}
+
 bool kl__shard_has(const kl__shard *shard, kl_object *object)
 {
     const char *name_space = kl_object_namespace(object);

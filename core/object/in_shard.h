@@ -21,6 +21,9 @@ kl_code kl__shard_parse(const char *text, kl_shard_by by, kl__shard *shard,
 /* True if another state of an object may be of another shard. */
 bool kl__shard_may_change(const kl__shard *shard);
 
+/* False: no object of the namespace is of the shard. Thread-safe. */
+bool kl__shard_has_namespace(const kl__shard *shard, const char *name_space);
+
 /* True if an object is of the shard. An object whose owners cannot be read is.
  * Thread-safe. */
 bool kl__shard_has(const kl__shard *shard, kl_object *object);

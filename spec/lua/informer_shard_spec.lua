@@ -172,6 +172,25 @@ describe("an informer of a shard", function()
         assert.is_truthy(problem:find("owner_name", 1, true))
     end)
 
+    it("asks for nothing of a namespace that is not of it", function()
+        local client = assert(cluster:connect())
+        local is_first = core.shard_part("web") <= 128
+        local here, there = is_first and "0/2" or "1/2", is_first and "1/2" or "0/2"
+        local other = assert(client:informer { "configmaps", namespace = "web", shard = there,
+            shard_by = "namespace", ring = "shop" })
+        assert(other:wait_synced(10))
+        assert.equal(0, other:count())
+        assert.equal(0, other:status().watches)
+        assert.is_true(other:holds_shard())
+        assert(other:set_shard(here))
+        eventually(function() return other:holds_shard() end, "the namespace is taken")
+        assert.equal(40, other:count())
+        assert(other:set_shard(there))
+        eventually(function() return other:holds_shard() end, "the namespace is given away")
+        assert.equal(0, other:count())
+        assert.equal(1, other:status().watches)
+    end)
+
     it("refuses a text that names none", function()
         local ok, problem = pcall(kubelua.controller, { "configmaps", shard = "4/4",
             client = assert(cluster:connect()), reconcile = print })

@@ -31,11 +31,27 @@ void reflector_runner_wake(void *runner)
 static void rest(reflector_runner *self, kl__clock *on, int64_t until)
 {
     kl__mutex_lock(&self->mutex);
+    self->is_resting = true;
+    kl__cond_broadcast(&self->cond);
     while (!self->is_woken && (until < 0 || kl__clock_now(on) < until)) {
         kl__clock_wait(on, &self->cond, &self->mutex, until);
     }
-    self->is_woken = false;
+    self->is_woken = self->is_resting = false;
     kl__mutex_unlock(&self->mutex);
+}
+
+bool reflector_runner_await_rest(reflector_runner *self)
+{
+    int64_t until = kl__clock_after(kl__clock_real(), 60000);
+    bool rests;
+
+    kl__mutex_lock(&self->mutex);
+    while (!self->is_resting && kl__clock_now(kl__clock_real()) < until) {
+        kl__clock_wait(kl__clock_real(), &self->cond, &self->mutex, until);
+    }
+    rests = self->is_resting;
+    kl__mutex_unlock(&self->mutex);
+    return rests;
 }
 
 void *reflector_runner_run(void *runner)

@@ -13,6 +13,7 @@ typedef struct reflector_runner {
     kl__mutex mutex;
     kl__cond cond;
     bool is_woken;
+    bool is_resting;
 } reflector_runner;
 
 void reflector_runner_init(reflector_runner *self, kl__cancel *stop);
@@ -20,6 +21,9 @@ void reflector_runner_deinit(reflector_runner *self);
 
 /* For kl__reflector_options.wake; `runner` is the context. */
 void reflector_runner_wake(void *runner);
+
+/* Waits up to 60 s until the reflector rests; true if it does. */
+bool reflector_runner_await_rest(reflector_runner *self);
 
 /* The function of a thread: returns when the reflector has ended. `reflector`
  * is set before. */

@@ -169,6 +169,8 @@ void threaded_reflector_start(threaded_reflector *self, const char *script,
 {
     self->fifo = kl__delta_fifo_new(bound, self->clock);
     self->source = scripted_source_new(script, self->clock, NULL);
+    scripted_source_within(self->source, self->within);
+    reflector_runner_init(&self->runner, &self->stop);
     self->reflector = kl__reflector_new(&(kl__reflector_options){
         .source = scripted_source_list_watch(self->source),
         .fifo = self->fifo,
@@ -179,9 +181,10 @@ void threaded_reflector_start(threaded_reflector *self, const char *script,
         .no_streaming_list = !self->streams,
         .compress = compress,
         .seed = 42,
+        .wake = reflector_runner_wake,
+        .context = &self->runner,
     });
     assert_non_null(self->reflector);
-    reflector_runner_init(&self->runner, &self->stop);
     self->runner.reflector = self->reflector;
     assert_int_equal(kl__thread_start(&self->thread, "reflector",
                                       reflector_runner_run, &self->runner,

@@ -59,7 +59,8 @@ typedef struct threaded_reflector {
     reflector_runner runner;
     kl__thread thread;
     bool running;
-    bool streams; /* lists are streamed; set it before start */
+    bool streams;       /* lists are streamed; set it before start */
+    const char *within; /* the namespace of the source; set it before start */
 } threaded_reflector;
 
 /* For cmocka. The teardown stops the reflector, and fails if an object, a

@@ -126,7 +126,8 @@ struct scripted_source {
     kl__list_watch list_watch; /* first member: pointers to it are cast */
     kl__clock *clock;
     kl__cancel *done;
-    int64_t renewed_at; /* when the source gets new credentials; 0: never */
+    const char *name_space; /* scripted_source_within; NULL: all */
+    int64_t renewed_at;     /* when the source gets new credentials; 0: never */
     /* Guards the members below; `cond` wakes every waiting thread. Its rank is
      * STREAM. */
     kl__mutex mutex;
@@ -141,6 +142,7 @@ struct scripted_source {
     int count;
     int64_t times[MAX_REQUESTS];
     int timeouts[MAX_REQUESTS];
+    bool is_outside; /* its namespace is of another shard */
 };
 
 static scripted_source *of(kl__list_watch *list_watch)
@@ -476,9 +478,27 @@ static void set_shards(kl__list_watch *list_watch, const kl__shard *shards)
                        (unsigned)(shards->ranges.items[i].last >> 56));
     }
     kl__mutex_lock(&self->mutex);
+    self->is_outside = self->name_space != NULL &&
+                       !kl__shard_has_namespace(shards, self->name_space);
     record(self, text.bytes, 0);
     kl__mutex_unlock(&self->mutex);
     kl__buf_deinit(&text);
+}
+
+void scripted_source_within(scripted_source *source, const char *name_space)
+{
+    source->name_space = name_space;
+}
+
+static bool is_outside(kl__list_watch *list_watch)
+{
+    scripted_source *self = of(list_watch);
+    bool outside;
+
+    kl__mutex_lock(&self->mutex);
+    outside = self->is_outside;
+    kl__mutex_unlock(&self->mutex);
+    return outside;
 }
 
 static void end(kl__list_watch *list_watch)
@@ -510,6 +530,7 @@ scripted_source *scripted_source_new(const char *script, kl__clock *clock,
         .take_continue = take_continue,
         .has_new_credentials = has_new_credentials,
         .set_shards = set_shards,
+        .is_outside = is_outside,
         .end = end,
         .free = free_list_watch,
     };

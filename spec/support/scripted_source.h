@@ -43,6 +43,9 @@ kl__list_watch *scripted_source_list_watch(scripted_source *source);
  * use. */
 void scripted_source_renew(scripted_source *source, int64_t at);
 
+/* All that it has is in this namespace. Call it before use. */
+void scripted_source_within(scripted_source *source, const char *name_space);
+
 /* Appends to the script; ';' begins a new answer. Thread-safe. */
 void scripted_source_feed(scripted_source *source, const char *script);
 

@@ -64,14 +64,16 @@ extern "C" {
 typedef struct kl_informer kl_informer;
 
 /* What decides if an object is of a shard. Only a shard by UID is known to
- * servers; of the others all objects are sent, and dropped as they come. */
+ * servers; of the others all objects are sent, and dropped as they come,
+ * except as KL_SHARD_BY_NAMESPACE says. */
 typedef enum kl_shard_by {
     /* kl_shard_hash of the object's UID decides. */
     KL_SHARD_BY_UID,
     /* kl_shard_mixed_hash of the object's key decides. */
     KL_SHARD_BY_KEY,
     /* kl_shard_mixed_hash of the object's namespace decides; "" if it has none.
-     */
+     * An informer of one namespace that is not of its shard is empty, and asks
+     * the server for nothing until its shard changes. */
     KL_SHARD_BY_NAMESPACE,
     /* An object is in the shard if one of its owners (ownerReferences) is:
      * kl_shard_hash of the owner's UID decides. */

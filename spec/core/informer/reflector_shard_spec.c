@@ -13,13 +13,18 @@
 
 #include <cmocka.h>
 
-static void set_shard(threaded_reflector *self, const char *text)
+static void set_shard_by(threaded_reflector *self, const char *text,
+                         kl_shard_by by)
 {
     kl__shard shards;
 
-    assert_int_equal(kl__shard_parse(text, KL_SHARD_BY_UID, &shards, NULL),
-                     KL_OK);
+    assert_int_equal(kl__shard_parse(text, by, &shards, NULL), KL_OK);
     kl__reflector_set_shard(self->reflector, &shards);
+}
+
+static void set_shard(threaded_reflector *self, const char *text)
+{
+    set_shard_by(self, text, KL_SHARD_BY_UID);
 }
 
 static kl_informer_status status_of(threaded_reflector *self)
@@ -164,6 +169,62 @@ static void the_last_of_many_shards_is_listed(void **state)
     assert_int_equal(status_of(self).failures, 0);
 }
 
+/* The namespace web is in the third fourth of the hashes. */
+static void a_namespace_of_another_shard_is_left_alone(void **state)
+{
+    threaded_reflector *self = *state;
+
+    self->within = "web";
+    threaded_reflector_start(self, "web/a@1 =10; ok; web/a@1 =11; ok", 0,
+                             false);
+    assert_true(scripted_source_await(self->source, 3));
+    set_shard_by(self, "0/4", KL_SHARD_BY_NAMESPACE);
+    expect_list(self, "10", 0);
+    expect_list(self, "10", 1);
+    assert_true(reflector_runner_await_rest(&self->runner));
+    set_shard_by(self, "1/4", KL_SHARD_BY_NAMESPACE);
+    expect_list(self, "10", 2);
+    assert_true(reflector_runner_await_rest(&self->runner));
+    set_shard_by(self, "1/4,2/4", KL_SHARD_BY_NAMESPACE);
+    expect_list(self, "11", 3);
+    expect_requests(self, 8,
+                    WATCHES "; shard 00-3f; shard 40-7f; shard 40-bf; "
+                            "list rv=10 match=NotOlderThan; watch rv=11");
+    assert_int_equal(status_of(self).failures, 0);
+}
+
+static void a_streaming_list_is_not_asked_for_either(void **state)
+{
+    threaded_reflector *self = *state;
+
+    self->streams = true;
+    self->within = "web";
+    threaded_reflector_start(self, "+web/a@1 ^^10; +web/a@1 ^^11", 0, false);
+    expect_list(self, "10", 0);
+    set_shard_by(self, "0/4", KL_SHARD_BY_NAMESPACE);
+    expect_list(self, "10", 1);
+    assert_true(reflector_runner_await_rest(&self->runner));
+    set_shard_by(self, "2/4", KL_SHARD_BY_NAMESPACE);
+    expect_list(self, "11", 2);
+    expect_requests(self, 5,
+                    "resolve; stream; shard 00-3f; shard 80-bf; stream rv=10");
+}
+
+static void a_namespace_of_another_shard_is_no_reason_not_to_stop(void **state)
+{
+    threaded_reflector *self = *state;
+
+    self->within = "web";
+    threaded_reflector_start(self, "web/a@1 =10; ok", 0, false);
+    assert_true(scripted_source_await(self->source, 3));
+    set_shard_by(self, "0/4", KL_SHARD_BY_NAMESPACE);
+    expect_list(self, "10", 0);
+    expect_list(self, "10", 1);
+    kl__cancel_fire(&self->stop);
+    threaded_reflector_join(self);
+    assert_int_equal(status_of(self).state, KL_STATE_STOPPED);
+}
+
 #define CASE(name)                                                  \
     cmocka_unit_test_setup_teardown(name, threaded_reflector_setup, \
                                     threaded_reflector_teardown)
@@ -177,6 +238,9 @@ int main(void)
         CASE(a_shard_of_a_backoff_is_listed_after_it),
         CASE(a_stream_of_the_old_shard_is_given_up),
         CASE(the_last_of_many_shards_is_listed),
+        CASE(a_namespace_of_another_shard_is_left_alone),
+        CASE(a_streaming_list_is_not_asked_for_either),
+        CASE(a_namespace_of_another_shard_is_no_reason_not_to_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
