@@ -36,6 +36,7 @@ void kl__catalogue_unref(kl__catalogue *catalogue)
             1) {
         kl__buf_deinit(&catalogue->texts);
         kl__buf_deinit(&catalogue->unreachable);
+        kl__buf_deinit(&catalogue->asked);
         kl__free(catalogue->entries);
         kl__free(catalogue->hung);
         kl__free(catalogue);
@@ -135,6 +136,30 @@ kl_code kl__catalogue_add_unreachable(kl__catalogue *catalogue,
                    catalogue->unreachable.length != 0 ? ", " : "", group,
                    group[0] != '\0' ? "/" : "", version);
     return catalogue->unreachable.failed ? set_no_memory(err) : KL_OK;
+}
+
+kl_code kl__catalogue_note_asked(kl__catalogue *catalogue, const char *group,
+                                 kl_error *err)
+{
+    kl__buf_append(&catalogue->asked, group, strlen(group) + 1);
+    return catalogue->asked.failed ? set_no_memory(err) : KL_OK;
+}
+
+bool kl__catalogue_was_asked(const kl__catalogue *catalogue, const char *group,
+                             size_t length)
+{
+    const kl__buf *asked = &catalogue->asked;
+    size_t at = 0;
+
+    while (at < asked->length) {
+        size_t size = strlen(asked->bytes + at);
+
+        if (size == length && memcmp(asked->bytes + at, group, length) == 0) {
+            return true;
+        }
+        at += size + 1;
+    }
+    return false;
 }
 
 kl_code kl__catalogue_add_hung(kl__catalogue *catalogue, const char *group,

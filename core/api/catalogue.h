@@ -41,6 +41,8 @@ typedef struct kl__catalogue {
                             them */
     kl__hung *hung;
     size_t hung_count;
+    kl__buf asked; /* groups that were asked for by name, as the list of groups
+                      did not have them: each with its NUL */
     bool is_partial; /* some versions had no time to answer, but may well do:
                         an unknown name is asked for again at once */
 } kl__catalogue;
@@ -74,6 +76,13 @@ kl_code kl__catalogue_add_unreachable(kl__catalogue *catalogue,
 kl_code kl__catalogue_add_hung(kl__catalogue *catalogue, const char *group,
                                const char *version, int64_t since_ms,
                                kl_error *err);
+
+/* Notes that a group was asked for by its name, whatever the answer was; true
+ * if it was. */
+kl_code kl__catalogue_note_asked(kl__catalogue *catalogue, const char *group,
+                                 kl_error *err);
+bool kl__catalogue_was_asked(const kl__catalogue *catalogue, const char *group,
+                             size_t length);
 
 /* When a version that hung was asked; -1: it did not hang. `catalogue` NULL:
  * nothing is known. */
@@ -112,6 +121,12 @@ const char *kl__resource_word(const char *name, size_t *length);
 
 /* The same for the group: "example.com" of "foos.example.com". */
 const char *kl__resource_group(const char *name, size_t *length);
+
+/* The group in `name`, if nothing is known of it, as with kl__resource_group:
+ * the server has neither it nor one whose name begins so, and its discovery has
+ * not failed. Length 0: it is known, has no dot, or there is none. */
+const char *kl__catalogue_missing_group(const kl__catalogue *catalogue,
+                                        const char *name, size_t *length);
 
 /* True if the server serves a group of that name, or one whose name begins with
  * these letters: "networking" for "networking.k8s.io". */

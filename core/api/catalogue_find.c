@@ -427,20 +427,28 @@ static bool is_unreachable(const kl__catalogue *catalogue, const char *group,
            memmem(texts->bytes, texts->length, group, length) != NULL;
 }
 
-/* The group in `name`, if the server serves nothing of it. Length 0: there is
- * no group in the name; or the server has it, or a similar one; or its
- * discovery failed; or it has no dot, such as "extensions": that is one of
- * Kubernetes' own, whose resources have moved to other groups, so that the
- * message suggests near names instead. */
-static const char *unserved_group(const kl__catalogue *catalogue,
-                                  const char *name, size_t *length)
+const char *kl__catalogue_missing_group(const kl__catalogue *catalogue,
+                                        const char *name, size_t *length)
 {
     const char *group = kl__resource_group(name, length);
 
     if (*length > 0 && (memchr(group, '.', *length) == NULL ||
                         is_unreachable(catalogue, group, *length) ||
-                        kl__catalogue_has_group(catalogue, group, *length) ||
-                        is_near_group(catalogue, group, *length))) {
+                        kl__catalogue_has_group(catalogue, group, *length))) {
+        *length = 0;
+    }
+    return group;
+}
+
+/* The missing group of a name, unless the server has a similar one. A group
+ * without a dot, such as "extensions", is one of Kubernetes' own, whose
+ * resources have moved to other groups: the message suggests near names. */
+static const char *unserved_group(const kl__catalogue *catalogue,
+                                  const char *name, size_t *length)
+{
+    const char *group = kl__catalogue_missing_group(catalogue, name, length);
+
+    if (*length > 0 && is_near_group(catalogue, group, *length)) {
         *length = 0;
     }
     return group;

@@ -326,6 +326,16 @@ static kl_code find_resource(const kl__catalogue *catalogue, const char *name,
                : kl_error_set(err, KL_ENOMEM, "out of memory for a resource");
 }
 
+/* True if the server has said all that it can about a name that it does not
+ * know: its group is known, or was asked for. */
+static bool is_settled(const kl__catalogue *catalogue, const char *name)
+{
+    size_t length;
+    const char *group = kl__catalogue_missing_group(catalogue, name, &length);
+
+    return length == 0 || kl__catalogue_was_asked(catalogue, group, length);
+}
+
 /* ---- lookups ---- */
 
 void kl__search_begin(kl__search *search, const kl__lookup *lookup)
@@ -358,7 +368,7 @@ static bool look_in_cache(kl__search *search, kl__resource *resource,
 {
     view seen = view_cache(discovery_of(search));
     int64_t deadline_ms = search->lookup.deadline_ms;
-    bool is_known = false;
+    bool is_known = false, is_young = seen.is_young;
 
     search->seen = seen.flights;
     search->until_ms = deadline_ms >= 0
@@ -368,17 +378,23 @@ static bool look_in_cache(kl__search *search, kl__resource *resource,
         err->code = find_resource(seen.catalogue, search->lookup.name, resource,
                                   &is_known, err);
     }
+    if (is_young) {
+        is_young = is_settled(seen.catalogue, search->lookup.name);
+    }
     kl__catalogue_unref(seen.catalogue);
-    return is_known || seen.is_young;
+    return is_known || is_young;
 }
 
 /* After a refresh. True: the answer is whole, or has the name. Another lookup's
- * refresh may be partial: that had less time. */
+ * refresh may be partial, as that had less time, or has not asked for the group
+ * of this name. */
 static bool look_at_answer(kl__search *search, kl__resource *resource,
                            kl_error *err)
 {
     view seen = view_cache(discovery_of(search));
-    bool is_known, is_partial = seen.catalogue->is_partial;
+    bool is_known,
+        is_partial = seen.catalogue->is_partial ||
+                     !is_settled(seen.catalogue, search->lookup.name);
 
     search->seen = seen.flights;
     err->code = find_resource(seen.catalogue, search->lookup.name, resource,

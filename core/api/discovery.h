@@ -26,10 +26,11 @@ void kl__discovery_set_clock(kl__discovery *discovery, kl__clock *clock);
  * Resolves "po", "Pod", "pods", "deployments.apps", "apps/v1/Deployment",
  * "deployments.v1.apps", ... as kubectl does. The caller clears `resource`:
  * kl__resource_clear. KL_EUNKNOWN_KIND names the nearest ones, KL_ENOT_ALLOWED:
- * it cannot be listed and watched; otherwise as kl__client_head. A cached name
- * costs no request. For any other name the server is asked again: once for all
- * threads that wait, and at most once a second. A group that hangs costs at
- * most 5 s, and then only its own resources; what was known is kept.
+ * it cannot be listed and watched; KL_EUNAVAILABLE: the server has just started
+ * and does not know its custom resources yet; otherwise as kl__client_head. A
+ * cached name costs no request. For any other name the server is asked again:
+ * once for all threads that wait, and at most once a second. A group that hangs
+ * costs at most 5 s, and then only its own resources; what was known is kept.
  * Thread-safe.
  */
 kl_code kl__discovery_resolve(kl_client *client, const char *name,

@@ -1,7 +1,8 @@
 /*
- * discovery_fetch.c - asks the two roots of discovery, one after the other. The
- * kind of an answer says which form it has: in the old one it only names the
- * groups and versions to ask for (discovery_versions.c). See discovery_fetch.h.
+ * discovery_fetch.c - asks the two roots of discovery, one after the other, and
+ * then for groups by their names. The kind of an answer says which form it has:
+ * in the old one it only names the groups and versions to ask for
+ * (discovery_versions.c). See discovery_fetch.h.
  */
 #include "api/discovery_fetch.h"
 
@@ -27,7 +28,10 @@ static const char plain_type[] = "application/json";
 
 struct kl__fetch {
     kl__survey survey;
-    int root;               /* the present one */
+    int root;               /* the present one; ROOTS: groups by name */
+    kl__buf group;          /* the path of the present group */
+    bool has_asked_name;    /* for the group of the name that is looked up */
+    size_t former_at;       /* the next group of the former catalogue's */
     bool is_asked;          /* `document` is its answer, or is awaited */
     int refused;            /* roots that may not be seen, or do not exist */
     kl__document document;  /* of the present root */
@@ -61,6 +65,7 @@ void kl__fetch_free(kl__fetch *self)
 {
     if (self != NULL) {
         end_root(self);
+        kl__buf_deinit(&self->group);
         kl__free(self);
     }
 }
@@ -124,7 +129,16 @@ static kl_code begin_versions(kl__fetch *self, bool is_core, kl_error *err)
                : kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
 }
 
-/* Takes the answer of a root. */
+/* The answer is that of one group. */
+static kl_code begin_group(kl__fetch *self, kl_error *err)
+{
+    self->versions = kl__versions_new(&self->survey);
+    return self->versions != NULL
+               ? add_group(self->versions, kl_doc_root(self->doc), err)
+               : kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
+}
+
+/* Takes the answer of a root, or of a group. */
 static kl_code take_answer(kl__fetch *self, kl_error *err)
 {
     kl_code code = kl__document_parse(&self->document, &self->doc, err);
@@ -143,17 +157,20 @@ static kl_code take_answer(kl__fetch *self, kl_error *err)
         return begin_versions(self, true, err);
     } else if (strcmp(kind, "APIGroupList") == 0) {
         return begin_versions(self, false, err);
+    } else if (self->root == ROOTS) {
+        return strcmp(kind, "APIGroup") == 0 ? begin_group(self, err) : KL_OK;
     }
     return kl_error_set(err, KL_EPARSE,
                         "%s answered with kind \"%.60s\": is this a Kubernetes "
                         "API server?",
-                        roots[self->root], kind);
+                        self->document.target, kind);
 }
 
 static kl_code ask_root(kl__fetch *self, const char *accept, kl_error *err)
 {
     self->is_asked = true;
-    self->document.target = roots[self->root];
+    self->document.target =
+        self->root < ROOTS ? roots[self->root] : self->group.bytes;
     self->document.accept = accept;
     err->code = kl__document_ask(&self->document, &self->survey, err);
     return err->code;
@@ -190,27 +207,107 @@ static bool step_root(kl__fetch *self, kl_error *err)
            kl__versions_step(self->versions, err);
 }
 
-bool kl__fetch_step(kl__fetch *self, kl_error *err)
+static bool is_refusal(const kl_error *err)
+{
+    return err->code != KL_OK &&
+           (err->http_status == 403 || err->http_status == 404);
+}
+
+/* Gets both roots. False: there is more to come. A 403 or 404 for one of the
+ * two is no error: a server may have only one, or a user may see only one. */
+static bool step_roots(kl__fetch *self, kl_error *err)
 {
     while (self->root < ROOTS) {
-        bool is_refused;
-
         if (!step_root(self, err)) {
             return false;
         }
         end_root(self);
-        /* A 403 or 404 for one of the two is no error: a server may have only
-         * one, or a user may see only one. */
-        is_refused = err->code != KL_OK &&
-                     (err->http_status == 403 || err->http_status == 404);
-        if (err->code != KL_OK && !is_refused) {
+        if (err->code != KL_OK && !is_refusal(err)) {
             return true;
         }
-        self->refused += is_refused ? 1 : 0;
+        self->refused += err->code != KL_OK ? 1 : 0;
         self->root++;
     }
     err->code = self->refused == ROOTS ? err->code : KL_OK;
     return true;
+}
+
+/* ---- groups by name ---- */
+
+/* The next group to ask for: that of the name; then those that were found in
+ * this way before, as the list of groups may still leave them out. NULL: none
+ * is left. */
+static const char *next_group(kl__fetch *self, size_t *length)
+{
+    const kl__survey *survey = &self->survey;
+    const kl__catalogue *former = survey->former;
+
+    if (!self->has_asked_name) {
+        self->has_asked_name = true;
+        if (survey->name != NULL) {
+            const char *group = kl__catalogue_missing_group(
+                survey->catalogue, survey->name, length);
+
+            if (*length > 0) {
+                return group;
+            }
+        }
+    }
+    while (former != NULL && self->former_at < former->asked.length) {
+        const char *group = former->asked.bytes + self->former_at;
+
+        *length = strlen(group);
+        self->former_at += *length + 1;
+        if (kl__catalogue_has_group(former, group, *length) &&
+            !kl__catalogue_has_group(survey->catalogue, group, *length)) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
+/* Chooses the next group, and notes it. False: none is left, or `err`. */
+static bool begin_next_group(kl__fetch *self, kl_error *err)
+{
+    static const char path[] = "/apis/";
+    size_t length;
+    const char *group = next_group(self, &length);
+
+    if (group == NULL) {
+        return false;
+    }
+    kl__buf_reset(&self->group);
+    kl__buf_printf(&self->group, "%s%.*s", path, (int)length, group);
+    err->code =
+        self->group.failed
+            ? kl_error_set(err, KL_ENOMEM, "out of memory for discovery")
+            : kl__catalogue_note_asked(self->survey.catalogue,
+                                       self->group.bytes + sizeof(path) - 1,
+                                       err);
+    return err->code == KL_OK;
+}
+
+static bool step_groups(kl__fetch *self, kl_error *err)
+{
+    while (self->is_asked || begin_next_group(self, err)) {
+        if (!step_root(self, err)) {
+            return false;
+        }
+        end_root(self);
+        if (err->code != KL_OK && !is_refusal(err)) {
+            return true;
+        }
+        err->code = KL_OK;
+    }
+    return true;
+}
+
+bool kl__fetch_step(kl__fetch *self, kl_error *err)
+{
+    if (!step_roots(self, err)) {
+        return false;
+    }
+    return err->code != KL_OK || step_groups(self, err);
 }
 
 int64_t kl__fetch_look_again_ms(const kl__fetch *self)

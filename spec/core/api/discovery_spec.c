@@ -313,6 +313,100 @@ static void a_new_resource_is_found_when_it_is_asked_for_again(void **state)
     resolves(self, "owls.late");
 }
 
+/* ---- groups by name ---- */
+
+#define GROUP(name)                                                       \
+    "{\"kind\":\"APIGroup\",\"name\":\"" name                             \
+    "\",\"versions\":[{\"groupVersion\":\"" name                          \
+    "/v1\",\"version\":\"v1\"}],\"preferredVersion\":{\"version\":\"v1\"" \
+    "}}"
+
+/* A server that serves owls.zoo.example.com, and leaves the group out of its
+ * list. */
+static void leave_out_owls(world *self)
+{
+    serve_discovery(self->fake, FAKE_FOREVER);
+    answer(self, "/apis/zoo.example.com$", 200, GROUP("zoo.example.com"));
+    answer(self, "/apis/zoo.example.com/v1$", 200,
+           RESOURCES(RESOURCE("owls", "Owl")));
+}
+
+static void a_group_that_the_list_leaves_out_is_asked_by_name(void **state)
+{
+    world *self = *state;
+    kl__resource resource;
+
+    leave_out_owls(self);
+    resolves(self, "owls.zoo.example.com");
+    resolves(self, "zoo.example.com/v1/Owl");
+    assert_int_equal(fake_transport_count(self->fake), 4);
+    assert_true(is_cached(self, "owls.v1.zoo.example.com", &resource));
+    assert_string_equal(resource.group, "zoo.example.com");
+    kl__resource_clear(&resource);
+}
+
+static void a_group_that_was_found_by_name_stays_known(void **state)
+{
+    world *self = *state;
+    kl__resource resource;
+
+    leave_out_owls(self);
+    resolves(self, "owls.zoo.example.com");
+    kl__clock_advance(self->clock, 1000);
+    assert_int_equal(resolve(self, "newts"), KL_EUNKNOWN_KIND);
+    assert_true(is_cached(self, "owls.zoo.example.com", &resource));
+    kl__resource_clear(&resource);
+}
+
+static void each_missing_group_is_asked_for_once_in_its_time(void **state)
+{
+    world *self = *state;
+
+    leave_out_owls(self);
+    answer(self, "/apis/pond.example.com$", 404, NULL);
+    assert_int_equal(resolve(self, "newts.pond.example.com"), KL_EUNKNOWN_KIND);
+    resolves(self, "owls.zoo.example.com");
+    assert_int_equal(fake_transport_count(self->fake), 3 + 4);
+    resolves(self, "owls.zoo.example.com");
+    assert_int_equal(fake_transport_count(self->fake), 3 + 4);
+    assert_int_equal(
+        fake_transport_asked(self->fake, "/apis/pond.example.com$"), 1);
+}
+
+static void a_server_that_has_just_started_says_nothing_of_a_kind(void **state)
+{
+    world *self = *state;
+
+    serve_discovery(self->fake, FAKE_FOREVER);
+    fake_transport_answer(
+        self->fake, &(fake_answer){.target = "/apis/zoo.example.com$",
+                                   .status = 503,
+                                   .body = "not all paths are installed"});
+    assert_int_equal(resolve(self, "owls.zoo.example.com"), KL_EUNAVAILABLE);
+    leave_out_owls(self);
+    resolves(self, "owls.zoo.example.com");
+}
+
+static void a_group_that_may_not_be_seen_is_unknown(void **state)
+{
+    static const int refusals[] = {403, 404};
+    world *self = *state;
+
+    serve_discovery(self->fake, FAKE_FOREVER);
+    for (size_t i = 0; i < 2; i++) {
+        fake_transport_answer(self->fake,
+                              &(fake_answer){.target = "/apis/zoo.example.com$",
+                                             .status = refusals[i]});
+        assert_int_equal(resolve(self, "owls.zoo.example.com"),
+                         KL_EUNKNOWN_KIND);
+        kl__clock_advance(self->clock, 1000);
+    }
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.target = "/apis/zoo.example.com$",
+                                         .body = "{\"kind\":\"Welcome\"}"});
+    assert_int_equal(resolve(self, "owls.zoo.example.com"), KL_EUNKNOWN_KIND);
+}
+
 static void a_cached_name_needs_no_request(void **state)
 {
     world *self = *state;
@@ -385,6 +479,31 @@ static void no_memory_for_the_old_form_is_an_error(void **state)
     assert_true(failing_alloc_each(resolve_anew, self) > 20);
 }
 
+static kl_code resolve_owls_anew(void *context)
+{
+    world *self = context;
+    kl_client_options options = {.transport = fake_transport_of(self->fake)};
+    kl_client *client = kl_client_new(&options, &self->err);
+    kl__resource resource;
+
+    if (client == NULL) {
+        return self->err.code;
+    }
+    self->err.code = kl__discovery_resolve(client, "owls.zoo.example.com",
+                                           &resource, NULL, &self->err);
+    kl__resource_clear(&resource);
+    kl_client_unref(client);
+    return self->err.code;
+}
+
+static void no_memory_for_a_group_by_name_is_an_error(void **state)
+{
+    world *self = *state;
+
+    leave_out_owls(self);
+    assert_true(failing_alloc_each(resolve_owls_anew, self) > 20);
+}
+
 int main(void)
 {
 #define SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -401,10 +520,16 @@ int main(void)
         SPEC(an_unknown_name_is_asked_for_again_but_not_at_once),
         SPEC(a_known_name_is_never_asked_for_again_unless_doubted),
         SPEC(a_new_resource_is_found_when_it_is_asked_for_again),
+        SPEC(a_group_that_the_list_leaves_out_is_asked_by_name),
+        SPEC(a_group_that_was_found_by_name_stays_known),
+        SPEC(each_missing_group_is_asked_for_once_in_its_time),
+        SPEC(a_server_that_has_just_started_says_nothing_of_a_kind),
+        SPEC(a_group_that_may_not_be_seen_is_unknown),
         SPEC(a_cached_name_needs_no_request),
         SPEC(a_failed_refresh_leaves_the_cache_as_it_was),
         SPEC(no_memory_for_the_new_form_is_an_error),
         SPEC(no_memory_for_the_old_form_is_an_error),
+        SPEC(no_memory_for_a_group_by_name_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
