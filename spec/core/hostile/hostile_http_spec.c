@@ -391,6 +391,23 @@ static void each_reason_is_reported_when_it_changes(void **state)
     kube_await_health(k);
 }
 
+/* Its plugin has another token each time, which the server may never like. */
+static void after_a_401_a_list_is_sent_once_more(void **state)
+{
+    kube *k = *state;
+
+    k->leaps = true;
+    kube_log_in(k, "true");
+    kube_on(k, "list", ANSWER(401, STATUS(401, "Unauthorized", "who?")));
+    kube_on(k, "list", ANSWER(401, STATUS(401, "Unauthorized", "still?")));
+    kube_on(k, "list", ANSWER(200, LIST_A));
+    kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
+    kube_open(k);
+    kube_told(k, "!unauthorized *a@1 synced +b@11");
+    kube_reason(k, "still?");
+    kube_requests(k, "list", 3);
+}
+
 static void a_version_too_large_is_asked_for_once(void **state)
 {
     kube *k = *state;
@@ -439,6 +456,7 @@ int main(void)
         KUBE_CASE(a_second_answer_behind_the_first_is_not_used),
         KUBE_CASE(a_403_to_a_list_is_reported_once_and_paced),
         KUBE_CASE(each_reason_is_reported_when_it_changes),
+        KUBE_CASE(after_a_401_a_list_is_sent_once_more),
         KUBE_CASE(a_version_too_large_is_asked_for_once),
     };
 

@@ -417,6 +417,67 @@ static void a_client_that_closes_ends_its_own_requests_alone(void **state)
     hostile_free(server);
 }
 
+typedef struct crowd_member {
+    hostile_server *server;
+    int number;
+} crowd_member;
+
+/* Each way in which a client may be closed, while others ask: after an answer,
+ * before it, in the middle of a body; with the stream closed first, or last. */
+static void *come_and_go(void *arg)
+{
+    static const char *const targets[] = {"/answers", "/freezes", "/stops"};
+    const crowd_member *self = arg;
+
+    for (int i = 0; i < 60; i++) {
+        int way = (self->number + i) % 3;
+        kl_transport *transport = new_carried();
+        kl__stream *asks =
+            get(transport, hostile_url(self->server), "/answers");
+        kl__stream *stays =
+            get(transport, hostile_url(self->server), targets[way]);
+
+        if (i % 2 == 0) {
+            assert_int_equal(read_to_end(asks, NULL, NULL), KL_OK);
+        } else {
+            kl__stream_close(asks);
+        }
+        if (i % 4 < 2) {
+            kl__transport_close(transport);
+            kl__stream_close(stays);
+        } else {
+            kl__stream_close(stays);
+        }
+        kl_transport_unref(transport);
+    }
+    return NULL;
+}
+
+static void clients_may_come_and_go_while_others_ask(void **state)
+{
+    enum { CROWD = 4 };
+    hostile_server *server = hostile_new(NULL);
+    crowd_member members[CROWD];
+    pthread_t crowd[CROWD];
+
+    (void)state;
+    hostile_always(server, "/answers", STEPS(HOSTILE_ANSWER(200, "yes")));
+    hostile_always(server, "/freezes", STEPS(HOSTILE_FREEZE));
+    hostile_always(server, "/stops",
+                   STEPS(HOSTILE_STREAM, HOSTILE_CHUNK("ye"), HOSTILE_FREEZE));
+    for (int i = 0; i < CROWD; i++) {
+        members[i] = (crowd_member){server, i};
+        assert_int_equal(
+            pthread_create(&crowd[i], NULL, come_and_go, &members[i]), 0);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        pthread_join(crowd[i], NULL);
+    }
+    assert_int_equal(kl_live_count(KL_LIVE_THREAD), 0);
+    assert_int_equal(kl_live_count(KL_LIVE_STREAM), 0);
+    hostile_free(server);
+}
+
 /* In place of the C library's: a name server that takes a moment to find
  * NAMED. */
 #define NAMED "named.test"
@@ -492,6 +553,7 @@ int main(void)
 #endif
         cmocka_unit_test(clients_have_one_thread_and_connections_of_their_own),
         cmocka_unit_test(a_client_that_closes_ends_its_own_requests_alone),
+        cmocka_unit_test(clients_may_come_and_go_while_others_ask),
         cmocka_unit_test(a_client_has_the_turns_that_curl_asks_for),
         cmocka_unit_test(a_client_without_memory_leaves_nothing_behind),
     };
