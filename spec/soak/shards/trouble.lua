@@ -35,6 +35,12 @@ local function signal(member, name)
     shell("kill -" .. name .. " " .. member.pid .. " 2>/dev/null; true")
 end
 
+local function suspend(member, duration)
+    signal(member, "STOP")
+    kubelua.sleep(duration)
+    signal(member, "CONT")
+end
+
 local function remove(member)
     for i, each in ipairs(members) do
         if each == member then
@@ -100,10 +106,11 @@ local TROUBLE = {
         remove(member)
         start_member(member.identity)
     end,
-    function(member) -- a process is suspended: for a moment, or longer than its Lease
-        signal(member, "STOP")
-        kubelua.sleep(math.random() * 12)
-        signal(member, "CONT")
+    function(member) -- a process is suspended for a moment
+        suspend(member, math.random() * 7)
+    end,
+    function(member) -- the same, until others have what it had
+        suspend(member, 7 + math.random() * 6)
     end,
     function(member) -- a process leaves in order
         signal(member, "TERM")
