@@ -13,9 +13,9 @@ target_link_libraries(kubelua_support PUBLIC kubelua_objects
     PkgConfig::GNUTLS PkgConfig::CMOCKA)
 
 # C specs that wait for seconds: they start first, and take one place each.
-set(KUBELUA_PATIENT cancel_network_spec descriptors_spec hostile_patience_spec
-    hostile_watch_spec informer_sim_spec owner_spec request_network_spec
-    request_sim_spec restored_server_spec sim_watch_spec)
+set(KUBELUA_PATIENT cancel_network_spec carrier_spec descriptors_spec
+    hostile_patience_spec hostile_watch_spec informer_sim_spec owner_spec
+    request_network_spec request_sim_spec restored_server_spec sim_watch_spec)
 # With KUBELUA_RETRAIN=1, these also run under the sanitizers.
 set(KUBELUA_RETRAINED_CHECKED object_spec indexer_spec reflector_list_spec
     reflector_watch_spec reflector_thread_spec shared_informer_spec

@@ -14,7 +14,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { EVENTS = 64 };
+enum {
+    EVENTS = 64,
+    LONG_MS = 500 /* a wait for a turn, from which on it is counted */
+};
 
 struct kl__carrier {
     kl__forks made_in;
@@ -30,7 +33,9 @@ struct kl__carrier {
     bool is_asleep;   /* what comes into `ready` has to wake the thread */
     bool ends;        /* no loop is left */
 
-    kl__list members; /* all loops; of the thread */
+    /* Of the thread. */
+    kl__list members;  /* all loops */
+    int64_t looked_ms; /* when it looked at the sockets last */
 };
 
 /* Guards the pointer and the users; rank CARRIER. */
@@ -51,21 +56,30 @@ static void wake_thread(kl__carrier *self)
     (void)!write(self->wakeup, &one, sizeof(one));
 }
 
-void kl__carrier_wake(kl__carried *carried)
+/* The loop has had something to do since a time of the real clock. */
+static void make_ready(kl__carried *carried, int64_t since_ms)
 {
     kl__carrier *self = carried->carrier;
     bool must_wake = false;
 
     kl__mutex_lock(&self->mutex);
     if (kl__list_empty(&carried->ready_node) && !carried->is_over) {
+        carried->ready_ms = since_ms;
         kl__list_append(&self->ready, &carried->ready_node);
         must_wake = self->is_asleep;
         self->is_asleep = false;
+    } else if (since_ms < carried->ready_ms) {
+        carried->ready_ms = since_ms;
     }
     kl__mutex_unlock(&self->mutex);
     if (must_wake) {
         wake_thread(self);
     }
+}
+
+void kl__carrier_wake(kl__carried *carried)
+{
+    make_ready(carried, kl__clock_now(kl__clock_real()));
 }
 
 bool kl__carrier_watch(kl__carried *carried, int socket)
@@ -118,6 +132,13 @@ static void run_turn(kl__carrier *self, kl__carried *carried)
     }
 }
 
+static void note_wait(kl__carried *carried)
+{
+    int64_t wait_ms = kl__clock_now(kl__clock_real()) - carried->ready_ms;
+
+    carried->waited_ms += wait_ms >= LONG_MS ? wait_ms : 0;
+}
+
 /* Gives each loop that is ready one turn; those that become ready meanwhile
  * have theirs afterwards. */
 static void run_round(kl__carrier *self)
@@ -131,8 +152,11 @@ static void run_round(kl__carrier *self)
         kl__list_append(&round, node);
     }
     while ((node = kl__list_shift(&round)) != NULL) {
+        kl__carried *next = KL__CONTAINER(node, kl__carried, ready_node);
+
+        note_wait(next);
         kl__mutex_unlock(&self->mutex);
-        run_turn(self, KL__CONTAINER(node, kl__carried, ready_node));
+        run_turn(self, next);
         kl__mutex_lock(&self->mutex);
     }
     kl__mutex_unlock(&self->mutex);
@@ -150,8 +174,8 @@ static int look_at_times(kl__carrier *self)
         kl__carried *each = KL__CONTAINER(node, kl__carried, member_node);
 
         if (each->due_ms <= now) {
+            make_ready(each, each->due_ms);
             each->due_ms = INT64_MAX;
-            kl__carrier_wake(each);
         } else if (each->due_ms < next) {
             next = each->due_ms;
         }
@@ -159,10 +183,25 @@ static int look_at_times(kl__carrier *self)
     return next == INT64_MAX ? -1 : (int)(next - now);
 }
 
+/* Waits for changes of sockets, at most for `limit_ms`. They have come after
+ * `since_ms`: those that need no wait may be as old as the last look. */
+static int look_at_sockets(kl__carrier *self, struct epoll_event *events,
+                           int limit_ms, int64_t *since_ms)
+{
+    int64_t began_ms = kl__clock_now(kl__clock_real());
+    int count = epoll_wait(self->epoll, events, EVENTS, limit_ms);
+    int64_t now_ms = kl__clock_now(kl__clock_real());
+
+    *since_ms = now_ms > began_ms ? now_ms : self->looked_ms;
+    self->looked_ms = now_ms;
+    return count;
+}
+
 /* Sleeps until something is to be done. */
 static void await_news(kl__carrier *self, int limit_ms)
 {
     struct epoll_event events[EVENTS];
+    int64_t since_ms;
     uint64_t wakes;
     int count;
 
@@ -172,13 +211,13 @@ static void await_news(kl__carrier *self, int limit_ms)
     }
     self->is_asleep = limit_ms != 0;
     kl__mutex_unlock(&self->mutex);
-    count = epoll_wait(self->epoll, events, EVENTS, limit_ms);
+    count = look_at_sockets(self, events, limit_ms, &since_ms);
     kl__mutex_lock(&self->mutex);
     self->is_asleep = false;
     kl__mutex_unlock(&self->mutex);
     for (int i = 0; i < count; i++) {
         if (events[i].data.ptr != NULL) {
-            kl__carrier_wake(events[i].data.ptr);
+            make_ready(events[i].data.ptr, since_ms);
         } else {
             (void)!read(self->wakeup, &wakes, sizeof(wakes));
         }
@@ -200,6 +239,7 @@ static void *run_carrier(void *arg)
     kl__carrier *self = arg;
 
     kl__thread_set_role(KL__ROLE_TRANSPORT);
+    self->looked_ms = kl__clock_now(kl__clock_real());
     while (!has_ended(self)) {
         await_news(self, look_at_times(self));
         run_round(self);

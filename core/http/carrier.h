@@ -33,8 +33,11 @@ typedef struct kl__carried {
     kl__carrier *carrier; /* NULL: it is not carried */
     /* Guarded by the carrier's mutex. */
     kl__list ready_node; /* in the list of those that have something to do */
+    int64_t ready_ms;    /* since when, on the real clock, or earlier */
     bool is_over;        /* the carrier does not use it any more */
     /* Of the carrier's thread. */
+    int64_t waited_ms; /* while others had the thread: all long waits for a
+                          turn together */
     kl__list member_node;
     int64_t due_ms; /* its next turn, on the real clock; INT64_MAX: none */
 } kl__carried;

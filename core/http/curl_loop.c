@@ -25,7 +25,8 @@ enum {
      * 1,024). */
     MOST_CONNECTIONS = 100,
     MOST_ADMITTED = 32, /* requests given to curl in a turn, over HTTP/1 */
-    MOST_RESENT = 5     /* as curl's own CONN_MAX_RETRIES */
+    MOST_RESENT = 5,    /* as curl's own CONN_MAX_RETRIES */
+    HELD_UP_MS = 2000   /* a fifth of the time that connecting may take */
 };
 
 /* Removes the transfer from curl, if it is there, and frees its easy handle. */
@@ -86,27 +87,59 @@ static void end_waiting(const kl__curl_stream *stream, const kl_error *failure)
     }
 }
 
+/* Gives curl a transfer; false: out of memory. */
+static bool give_to_curl(kl__curl_stream *stream)
+{
+    kl__curl_transport *transport = stream->transport;
+
+    stream->waited_ms = transport->carried.waited_ms;
+    return curl_multi_add_handle(transport->multi, stream->easy) == CURLM_OK;
+}
+
+/* True if connecting took too long because others had the thread meanwhile:
+ * that says nothing about the server. Seen: 300 clients that share a thread and
+ * read the system's CAs, each for 40 ms; half of them failed. */
+static bool was_held_up(const kl__curl_stream *stream, CURLcode status)
+{
+    const kl__carried *carried = &stream->transport->carried;
+
+    return status == CURLE_OPERATION_TIMEDOUT &&
+           carried->waited_ms - stream->waited_ms >= HELD_UP_MS;
+}
+
+static bool was_refused(const kl__curl_stream *stream, CURLcode status)
+{
+    return status != CURLE_OK && stream->is_refused && !stream->head.complete;
+}
+
 /*
  * Sends a request again that a server over HTTP/2 has refused unprocessed, as
- * Go's transport does, if curl has not done so. False: not that, or too often;
- * then it counts as never sent.
+ * Go's transport does, if curl has not done so; or one that was held up. False:
+ * not that, or too often; then one that was refused counts as never sent.
  */
 static bool send_again(kl__curl_stream *stream, CURLcode status)
 {
-    if (status == CURLE_OK || !stream->is_refused || stream->head.complete) {
+    bool is_refused = was_refused(stream, status);
+
+    if (!is_refused && !was_held_up(stream, status)) {
         return false;
     }
     if (stream->resent++ < MOST_RESENT) {
         CURLM *multi = stream->transport->multi;
 
         stream->curl_message[0] = '\0';
+        if (!is_refused) {
+            stream->dials = stream->in_tls = false; /* from the beginning */
+        }
         return curl_multi_remove_handle(multi, stream->easy) == CURLM_OK &&
-               curl_multi_add_handle(multi, stream->easy) == CURLM_OK;
+               give_to_curl(stream);
     }
-    kl__mutex_lock(&stream->mutex);
-    stream->attempts = 0;
-    stream->withdrawn = true;
-    kl__mutex_unlock(&stream->mutex);
+    if (is_refused) {
+        kl__mutex_lock(&stream->mutex);
+        stream->attempts = 0;
+        stream->withdrawn = true;
+        kl__mutex_unlock(&stream->mutex);
+    }
     return false;
 }
 
@@ -204,8 +237,7 @@ static bool admit_next(kl__curl_transport *transport)
             kl__list_remove(&stream->waiting_node);
             stream->is_counted = stream->is_brief;
             transport->brief_count += stream->is_counted;
-            if (curl_multi_add_handle(transport->multi, stream->easy) !=
-                CURLM_OK) {
+            if (!give_to_curl(stream)) {
                 end_transfer(stream, CURLE_OUT_OF_MEMORY);
             }
             return true;

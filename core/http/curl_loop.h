@@ -119,15 +119,16 @@ typedef struct kl__curl_stream {
     int socket_errno;     /* of a socket() that failed; 0: it did not fail */
     bool is_counted;      /* counted in `brief_count` */
     bool in_tls;          /* the new connection has reached the TLS handshake */
-    int attempts;    /* how often curl has sent it; written under the mutex */
-    int64_t sent_ms; /* when curl sent it last, on the real clock */
-    bool held;       /* curl was told to pause the transfer */
-    bool resuming;   /* curl delivers the bytes it held back */
-    bool dropped;    /* the transfer ends: such bytes are thrown away */
-    bool is_refused; /* the server has not processed what was sent last */
-    long h2_id;      /* its number on its HTTP/2 connection; 0: unknown */
-    int local_port;  /* of the connection that carries the request */
-    int resent;      /* how often send_again has sent it */
+    int attempts;      /* how often curl has sent it; written under the mutex */
+    int64_t sent_ms;   /* when curl sent it last, on the real clock */
+    bool held;         /* curl was told to pause the transfer */
+    bool resuming;     /* curl delivers the bytes it held back */
+    bool dropped;      /* the transfer ends: such bytes are thrown away */
+    bool is_refused;   /* the server has not processed what was sent last */
+    long h2_id;        /* its number on its HTTP/2 connection; 0: unknown */
+    int local_port;    /* of the connection that carries the request */
+    int resent;        /* how often send_again has sent it */
+    int64_t waited_ms; /* of the transport (kl__carried), when curl got it */
 
     /* Guards the fields down to `failure`; rank STREAM. */
     kl__mutex mutex;

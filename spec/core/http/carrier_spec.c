@@ -516,6 +516,72 @@ static void a_client_has_the_turns_that_curl_asks_for(void **state)
     hostile_free(server);
 }
 
+/* A loop whose second turn takes until `until_ms`, and whose third ends it. */
+typedef struct holder {
+    kl__carried carried;
+    gate held;
+    int turn;
+    int64_t until_ms;
+} holder;
+
+static int64_t hold_thread(void *arg)
+{
+    holder *self = arg;
+
+    if (self->turn++ == 1) {
+        gate_pass(&self->held);
+        kl__mutex_lock(&self->held.mutex);
+        while (kl__cond_wait(&self->held.cond, &self->held.mutex,
+                             self->until_ms)) {
+        }
+        kl__mutex_unlock(&self->held.mutex);
+    }
+    return self->turn <= 2 ? self->until_ms + HOUR_MS : KL__CARRIED_OVER;
+}
+
+/* The proxy refuses the tunnel at once; but the thread sees that when the time
+ * for connecting is over. So it asks once more. */
+static void the_time_of_others_is_not_that_of_a_server(void **state)
+{
+    enum { HELD_MS = 11000 };
+    int64_t began = kl__clock_now(kl__clock_real());
+    hostile_server *proxy = hostile_new(NULL);
+    holder busy = {.carried = {.run = hold_thread, .arg = &busy},
+                   .until_ms = began + HELD_MS};
+    kl_transport *transport = new_carried();
+    kl__response response;
+    kl__stream *stream;
+    kl_error err = {0};
+
+    (void)state;
+    gate_init(&busy.held);
+    assert_int_equal(kl__carrier_join(&busy.carried, NULL), KL_OK);
+    hostile_always(proxy, "CONNECT",
+                   STEPS(HOSTILE_GATE("held"), HOSTILE_ANSWER(403, "no")));
+    stream =
+        kl__transport_open(transport,
+                           &(kl__request){.method = "GET",
+                                          .base_url = "https://127.0.0.1:1",
+                                          .target = "/",
+                                          .proxy_url = hostile_url(proxy)},
+                           NULL);
+    assert_true(hostile_await_requests(proxy, "CONNECT", 1));
+    kl__carrier_wake(&busy.carried);
+    assert_true(gate_await(&busy.held, 1));
+    hostile_open_gate(proxy, "held");
+    assert_int_equal(
+        kl__stream_response(stream, &response, began + 3 * HELD_MS, NULL, &err),
+        KL_EUNAVAILABLE);
+    assert_non_null(strstr(err.message, "does not lead to"));
+    assert_true(kl__clock_now(kl__clock_real()) >= began + HELD_MS);
+    kl__stream_close(stream);
+    kl_transport_unref(transport);
+    kl__carrier_wake(&busy.carried);
+    kl__carrier_leave(&busy.carried);
+    gate_deinit(&busy.held);
+    hostile_free(proxy);
+}
+
 static kl_code make_and_close(void *context)
 {
     kl_error err = {0};
@@ -555,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_client_that_closes_ends_its_own_requests_alone),
         cmocka_unit_test(clients_may_come_and_go_while_others_ask),
         cmocka_unit_test(a_client_has_the_turns_that_curl_asks_for),
+        cmocka_unit_test(the_time_of_others_is_not_that_of_a_server),
         cmocka_unit_test(a_client_without_memory_leaves_nothing_behind),
     };
 
