@@ -421,9 +421,6 @@ return {
         breaks = "A list that has rested begins anew: what came before the rest is lost.",
         source = "core/informer/reflector_list.c",
         change = [[
-     if (!list->is_open) {
-         prepare_list(self);
-     }
      if (!get_stream(self, list, &result, &err)) {
 -        return KL_STATE_STREAMING;
 +        kl__stage_clear(&list->stage);
