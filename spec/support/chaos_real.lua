@@ -55,15 +55,19 @@ end
 
 -- One request, again and again while the API server is away.
 local function ask(request)
-    local deadline = kubelua.now() + 30
+    local deadline, is_repeated = kubelua.now() + 30, false
     while true do
         local status, body, code = backend.call(request)
+        if status == 404 and is_repeated and request.method == "DELETE" then
+            return body -- the one before was carried out, and its answer lost
+        end
         if status or kubelua.now() > deadline then
             if status and status < 300 then
                 return body
             end
             return nil, tostring(body), code
         end
+        is_repeated = true
         kubelua.sleep(0.1)
     end
 end
