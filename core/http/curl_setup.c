@@ -566,12 +566,10 @@ static kl_code set_options(kl__curl_stream *stream, const kl__request *request,
     if (stream->secure) {
         set_tls(stream, &status);
     }
-#if LIBCURL_VERSION_NUM >= 0x075700
     /* Ending a transfer must not wait for a DNS server that does not answer:
-     * curl's resolver thread is left to end by itself. An older libcurl at run
-     * time does not know this option, and waits. */
-    (void)curl_easy_setopt(stream->easy, CURLOPT_QUICK_EXIT, 1L);
-#endif
+     * curl's resolver thread is left to end by itself. A libcurl before 7.87
+     * does not know this option, and waits. */
+    (void)curl_easy_setopt(stream->easy, (CURLoption)KL__CURL_QUICK_EXIT, 1L);
     if (status == CURLE_OUT_OF_MEMORY) {
         return kl_error_set(err, KL_ENOMEM, "out of memory for a request");
     }

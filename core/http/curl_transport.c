@@ -70,12 +70,11 @@ kl_transport *kl__curl_transport_new(bool shares_thread, kl_error *err)
      * opens another connection after 100. */
     (void)curl_multi_setopt(transport->multi, CURLMOPT_MAX_CONCURRENT_STREAMS,
                             (long)MOST_STREAMS);
-#if LIBCURL_VERSION_NUM >= 0x081400
     /* Since 8.20 the multi handle owns the resolver's threads. Without this,
-     * curl_multi_cleanup waits for a DNS server that does not answer: see
-     * CURLOPT_QUICK_EXIT in curl_setup.c. */
-    (void)curl_multi_setopt(transport->multi, CURLMOPT_QUICK_EXIT, 1L);
-#endif
+     * curl_multi_cleanup waits for a DNS server that does not answer, and with
+     * it all clients of a shared thread: see KL__CURL_QUICK_EXIT. */
+    (void)curl_multi_setopt(transport->multi,
+                            (CURLMoption)KL__CURL_MULTI_QUICK_EXIT, 1L);
     if (start_loop(transport, shares_thread && version >= SHARES_FROM, err) !=
         KL_OK) {
         goto fail;
