@@ -79,11 +79,26 @@ static void explain_timeout(const kl__curl_stream *stream, const char *peer,
     }
 }
 
+/* True if the proxy has refused the tunnel: libcurl 8.23 calls that a failure
+ * to connect, and older ones that of a read. */
+static bool is_of_tunnel(const kl__curl_stream *stream, CURLcode status)
+{
+    return stream->proxy != NULL && status != CURLE_OPERATION_TIMEDOUT &&
+           (status == CURLE_PROXY || message_has(stream, "CONNECT"));
+}
+
 static bool explain_connecting(const kl__curl_stream *stream, CURLcode status,
                                kl_error *failure)
 {
     const char *peer = stream->proxy != NULL ? stream->proxy : stream->origin;
 
+    if (is_of_tunnel(stream, status)) {
+        kl_error_set(failure, KL_EUNAVAILABLE,
+                     "the proxy %s does not lead to %s (%s): check proxy-url "
+                     "and its credentials",
+                     stream->proxy, stream->origin, detail_of(stream, status));
+        return true;
+    }
     switch (status) {
     case CURLE_COULDNT_RESOLVE_HOST:
         kl_error_set(failure, KL_EUNAVAILABLE,
@@ -102,17 +117,8 @@ static bool explain_connecting(const kl__curl_stream *stream, CURLcode status,
         explain_timeout(stream, peer, failure);
         return true;
     default:
-        break;
+        return false;
     }
-    if (stream->proxy != NULL &&
-        (status == CURLE_PROXY || message_has(stream, "CONNECT"))) {
-        kl_error_set(failure, KL_EUNAVAILABLE,
-                     "the proxy %s does not lead to %s (%s): check proxy-url "
-                     "and its credentials",
-                     stream->proxy, stream->origin, detail_of(stream, status));
-        return true;
-    }
-    return false;
 }
 
 /* ---- TLS ---- */
