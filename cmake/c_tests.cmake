@@ -83,10 +83,12 @@ foreach(spec ${KUBELUA_CORE_SPECS})
     kubelua_c_spec(${spec} kubelua_objects kubelua_support)
 endforeach()
 
-# Specs of connections once more, with all clients on one thread (http/carrier.h).
+# Specs of connections and requests once more, with all clients on one thread
+# (http/carrier.h, api/request_loop.h).
 foreach(name curl_gather_spec curl_head_spec curl_stream_spec curl_tls_spec
         curl_transport_spec curl_turn_spec hostile_http_spec hostile_stream_spec
-        hostile_patience_spec hostile_turn_spec http2_spec)
+        hostile_patience_spec hostile_turn_spec http2_spec request_network_spec
+        request_plugin_spec request_spec request_stream_spec)
     set(cost 0)
     if(name IN_LIST KUBELUA_PATIENT)
         set(cost 100)

@@ -35,7 +35,8 @@ struct kl_client {
     kl_config *config;       /* NULL: a simulator's transport, no credentials */
     kl_transport *transport; /* of this client only, which closes it */
     char *user_agent;
-    char *name; /* NULL: none */
+    char *name;         /* NULL: none */
+    bool shares_thread; /* constant */
     kl__discovery *discovery;
     kl__warnings *warnings;
     kl__cancel closed;
@@ -104,6 +105,7 @@ static kl_code make_client_parts(kl_client *client,
     if (options->config != NULL) {
         client->config = kl_config_ref(options->config);
     }
+    client->shares_thread = options->shares_thread;
     client->transport =
         options->transport != NULL
             ? kl__transport_ref(options->transport)
@@ -179,6 +181,11 @@ const char *kl_client_namespace(const kl_client *client)
 const char *kl_client_server(const kl_client *client)
 {
     return client->config != NULL ? kl_config_server(client->config) : NULL;
+}
+
+bool kl__client_shares_thread(const kl_client *client)
+{
+    return client->shares_thread;
 }
 
 const char *kl__client_name(const kl_client *client)

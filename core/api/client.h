@@ -120,6 +120,9 @@ int64_t kl__client_plugin_ms(kl_client *client, const char **command);
 /* The token that fires when the client is closed. Borrowed. */
 kl__cancel *kl__client_closed(kl_client *client);
 
+/* The client's `shares_thread` of kl_client_options. */
+bool kl__client_shares_thread(const kl_client *client);
+
 /* The client's `name` of kl_client_options; NULL: it has none. Borrowed. */
 const char *kl__client_name(const kl_client *client);
 

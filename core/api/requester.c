@@ -1,28 +1,29 @@
 /*
- * requester.c - the life of a client's requester, and its two threads. The
- * sender takes requests out of the outbox, gets credentials for all of them
- * once, and opens their streams. The loop handles each request that has news or
- * whose time has come. See requester.h.
+ * requester.c - the life of a client's requester, its turns on the loop, and
+ * its sender. The sender takes requests out of the outbox, gets credentials for
+ * all of them once, and opens their streams. A turn handles each request that
+ * has news or whose time has come. See requester.h.
  */
 #include "api/requester.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 
+enum { TURN = 16 /* chores of one turn on the loop, which others may share */ };
+
 /* ---- news for the loop ---- */
 
-/* Unlocks the news and wakes the loop if it sleeps. The loop is woken once for
- * all news until it runs, and after the unlock: before, it would only wait for
- * the mutex. The requester is not freed during the call: the caller holds the
- * client, or a mutex that the loop needs to drop the request. */
+/* Unlocks the news and wakes the requester if it rests, once for all news until
+ * it has a turn. The requester is not freed during the call: the caller holds
+ * the client, or a mutex that the loop needs to drop the request. */
 static void unlock_news_and_wake(kl__requester *requester)
 {
-    bool must_wake = requester->is_asleep;
+    bool must_wake = requester->is_resting;
 
-    requester->is_asleep = false;
+    requester->is_resting = false;
     kl__mutex_unlock(&requester->news_mutex);
     if (must_wake) {
-        kl__cond_signal(&requester->news_cond);
+        kl__request_loop_wake(&requester->member);
     }
 }
 
@@ -474,19 +475,18 @@ static bool find_chore_locked(kl__requester *requester, chore *found)
     return node != NULL;
 }
 
-static chore await_chore(kl__requester *requester)
+/* As find_chore_locked. If there is none, the requester rests until `*due_ms`,
+ * or until there is news. */
+static bool take_chore(kl__requester *requester, chore *found, int64_t *due_ms)
 {
-    chore found;
+    bool has_found;
 
     kl__mutex_lock(&requester->news_mutex);
-    while (!find_chore_locked(requester, &found)) {
-        requester->is_asleep = true;
-        kl__cond_wait(&requester->news_cond, &requester->news_mutex,
-                      requester->due_ms != INT64_MAX ? requester->due_ms : -1);
-    }
-    requester->is_asleep = false;
+    has_found = find_chore_locked(requester, found);
+    requester->is_resting = !has_found;
+    *due_ms = requester->due_ms;
     kl__mutex_unlock(&requester->news_mutex);
-    return found;
+    return has_found;
 }
 
 /* Adds the requests that are due by `until_ms` to the news, and sets the next
@@ -529,34 +529,44 @@ static bool loop_is_over(kl__requester *requester)
     return over;
 }
 
-static void *run_loop(void *arg)
+static void do_chore(kl__requester *requester, const chore *todo)
+{
+    if (todo->request != NULL) {
+        kl__request_attend(todo->request);
+        kl__request_unref(todo->request);
+    } else if (todo->is_outbox) {
+        send_all(requester);
+    } else {
+        requester->may_end = requester->may_end || todo->is_all;
+        look_for_due(requester, todo->is_all ? INT64_MAX
+                                             : kl__clock_now(kl__clock_real()));
+    }
+}
+
+/* A turn on the loop. */
+static int64_t run_turn(void *arg)
 {
     kl__requester *requester = arg;
-    bool may_end = false; /* look_at_all was set: it may be the end */
 
-    while (!may_end || !loop_is_over(requester)) {
-        chore todo = await_chore(requester);
+    for (int done = 0; done < TURN; done++) {
+        int64_t due_ms;
+        chore todo;
 
-        if (todo.request != NULL) {
-            kl__request_attend(todo.request);
-            kl__request_unref(todo.request);
-        } else if (todo.is_outbox) {
-            send_all(requester);
-        } else {
-            may_end = may_end || todo.is_all;
-            look_for_due(requester, todo.is_all
-                                        ? INT64_MAX
-                                        : kl__clock_now(kl__clock_real()));
+        if (!take_chore(requester, &todo, &due_ms)) {
+            return due_ms;
+        }
+        do_chore(requester, &todo);
+        if (requester->may_end && loop_is_over(requester)) {
+            return KL__LOOP_OVER;
         }
     }
-    return NULL;
+    return KL__LOOP_AGAIN;
 }
 
 /* ---- life ---- */
 
 static void deinit_requester(kl__requester *requester)
 {
-    kl__cond_deinit(&requester->news_cond);
     kl__mutex_deinit(&requester->news_mutex);
     kl__cond_deinit(&requester->result_cond);
     kl__cond_deinit(&requester->outbox_cond);
@@ -565,21 +575,21 @@ static void deinit_requester(kl__requester *requester)
     kl__free(requester);
 }
 
-/* Ends the loop's thread, after the sender has ended or if there is none. */
-static void end_loop(kl__requester *requester)
+/* Leaves the loop, after the sender has ended or if there is none. */
+static void leave_loop(kl__requester *requester)
 {
     kl__mutex_lock(&requester->mutex);
     requester->is_ending = true;
     requester->sender_ended = true;
     kl__mutex_unlock(&requester->mutex);
     tell_to_look(requester, &requester->look_at_all);
-    kl__thread_join(&requester->loop);
+    kl__request_loop_leave(&requester->member);
 }
 
 static kl_code start_threads(kl__requester *requester, kl_error *err)
 {
-    kl_code code = kl__thread_start(&requester->loop, "kl-requests", run_loop,
-                                    requester, err);
+    kl_code code = kl__request_loop_join(
+        &requester->member, kl__client_shares_thread(requester->client), err);
 
     if (code != KL_OK || !requester->has_sender) {
         return code;
@@ -587,7 +597,7 @@ static kl_code start_threads(kl__requester *requester, kl_error *err)
     code = kl__thread_start(&requester->sender, "kl-sender", run_sender,
                             requester, err);
     if (code != KL_OK) {
-        end_loop(requester);
+        leave_loop(requester);
     }
     return code;
 }
@@ -605,6 +615,8 @@ static kl__requester *new_requester(kl_client *client, kl_config *config,
     }
     requester->client = client;
     requester->config = config;
+    requester->member.run = run_turn;
+    requester->member.arg = requester;
     requester->has_sender = config != NULL && !kl__config_is_still(config);
     requester->sender_ended = !requester->has_sender;
     requester->due_ms = INT64_MAX;
@@ -614,7 +626,6 @@ static kl__requester *new_requester(kl_client *client, kl_config *config,
     kl__cond_init(&requester->outbox_cond);
     kl__cond_init(&requester->result_cond);
     kl__mutex_init(&requester->news_mutex, KL__RANK_NEWS);
-    kl__cond_init(&requester->news_cond);
     kl__list_init(&requester->all);
     kl__list_init(&requester->outbox);
     kl__list_init(&requester->batch);
@@ -631,9 +642,9 @@ static kl__requester *new_requester(kl_client *client, kl_config *config,
     return requester;
 }
 
-/* Ends its threads and frees it. Each request of a user holds the client, so no
- * user has one any more. Requests that are left were freed by their users,
- * which cancelled them. */
+/* Ends its sender, leaves the loop and frees it. Each request of a user holds
+ * the client, so no user has one any more. Requests that are left were freed by
+ * their users, which cancelled them. */
 static void free_requester(kl__requester *requester)
 {
     kl__cancel_remove(kl__client_closed(requester->client),
@@ -649,8 +660,8 @@ static void free_requester(kl__requester *requester)
         tell_to_look(requester, &requester->look_at_all);
         kl__thread_join(&requester->sender);
     }
-    /* 2. End the loop, after the last request. */
-    end_loop(requester);
+    /* 2. Leave the loop, after the last request. */
+    leave_loop(requester);
     deinit_requester(requester);
 }
 

@@ -1,9 +1,11 @@
 /*
  * requester.h - the requester of a client and its requests, for the files
- * request*.c. A requester has two threads. The sender takes requests out of the
- * outbox, gets credentials (which may read files, or run a plugin) and opens
- * their streams. The loop does the rest, and blocks only while there is no
- * news. If the credentials can be had without waiting, there is no sender:
+ * request*.c. Two threads move requests on. The sender, of this client only,
+ * takes requests out of the outbox, gets credentials (which may read files, or
+ * run a plugin) and opens their streams. The loop (request_loop.h), which all
+ * clients that share a thread have in common, does the rest: it gives a
+ * requester a turn when there is news or a time has come, and never waits in
+ * it. If the credentials can be had without waiting, there is no sender:
  * kl_client_send opens the stream of the first try itself, and the loop opens
  * those of later tries. That saves a wake-up for each request.
  *
@@ -21,6 +23,7 @@
  *   them held.
  * - news (NEWS): guards the list of requests that the loop has to handle, and
  *   when.
+ * - the loop's (REQUEST_LOOP): which requesters have a turn.
  *
  * Streams are opened, read and closed with none of these held.
  */
@@ -28,6 +31,7 @@
 #define KL_API_REQUESTER_H
 
 #include "api/client.h"
+#include "api/request_loop.h"
 #include "base/event_queue.h"
 #include "config/credentials.h"
 #include "kubelua/request.h"
@@ -40,7 +44,9 @@ typedef struct kl__requester {
     bool has_sender;         /* constant */
     kl__cancel_hook closing; /* in the client's token: when the client is
                                 closed, the loop looks at all requests */
-    kl__thread loop;
+    kl__loop_member member;
+    bool may_end; /* look_at_all was set, so it may be the end; of the loop's
+                     thread */
     kl__thread sender;
 
     /* Rank FLIGHT; guards the two below. */
@@ -65,8 +71,7 @@ typedef struct kl__requester {
 
     /* Rank NEWS; guards the rest. */
     kl__mutex news_mutex;
-    kl__cond news_cond;
-    bool is_asleep;   /* the loop sleeps and has to be woken */
+    bool is_resting;  /* the loop has to be told of news */
     kl__list news;    /* requests with news, first in, first out */
     int64_t due_ms;   /* when to look for requests whose time has come, on the
                          real clock; INT64_MAX: none */

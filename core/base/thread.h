@@ -35,17 +35,18 @@ typedef enum kl__rank {
     KL__RANK_REQUESTS = 64,  /* a client's requests and their answers */
     KL__RANK_QUEUE = 65,     /* event queue: what is ready */
     KL__RANK_CLIENT = 66,    /* credentials and discovery caches */
-    KL__RANK_CARRIER = 67,   /* the thread that clients share */
+    KL__RANK_CARRIER = 67,   /* the threads that clients share */
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
     KL__RANK_STREAM = 75,
-    KL__RANK_NEWS = 77,     /* requests or answers to look at */
-    KL__RANK_CREW = 78,     /* which tasks run, and on which threads */
-    KL__RANK_SCHEMA = 85,   /* the simulator's types of built-in kinds */
-    KL__RANK_METRICS = 87,  /* which metrics and series there are */
-    KL__RANK_WATCHDOG = 88, /* a watchdog's state */
-    KL__RANK_OBJECT = 89,   /* an object's open text and tree: an object may be
-                               opened or freed under any lock but LOG */
+    KL__RANK_NEWS = 77,         /* requests or answers to look at */
+    KL__RANK_CREW = 78,         /* which tasks run, and on which threads */
+    KL__RANK_REQUEST_LOOP = 79, /* which requesters have a turn */
+    KL__RANK_SCHEMA = 85,       /* the simulator's types of built-in kinds */
+    KL__RANK_METRICS = 87,      /* which metrics and series there are */
+    KL__RANK_WATCHDOG = 88,     /* a watchdog's state */
+    KL__RANK_OBJECT = 89, /* an object's open text and tree: an object may be
+                             opened or freed under any lock but LOG */
     KL__RANK_LOG = 90
 } kl__rank;
 

@@ -5,12 +5,13 @@ local kubelua = require "kubelua"
 local Sim = require "kubelua.sim"
 local world = require "fleet_world"
 
--- How many threads of this process carry connections.
-local function count_carriers()
+-- How many threads of this process have that name: kl-transport carries connections, kl-requests
+-- looks after requests.
+local function count_threads(wanted)
     local count = 0
     for _, name in ipairs(assert(core.list_folder("/proc/self/task"))) do
         local file = io.open("/proc/self/task/" .. name .. "/comm") -- nil: it has ended
-        if file and file:read("*l") == "kl-transport" then
+        if file and file:read("*l") == wanted then
             count = count + 1
         end
         if file then
@@ -50,7 +51,8 @@ describe("clients that share a thread", function()
 
     it("have one, and each has its own server's answers", function()
         connect_all(true)
-        assert.equal(1, count_carriers())
+        assert.equal(1, count_threads "kl-transport")
+        assert.equal(1, count_threads "kl-requests")
         for i, client in ipairs(clients) do
             assert.equal("c" .. i, assert(client:get("configmaps", "c" .. i)).name)
             assert.equal("not_found", select(3, client:get("configmaps", "c" .. i % 3 + 1)))
@@ -61,12 +63,13 @@ describe("clients that share a thread", function()
         connect_all(true)
         table.remove(clients, 1):close()
         assert.equal("c2", assert(clients[1]:get("configmaps", "c2")).name)
-        assert.equal(1, count_carriers())
+        assert.equal(1, count_threads "kl-transport")
     end)
 
     it("are those that say so", function()
         connect_all(nil)
-        assert.equal(3, count_carriers())
+        assert.equal(3, count_threads "kl-transport")
+        assert.equal(3, count_threads "kl-requests")
     end)
 
     it("are not those that Lua states share", function()
@@ -84,7 +87,7 @@ describe("clients that share a thread", function()
         end
         w:fleet(w:noting())
         w:noted("c1 web/a", "c2 web/a", "c3 web/a")
-        assert.equal(1, count_carriers())
+        assert.equal(1, count_threads "kl-transport")
         w:close()
     end)
 end)

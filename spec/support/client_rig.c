@@ -3,6 +3,7 @@
  */
 #include "client_rig.h"
 #include "answered.h"
+#include "http_client.h"
 
 #include "api/discovery.h"
 #include "kubelua/client.h"
@@ -299,7 +300,8 @@ void serve_discovery(fake_transport *fake, int times)
 
 kl_client *client_on(fake_transport *fake)
 {
-    kl_client_options options = {.transport = fake_transport_of(fake)};
+    kl_client_options options = {.transport = fake_transport_of(fake),
+                                 .shares_thread = clients_share_a_thread()};
     kl_error err;
     kl_client *client = kl_client_new(&options, &err);
 

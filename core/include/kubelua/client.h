@@ -53,9 +53,9 @@ typedef struct kl_client_options {
     const char *name; /* the cluster's name. Logs and metrics put it before the
                          name of an informer: "eu: pods". NULL: none */
     /* Its connections are carried by one thread, with those of all clients of
-     * the process that have this (from libcurl 7.87 on). Each keeps its own
-     * connections, and one whose server is frozen holds up no other; but they
-     * share the time of a core. */
+     * the process that have this (from libcurl 7.87 on), and its requests by
+     * another one. Each keeps its own connections, and one whose server is
+     * frozen holds up no other; but they share the time of a core. */
     bool shares_thread;
 } kl_client_options;
 

@@ -43,8 +43,10 @@ static kl_client *connect(const char *url)
         &(kl_config_options){.server = url,
                              .insecure = strncmp(url, "https", 5) == 0},
         NULL);
-    kl_client *client =
-        kl_client_new(&(kl_client_options){.config = config}, NULL);
+    kl_client *client = kl_client_new(
+        &(kl_client_options){.config = config,
+                             .shares_thread = clients_share_a_thread()},
+        NULL);
 
     assert_non_null(client);
     kl_config_unref(config);
@@ -362,7 +364,10 @@ static int set_up_client(void **state)
                                             .ca_data = self->authority.cert},
                        NULL);
     assert_non_null(config);
-    self->client = kl_client_new(&(kl_client_options){.config = config}, NULL);
+    self->client = kl_client_new(
+        &(kl_client_options){.config = config,
+                             .shares_thread = clients_share_a_thread()},
+        NULL);
     kl_config_unref(config);
     self->timeout_ms = 20000;
     *state = self;

@@ -4,6 +4,7 @@
  * that needs it.
  */
 #include "client_rig.h"
+#include "http_client.h"
 
 #include "base/clock.h"
 #include "kubelua/memory.h"
@@ -39,7 +40,7 @@
 
 typedef request_rig world;
 
-static int set_up(void **state)
+static int set_up_plugin(void **state)
 {
     void *folder;
 
@@ -48,7 +49,7 @@ static int set_up(void **state)
     return request_rig_set_up(state);
 }
 
-static int tear_down(void **state)
+static int tear_down_plugin(void **state)
 {
     request_rig_tear_down(state);
     assert_int_equal(chdir("/"), 0);
@@ -63,7 +64,8 @@ static void use_plugin(world *self, const char *body)
     kl_client_unref(self->client);
     self->client = kl_client_new(
         &(kl_client_options){.config = config,
-                             .transport = fake_transport_of(self->fake)},
+                             .transport = fake_transport_of(self->fake),
+                             .shares_thread = clients_share_a_thread()},
         NULL);
     assert_non_null(self->client);
     kl_config_unref(config);
@@ -247,7 +249,9 @@ static void a_plugin_delays_no_other_client(void **state)
     assert_non_null(waits);
     pid = await_plugin();
     self->client = kl_client_new(
-        &(kl_client_options){.transport = fake_transport_of(self->fake)}, NULL);
+        &(kl_client_options){.transport = fake_transport_of(self->fake),
+                             .shares_thread = clients_share_a_thread()},
+        NULL);
     assert_int_equal(request_status_of(self, request_send_it(self, "GET", "/")),
                      404);
     assert_int_equal(kill(pid, 0), 0);
@@ -256,7 +260,8 @@ static void a_plugin_delays_no_other_client(void **state)
     await_gone(pid);
 }
 
-#define RIG_SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define RIG_SPEC(name) \
+    cmocka_unit_test_setup_teardown(name, set_up_plugin, tear_down_plugin)
 
 int main(void)
 {

@@ -7,6 +7,8 @@
 #include "sim_client.h"
 #include "sim_socket.h"
 
+#include "kubelua/request.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -68,6 +70,36 @@ static void a_client_names_the_limit(void **state)
     expect_remedy(&err);
     kl_config_unref(config);
     sim_expect_nothing_lives();
+}
+
+/* The first request of a client needs a thread; the next try starts it. */
+static void a_request_names_the_limit(void **state)
+{
+    const kl_config_options options = {.server = "http://127.0.0.1:1"};
+    const kl_call call = {.method = "GET", .target = "/x"};
+
+    (void)state;
+    for (int shares = 0; shares < 2; shares++) {
+        kl_config *config = kl_config_load(&options, NULL);
+        kl_client *client =
+            kl_client_new(&(kl_client_options){.config = config,
+                                               .shares_thread = shares == 1},
+                          NULL);
+        kl_error err = {0};
+        kl_request *request;
+
+        assert_non_null(client);
+        allow(0);
+        assert_null(kl_client_send(client, &call, NULL, NULL, &err));
+        allow(-1);
+        expect_remedy(&err);
+        request = kl_client_send(client, &call, NULL, NULL, &err);
+        assert_non_null(request);
+        kl_request_free(request);
+        kl_client_unref(client);
+        kl_config_unref(config);
+        sim_expect_nothing_lives();
+    }
 }
 
 static void a_port_names_the_limit(void **state)
@@ -233,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_timed_refusal_needs_a_thread_to_end_it),
         cmocka_unit_test(a_client_names_the_limit),
+        cmocka_unit_test(a_request_names_the_limit),
         cmocka_unit_test(a_port_names_the_limit),
         cmocka_unit_test(a_handler_names_the_limit),
         cmocka_unit_test(an_informer_names_the_limit),
