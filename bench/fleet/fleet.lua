@@ -1,13 +1,15 @@
 -- A fleet with one controller in each cluster, for bench/fleet/run. Arguments: the folder of
 -- kubeconfigs, the beginning of the names of clusters that answer, how many of these there are, and
 -- the kind that is watched. Prints what it takes once they have synced; and, when the phase "end"
--- comes, for each phase how long it took from a change to its run. With "start" as another argument
--- it prints what it takes once more after five seconds, and ends.
+-- comes, for each phase how long it took from a change to its run. More arguments: with "start" it
+-- prints what it takes once more after five seconds, and ends; with "write" each controller writes
+-- a Secret first.
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
 
 local folder, prefix, wanted, kind = arg[1], arg[2], tonumber(arg[3]), arg[4]
-local only_starts = arg[5] == "start"
+local options = { [arg[5] or ""] = true, [arg[6] or ""] = true }
+local only_starts = options.start
 local began, synced, phases = core.now(), 0, {}
 
 local function read_status(name)
@@ -66,6 +68,10 @@ end
 kubelua.fleet {
     source = { folder = folder },
     function(cluster)
+        if options.write then
+            assert(cluster.client:apply { apiVersion = "v1", kind = "Secret",
+                metadata = { name = "seen", namespace = "default" } })
+        end
         kubelua.controller { kind, namespace = "default", reconcile = note }
         assert(cluster.client:informer { kind, namespace = "default" }:wait_synced())
         if cluster.name:sub(1, #prefix) == prefix then
