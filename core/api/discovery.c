@@ -1,93 +1,22 @@
 /*
- * discovery.c - caches the resources of a server, and asks the server again for
- * an unknown name. Lookups that need an answer at the same time share one
- * refresh, which one of them carries out. See discovery.h.
+ * discovery.c - looks names up in the cache of a client (discovery_cache.h),
+ * and asks the server again for an unknown one. Lookups that need an answer at
+ * the same time share one refresh, which one of them carries out. See
+ * discovery.h.
  */
 #include "api/discovery.h"
 
 #include "api/builtin_names.h"
 #include "api/catalogue.h"
+#include "api/discovery_cache.h"
 #include "api/discovery_fetch.h"
-#include "base/mem.h"
-
-/* If the last answer is younger than this and does not have a name, the name is
- * unknown: the server is not asked again. */
-enum { YOUNG_MS = 1000 };
 
 /* The longest time that one refresh may take. */
 enum { TIMEOUT_MS = 30000 };
 
-struct kl__discovery {
-    kl_client *client; /* its owner */
-    kl__clock *clock;
-
-    kl__mutex mutex;  /* rank CLIENT; guards all below; not held during a
-                         request */
-    kl__list waiting; /* lookups that wait for the refresh of another one */
-    kl__catalogue *catalogue; /* NULL before the first answer */
-    int64_t answered_ms;      /* when the last answer came, on the clock */
-    bool is_expired;
-    bool in_flight;
-    uint64_t flights; /* refreshes that have ended */
-    kl_error outcome; /* the result of the last refresh */
-};
-
-kl__discovery *kl__discovery_new(kl_client *client)
-{
-    kl__discovery *discovery = kl__calloc(1, sizeof(*discovery));
-
-    if (discovery != NULL) {
-        discovery->client = client;
-        discovery->clock = kl__clock_real();
-        kl__mutex_init(&discovery->mutex, KL__RANK_CLIENT);
-        kl__list_init(&discovery->waiting);
-    }
-    return discovery;
-}
-
-void kl__discovery_set_clock(kl__discovery *discovery, kl__clock *clock)
-{
-    discovery->clock = clock;
-}
-
-void kl__discovery_free(kl__discovery *discovery)
-{
-    if (discovery != NULL) {
-        kl__catalogue_unref(discovery->catalogue);
-        kl__mutex_deinit(&discovery->mutex);
-        kl__free(discovery);
-    }
-}
-
 static kl__discovery *discovery_of(const kl__search *search)
 {
     return kl__client_discovery(search->lookup.client);
-}
-
-/* The cache at one moment. */
-typedef struct view {
-    kl__catalogue *catalogue; /* a reference, or NULL */
-    bool is_young; /* the answer is younger than YOUNG_MS, and whole */
-    bool is_valid; /* its entries may be used (see kl__discovery_expire) */
-    uint64_t flights;
-} view;
-
-static view view_cache(kl__discovery *self)
-{
-    int64_t now_ms = kl__clock_now(self->clock);
-    view seen = {0};
-
-    kl__mutex_lock(&self->mutex);
-    if (self->catalogue != NULL) {
-        bool is_young = now_ms - self->answered_ms < YOUNG_MS;
-
-        seen.catalogue = kl__catalogue_ref(self->catalogue);
-        seen.is_valid = is_young || !self->is_expired;
-        seen.is_young = is_young && !self->catalogue->is_partial;
-    }
-    seen.flights = self->flights;
-    kl__mutex_unlock(&self->mutex);
-    return seen;
 }
 
 /* True if the time of the lookup is over. */
@@ -234,7 +163,7 @@ static kl_code take_off(kl__search *search, kl_error *err)
     }
     survey.deadline_ms = find_deadline(lookup);
     survey.now_ms = kl__clock_now(self->clock);
-    search->former = view_cache(self).catalogue;
+    search->former = kl__discovery_view(self).catalogue;
     search->fresh = kl__catalogue_new();
     survey.catalogue = search->fresh;
     survey.former = search->former;
@@ -366,7 +295,7 @@ void kl__search_end(kl__search *search)
 static bool look_in_cache(kl__search *search, kl__resource *resource,
                           kl_error *err)
 {
-    view seen = view_cache(discovery_of(search));
+    kl__discovery_known seen = kl__discovery_view(discovery_of(search));
     int64_t deadline_ms = search->lookup.deadline_ms;
     bool is_known = false, is_young = seen.is_young;
 
@@ -391,7 +320,7 @@ static bool look_in_cache(kl__search *search, kl__resource *resource,
 static bool look_at_answer(kl__search *search, kl__resource *resource,
                            kl_error *err)
 {
-    view seen = view_cache(discovery_of(search));
+    kl__discovery_known seen = kl__discovery_view(discovery_of(search));
     bool is_known,
         is_partial = seen.catalogue->is_partial ||
                      !is_settled(seen.catalogue, search->lookup.name);
@@ -466,7 +395,7 @@ static bool copy_builtin(const kl_kind *builtin, kl__resource *resource)
 kl_code kl__discovery_guess(kl_client *client, const char *name,
                             kl__resource *resource, bool *is_cached)
 {
-    view seen = view_cache(kl__client_discovery(client));
+    kl__discovery_known seen = kl__discovery_view(kl__client_discovery(client));
     const kl_kind *builtin;
     kl_code code = KL_OK;
 
