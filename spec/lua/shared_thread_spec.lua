@@ -22,9 +22,12 @@ local function count_threads(wanted)
 end
 
 describe("clients that share a thread", function()
-    local clusters, clients
+    local clusters, clients, others
 
     before_each(function()
+        collectgarbage()
+        collectgarbage()
+        others = count_threads "kl-requests" -- of clients that other specs have left open
         clusters, clients = {}, {}
         for i = 1, 3 do
             clusters[i] = assert(Sim.new { no_controllers = true })
@@ -52,7 +55,7 @@ describe("clients that share a thread", function()
     it("have one, and each has its own server's answers", function()
         connect_all(true)
         assert.equal(1, count_threads "kl-transport")
-        assert.equal(1, count_threads "kl-requests")
+        assert.equal(1, count_threads "kl-requests" - others)
         for i, client in ipairs(clients) do
             assert.equal("c" .. i, assert(client:get("configmaps", "c" .. i)).name)
             assert.equal("not_found", select(3, client:get("configmaps", "c" .. i % 3 + 1)))
@@ -69,7 +72,7 @@ describe("clients that share a thread", function()
     it("are those that say so", function()
         connect_all(nil)
         assert.equal(3, count_threads "kl-transport")
-        assert.equal(3, count_threads "kl-requests")
+        assert.equal(3, count_threads "kl-requests" - others)
     end)
 
     it("are not those that Lua states share", function()

@@ -305,8 +305,9 @@ static void a_task_comes_to_the_thread_that_became_idle_last(void **state)
         kl__task_wake(&self.task);
         assert_true(gate_await(&self.turns, i));
     }
-    /* a thread of the others may become idle a little later */
-    assert_in_range(self.moves, 1, OTHERS + 2);
+    /* On a busy machine it may be woken before its thread is idle again, and
+     * moves to another one; by turns, it would move each time. */
+    assert_in_range(self.moves, 1, TURNS / 2);
     end(&self);
 }
 
