@@ -124,7 +124,8 @@ const char *kl__resource_group(const char *name, size_t *length);
 
 /* The group in `name`, if nothing is known of it, as with kl__resource_group:
  * the server has neither it nor one whose name begins so, and its discovery has
- * not failed. Length 0: it is known, has no dot, or there is none. */
+ * not failed. Length 0: it is known, is no DNS name with a dot, or there is
+ * none. */
 const char *kl__catalogue_missing_group(const kl__catalogue *catalogue,
                                         const char *name, size_t *length);
 

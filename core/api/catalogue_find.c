@@ -427,12 +427,27 @@ static bool is_unreachable(const kl__catalogue *catalogue, const char *group,
            memmem(texts->bytes, texts->length, group, length) != NULL;
 }
 
+/* A group is a DNS subdomain (RFC 1123): what else stands in a name must not
+ * get into the path of a request. */
+static bool is_subdomain(const char *group, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        char byte = to_lower(group[i]);
+
+        if (!(byte >= 'a' && byte <= 'z') && !(byte >= '0' && byte <= '9') &&
+            byte != '-' && byte != '.') {
+            return false;
+        }
+    }
+    return memchr(group, '.', length) != NULL;
+}
+
 const char *kl__catalogue_missing_group(const kl__catalogue *catalogue,
                                         const char *name, size_t *length)
 {
     const char *group = kl__resource_group(name, length);
 
-    if (*length > 0 && (memchr(group, '.', *length) == NULL ||
+    if (*length > 0 && (!is_subdomain(group, *length) ||
                         is_unreachable(catalogue, group, *length) ||
                         kl__catalogue_has_group(catalogue, group, *length))) {
         *length = 0;

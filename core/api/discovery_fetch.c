@@ -119,23 +119,20 @@ static kl_code add_versions(kl__versions *versions, const kl_value *answer,
     return code;
 }
 
-/* The answer is in the old form: its versions are to be asked for. */
-static kl_code begin_versions(kl__fetch *self, bool is_core, kl_error *err)
+/* The answer is in the old form, or of one group: its versions are to be asked
+ * for. */
+static kl_code begin_versions(kl__fetch *self, const char *kind, kl_error *err)
 {
-    self->versions = kl__versions_new(&self->survey);
-    return self->versions != NULL
-               ? add_versions(self->versions, kl_doc_root(self->doc), is_core,
-                              err)
-               : kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
-}
+    const kl_value *answer = kl_doc_root(self->doc);
 
-/* The answer is that of one group. */
-static kl_code begin_group(kl__fetch *self, kl_error *err)
-{
     self->versions = kl__versions_new(&self->survey);
-    return self->versions != NULL
-               ? add_group(self->versions, kl_doc_root(self->doc), err)
-               : kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
+    if (self->versions == NULL) {
+        return kl_error_set(err, KL_ENOMEM, "out of memory for discovery");
+    }
+    return strcmp(kind, "APIGroup") == 0
+               ? add_group(self->versions, answer, err)
+               : add_versions(self->versions, answer,
+                              strcmp(kind, "APIVersions") == 0, err);
 }
 
 /* Takes the answer of a root, or of a group. */
@@ -153,12 +150,12 @@ static kl_code take_answer(kl__fetch *self, kl_error *err)
     if (strcmp(kind, "APIGroupDiscoveryList") == 0) {
         return kl__discovery_add_groups(self->survey.catalogue,
                                         self->survey.former, answer, err);
-    } else if (strcmp(kind, "APIVersions") == 0) {
-        return begin_versions(self, true, err);
-    } else if (strcmp(kind, "APIGroupList") == 0) {
-        return begin_versions(self, false, err);
+    } else if (strcmp(kind, "APIVersions") == 0 ||
+               strcmp(kind, "APIGroupList") == 0 ||
+               (self->root == ROOTS && strcmp(kind, "APIGroup") == 0)) {
+        return begin_versions(self, kind, err);
     } else if (self->root == ROOTS) {
-        return strcmp(kind, "APIGroup") == 0 ? begin_group(self, err) : KL_OK;
+        return KL_OK; /* not a group: as if there were none */
     }
     return kl_error_set(err, KL_EPARSE,
                         "%s answered with kind \"%.60s\": is this a Kubernetes "

@@ -387,6 +387,21 @@ static void a_server_that_has_just_started_says_nothing_of_a_kind(void **state)
     resolves(self, "owls.zoo.example.com");
 }
 
+static void what_is_no_group_gets_into_no_path(void **state)
+{
+    static const char *const names[] = {
+        "owls.zoo example.com", "owls.zoo.com\r\nHost: evil.example",
+        "zoo.com?x=/v1/Owl",    "owls.zoo.com#x",
+        "owls.%2e%2e.com",      "owls.z\xc3\xb6.com"};
+    world *self = *state;
+
+    serve_discovery(self->fake, FAKE_FOREVER);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_int_equal(resolve(self, names[i]), KL_EUNKNOWN_KIND);
+    }
+    assert_int_equal(fake_transport_count(self->fake), 2);
+}
+
 static void a_group_that_may_not_be_seen_is_unknown(void **state)
 {
     static const int refusals[] = {403, 404};
@@ -524,6 +539,7 @@ int main(void)
         SPEC(a_group_that_was_found_by_name_stays_known),
         SPEC(each_missing_group_is_asked_for_once_in_its_time),
         SPEC(a_server_that_has_just_started_says_nothing_of_a_kind),
+        SPEC(what_is_no_group_gets_into_no_path),
         SPEC(a_group_that_may_not_be_seen_is_unknown),
         SPEC(a_cached_name_needs_no_request),
         SPEC(a_failed_refresh_leaves_the_cache_as_it_was),
