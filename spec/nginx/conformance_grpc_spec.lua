@@ -3,7 +3,6 @@
 local copies = require "nginx_copies"
 local eventually = require "eventually"
 local gateway_world = require "gateway_world"
-local kubelua = require "kubelua"
 local slices = require "slices"
 
 local GATEWAY = [[
@@ -85,15 +84,8 @@ describe("what the conformance suite asks by gRPC", function()
 
     local function load_secret()
         local folder = copies.shell("mktemp -d")
-        local said, status = copies.shell("cd " .. folder .. " && openssl req -x509 -newkey "
-            .. "rsa:2048 -nodes -days 2 -subj /CN=a -keyout key.pem -out crt.pem")
-        assert(status == 0, said)
-        local function read(name)
-            return kubelua.base64(copies.shell("cat " .. folder .. "/" .. name) .. "\n")
-        end
-        assert(world.sim:apply { apiVersion = "v1", kind = "Secret", type = "kubernetes.io/tls",
-            metadata = { name = "good", namespace = "infra" },
-            data = { ["tls.crt"] = read("crt.pem"), ["tls.key"] = read("key.pem") } })
+        copies.certificate(folder, "a")
+        world:secret("infra", "good", folder)
         copies.shell("rm -r " .. folder)
     end
 

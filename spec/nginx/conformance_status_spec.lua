@@ -142,9 +142,7 @@ describe("what the conformance suite asks of statuses", function()
         local copies = require "nginx_copies"
         local kubelua = require "kubelua"
         local folder = copies.shell("mktemp -d")
-        local said, status = copies.shell("cd " .. folder .. " && openssl req -x509 -newkey "
-            .. "rsa:2048 -nodes -days 2 -subj /CN=a -keyout key.pem -out crt.pem")
-        assert(status == 0, said)
+        copies.certificate(folder, "a")
         world = gateway_world.start { load = table.concat(texts):gsub("%-%-%-\n$", ""),
             services = { "infra/one", "apps/far", "labelled/here" } }
         for _, name in ipairs { "infra/good", "infra/broken", "certs/good" } do

@@ -10,10 +10,7 @@ describe("a backend's certificate", function()
 
     setup(function()
         folder = copies.shell("mktemp -d")
-        local said, status = copies.shell("cd " .. folder .. " && openssl req -x509 -newkey "
-            .. "rsa:2048 -nodes -days 2 -subj /CN=shop -addext subjectAltName=DNS:shop.internal "
-            .. "-keyout key.pem -out crt.pem")
-        assert(status == 0, said)
+        copies.certificate(folder, "shop", "-addext subjectAltName=DNS:shop.internal")
         local port = copies.free_ports(1)[1]
         backend = nginx.start { workers = 1, server = "location / { return 200 ok; }",
             http = ("server { listen 127.0.0.1:%d ssl; ssl_certificate %s/crt.pem; "

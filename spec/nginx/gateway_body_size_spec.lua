@@ -4,7 +4,6 @@ local eventually = require "eventually"
 local gateway_world = require "gateway_world"
 local nginx = require "nginx"
 local slices = require "slices"
-local kubelua = require "kubelua"
 
 -- A backend that says how many bytes it got.
 local BACKEND = [[
@@ -22,21 +21,13 @@ describe("a body", function()
 
     setup(function()
         folder = copies.shell("mktemp -d")
-        copies.shell(("cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=a "
-            .. "-keyout key.pem -out crt.pem"):format(folder))
+        copies.certificate(folder, "a")
         backend = nginx.start { workers = 1, server = BACKEND }
         world = gateway_world.start { http2 = true, options = "nginx = true" }
         assert(world.sim:load(slices.service("web", "sizes")))
         assert(world.sim:load(slices.slice("web", "sizes", "sizes-1", { "127.0.0.1" },
             backend.port)))
-        local data = {}
-        for field, name in pairs { ["tls.crt"] = "crt.pem", ["tls.key"] = "key.pem" } do
-            local file = assert(io.open(folder .. "/" .. name))
-            data[field] = kubelua.base64(file:read("*a"))
-            file:close()
-        end
-        assert(world.sim:apply { apiVersion = "v1", kind = "Secret", type = "kubernetes.io/tls",
-            metadata = { name = "good", namespace = "web" }, data = data })
+        world:secret("web", "good", folder)
     end)
 
     teardown(function()

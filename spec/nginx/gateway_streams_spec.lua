@@ -4,7 +4,6 @@ local copies = require "nginx_copies"
 local eventually = require "eventually"
 local gateway_world = require "gateway_world"
 local gateway_yaml = require "gateway_yaml"
-local kubelua = require "kubelua"
 local nginx = require "nginx"
 local slices = require "slices"
 
@@ -86,18 +85,14 @@ describe("long requests through the gateway", function()
 
     setup(function()
         folder = copies.shell("mktemp -d")
-        copies.shell(("cd %s && chmod 755 . && head -c 50000000 /dev/urandom >much && openssl req "
-            .. "-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=a -keyout key.pem -out crt.pem")
-            :format(folder))
+        copies.shell(("cd %s && chmod 755 . && head -c 50000000 /dev/urandom >much"):format(folder))
+        copies.certificate(folder, "a")
         backend = nginx.start { workers = 1, server = BACKEND:gsub("@folder@", folder) }
         world = gateway_world.start { load = OBJECTS, workers = 3, http2 = true }
         assert(world.sim:load(slices.service("web", "streams")))
         assert(world.sim:load(slices.slice("web", "streams", "streams-1", { "127.0.0.1" },
             backend.port)))
-        assert(world.sim:apply { apiVersion = "v1", kind = "Secret", type = "kubernetes.io/tls",
-            metadata = { name = "good", namespace = "web" },
-            data = { ["tls.crt"] = kubelua.base64(read("crt.pem")),
-                ["tls.key"] = kubelua.base64(read("key.pem")) } })
+        world:secret("web", "good", folder)
         world:expect("0 ", "a.example.com", "/count")
     end)
 

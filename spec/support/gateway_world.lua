@@ -3,6 +3,7 @@
 local conf = require "resty.kubelua.gateway.conf"
 local copies = require "nginx_copies"
 local eventually = require "eventually"
+local kubelua = require "kubelua"
 local nginx = require "nginx"
 local Sim = require "kubelua.sim"
 local slices = require "slices"
@@ -78,9 +79,7 @@ local function start_backends(names)
     local port, h2_port, tls_port = unpack_ports(copies.free_ports(3))
     local servers = {}
     local folder = copies.shell("mktemp -d")
-    local said, status = copies.shell("cd " .. folder .. " && openssl req -x509 -newkey rsa:2048 "
-        .. "-nodes -days 2 -subj /CN=backend -keyout key.pem -out crt.pem")
-    assert(status == 0, said)
+    copies.certificate(folder, "backend")
     for i, name in ipairs(names) do
         servers[i] = BACKEND:format(i, port, i, h2_port, i, tls_port, folder, folder, folder, name,
             name, BAD):gsub("@large@", folder .. "/large")
@@ -198,6 +197,17 @@ function World:ingress(name, annotations, paths, service)
         spec = { ingressClassName = "nginx",
             rules = { { host = host, http = { paths = list } } } } })
     return host
+end
+
+---A Secret with the certificate of a folder (copies.certificate).
+---@param namespace string
+---@param name string
+---@param folder string
+function World:secret(namespace, name, folder)
+    assert(self.sim:apply { apiVersion = "v1", kind = "Secret", type = "kubernetes.io/tls",
+        metadata = { name = name, namespace = namespace },
+        data = { ["tls.crt"] = kubelua.base64(read_file(folder .. "/crt.pem")),
+            ["tls.key"] = kubelua.base64(read_file(folder .. "/key.pem")) } })
 end
 
 ---One request; `words` are arguments of curl. Returns the status, the body and the headers.

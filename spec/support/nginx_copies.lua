@@ -47,6 +47,16 @@ function copies.find()
     return found
 end
 
+---Makes key.pem and crt.pem in a folder: a certificate that signs itself, for two days.
+---@param folder string
+---@param name string
+---@param words string? more arguments of `openssl req`
+function copies.certificate(folder, name, words)
+    local said, status = copies.shell(("cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 2 "
+        .. "-subj /CN=%s %s -keyout key.pem -out crt.pem"):format(folder, name, words or ""))
+    assert(status == 0, said)
+end
+
 ---Finds so many free ports of 127.0.0.1.
 ---@param count integer
 ---@return integer[]
