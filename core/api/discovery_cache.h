@@ -1,6 +1,7 @@
 /*
- * discovery_cache.h - what a client knows of the resources of its server, and
- * whether a lookup (discovery.c) is asking for more. It sends nothing itself.
+ * discovery_cache.h - a client's cache of the resources that its server serves,
+ * and the state of the lookup that refreshes it. discovery.c sends the
+ * requests; this file sends none.
  */
 #ifndef KL_API_DISCOVERY_CACHE_H
 #define KL_API_DISCOVERY_CACHE_H

@@ -29,7 +29,7 @@ typedef struct kl__document {
     /* Set by the user, then constant. */
     const char *target; /* borrowed */
     const char *accept; /* static */
-    size_t limit;       /* the most bytes of its body */
+    size_t limit;       /* in bytes; a larger body is KL_ETOO_LARGE */
     bool is_brief;      /* as in kl__request */
 
     /* Only read by the user. */

@@ -3,8 +3,8 @@
  * has the aggregated form (Kubernetes 1.26 and later), else two and one for
  * each group and version. A group that is looked up, and is not among the
  * answers, is asked for by its name: a kube-apiserver that has just started may
- * serve it and leave it out of its list for a moment. It waits for none of the
- * answers: its caller does, with or without a thread.
+ * serve a group and not list it yet. kl__fetch_step takes what has come and
+ * does not wait; its caller waits, with or without a thread.
  */
 #ifndef KL_API_DISCOVERY_FETCH_H
 #define KL_API_DISCOVERY_FETCH_H

@@ -202,8 +202,9 @@ bool kl__list_watch_has_new_credentials(kl__list_watch *source);
  * when there is no transfer. */
 void kl__list_watch_set_shards(kl__list_watch *source, const kl__shard *shards);
 
-/* True if all of it is in a namespace that is not of its shard: there is
- * nothing to list or watch. Call it after kl__list_watch_resolve. */
+/* True if the source reads one namespace, and its shard does not have that
+ * namespace: the source has no object to list or watch. Call it after
+ * kl__list_watch_resolve. */
 bool kl__list_watch_is_outside(kl__list_watch *source);
 
 /* Ends the current transfer, or the wait for an answer, if there is one. */

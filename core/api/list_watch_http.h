@@ -47,7 +47,7 @@ typedef struct kl__http_source {
 
     /* The request whose head is awaited. */
     kl__sent sent;           /* without a stream: none is awaited */
-    kl__buf parameters;      /* of its query: what `list` or `watch` gave */
+    kl__buf parameters;      /* its query, without the selectors */
     kl__buf target;          /* the whole of it */
     bool is_fresh;           /* as in kl__request */
     bool gathers;            /* as in kl__request */

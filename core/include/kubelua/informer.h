@@ -72,8 +72,9 @@ typedef enum kl_shard_by {
     /* kl_shard_mixed_hash of the object's key decides. */
     KL_SHARD_BY_KEY,
     /* kl_shard_mixed_hash of the object's namespace decides; "" if it has none.
-     * An informer of one namespace that is not of its shard is empty, and asks
-     * the server for nothing until its shard changes. */
+     * If an informer watches one namespace, and its shard does not have that
+     * namespace, the cache is empty, and the informer sends no request until
+     * the shard changes. */
     KL_SHARD_BY_NAMESPACE,
     /* An object is in the shard if one of its owners (ownerReferences) is:
      * kl_shard_hash of the owner's UID decides. */

@@ -101,8 +101,8 @@ local function connect(entry, is_wanted)
     return clients.connect_member(entry.name, entry.options)
 end
 
----Connects to a cluster, and calls the function of the script, in a task of its own. Others may
----have their turn before; a cluster that is not wanted then is not begun.
+---Connects to a cluster, and starts a task that calls the script's function. Other clusters may
+---connect first; if this cluster is not wanted any more by then, nothing is started.
 ---@param fleet { name: string, call: fun(cluster: kubelua.FleetCluster),
 ---metrics: kubelua.fleet.Metrics, ring: kubelua.fleet.Ring? }
 ---@param entry kubelua.fleet.Entry

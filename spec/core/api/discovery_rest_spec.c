@@ -208,16 +208,22 @@ static void a_turn_that_was_taken_back_is_not_woken(void **state)
     kl__search_end(&one->search);
 }
 
-static void a_lookup_at_rest_is_told_of_the_answer_of_another(void **state)
+/* One lookup asks the server, which is silent, and another one waits for it. */
+static void begin_both(world *self)
 {
-    world *self = *state;
-
     answer_late(self, "/api$", served_api);
-    answer(self, "/apis$", served_apis);
     begin(self, &self->one, "deploy");
     begin(self, &self->other, "po");
     rests(self, &self->one);
     rests(self, &self->other);
+}
+
+static void a_lookup_at_rest_is_told_of_the_answer_of_another(void **state)
+{
+    world *self = *state;
+
+    begin_both(self);
+    answer(self, "/apis$", served_apis);
     assert_int_equal(kl__search_look_again_ms(&self->other.search), -1);
     fake_transport_release(self->fake, 0);
     assert_int_equal(self->other.wakes, 0);
@@ -230,13 +236,9 @@ static void a_lookup_that_is_dropped_hands_over(void **state)
 {
     world *self = *state;
 
-    answer_late(self, "/api$", served_api);
+    begin_both(self);
     answer(self, "/api$", served_api);
     answer(self, "/apis$", served_apis);
-    begin(self, &self->one, "deploy");
-    begin(self, &self->other, "po");
-    rests(self, &self->one);
-    rests(self, &self->other);
     kl__search_end(&self->one.search);
     assert_true(fake_transport_request(self->fake, 0).is_closed);
     ends(self, &self->other, KL_OK);
@@ -247,12 +249,8 @@ static void a_lookup_that_waits_and_is_dropped_is_not_told(void **state)
 {
     world *self = *state;
 
-    answer_late(self, "/api$", served_api);
+    begin_both(self);
     answer(self, "/apis$", served_apis);
-    begin(self, &self->one, "deploy");
-    begin(self, &self->other, "po");
-    rests(self, &self->one);
-    rests(self, &self->other);
     kl__search_end(&self->other.search);
     fake_transport_release(self->fake, 0);
     ends(self, &self->one, KL_OK);
@@ -263,11 +261,7 @@ static void a_fired_token_ends_a_lookup_at_its_next_step(void **state)
 {
     world *self = *state;
 
-    answer_late(self, "/api$", served_api);
-    begin(self, &self->one, "deploy");
-    begin(self, &self->other, "po");
-    rests(self, &self->one);
-    rests(self, &self->other);
+    begin_both(self);
     kl__cancel_fire(&self->cancel); /* its owner wakes the task */
     assert_true(step(self, &self->other));
     assert_int_equal(self->err.code, KL_ECANCELED);

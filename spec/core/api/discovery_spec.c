@@ -321,8 +321,8 @@ static void a_new_resource_is_found_when_it_is_asked_for_again(void **state)
     "/v1\",\"version\":\"v1\"}],\"preferredVersion\":{\"version\":\"v1\"" \
     "}}"
 
-/* A server that serves owls.zoo.example.com, and leaves the group out of its
- * list. */
+/* The server serves owls.zoo.example.com, but its list of groups does not have
+ * zoo.example.com. */
 static void leave_out_owls(world *self)
 {
     serve_discovery(self->fake, FAKE_FOREVER);

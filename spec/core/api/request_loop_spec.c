@@ -349,7 +349,8 @@ static void send_all(world *self, const char *target, int timeout_ms)
     }
 }
 
-/* Waits for a request; its status, or 0 and the code of its failure. */
+/* Waits until a request is complete. Returns the HTTP status of its answer; if
+ * there is none, 0, and sets `failure`. */
 static int await_status(kl_request *request, kl_code *failure)
 {
     kl_reply reply;

@@ -1,6 +1,6 @@
--- BackendTLSPolicies: a check of a Service's certificate, for one of its ports or all. nginx can
--- check a backend only by authorities that its configuration names, not by one from an object. So
--- none is accepted, and the backend is invalid: nothing is sent to it unchecked. Pure.
+-- BackendTLSPolicies. A policy asks the gateway to check the certificate of a Service, on one port
+-- or on all. nginx checks backends only by authorities that its configuration names, not by those
+-- of an object. So the gateway accepts no policy, and a backend that has one gets no request. Pure.
 local conditions = require "resty.kubelua.gateway.compile.conditions"
 local references = require "resty.kubelua.gateway.compile.references"
 
