@@ -6,6 +6,7 @@
 -- What goes wrong with one Ingress is a problem of this Ingress: a path of it answers 500, or it is
 -- left out. `pace` is called between two pieces of work, and may wait.
 local annotations = require "resty.kubelua.gateway.annotations"
+local app_root = require "resty.kubelua.gateway.ingress.app_root"
 local claims = require "resty.kubelua.gateway.ingress.claims"
 local classes = require "resty.kubelua.gateway.ingress.classes"
 local htpasswd = require "resty.kubelua.gateway.htpasswd"
@@ -146,7 +147,7 @@ end
 -- The last match of a host: its requests that fit no path get 404, or the default backend, which
 -- the annotations guard as they do the paths.
 local function fallback_of(host, context)
-    local item, settings = host.first, nil
+    local item, settings = host.first, host.app_root and { app_root = host.app_root }
     local backend = { status = 404, weight = 1 }
     if type(item.spec.defaultBackend) == "table" then
         local name, message = rules.service(item, item.spec.defaultBackend, context.services)
@@ -197,6 +198,7 @@ end
 -- What each Ingress gives to a host: its matches and rules.
 local function parts_of(host, context)
     local parts, order = {}, {}
+    host.app_root = app_root.of(host)
     local function part_of(item)
         if not parts[item] then
             parts[item] = { matches = {}, rules = {} }

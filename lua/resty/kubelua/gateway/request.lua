@@ -94,7 +94,8 @@ local function check_settings(rule, plan, place, is_read)
     elseif must_be_encrypted(settings) then
         return true, redirect_to_https(settings, place)
     elseif settings.app_root and asked.path == "/" then
-        return true, answer_redirect(settings.app_root, 302)
+        return true, answer_redirect(asked.scheme .. "://" .. var.kubelua_asked
+            .. settings.app_root, 302)
     elseif settings.body_size and body_size.is_over(rule, settings.body_size, is_read) then
         return true, exit(413)
     end

@@ -18,7 +18,7 @@ local paths = require "resty.kubelua.gateway.ingress.paths"
 ---@field list kubelua.gateway.Claim[] the oldest first
 ---@field by_key table<string, kubelua.gateway.Claim>
 ---@field is_regex boolean
----@field alias_of string?
+---@field app_root string? where the requests for "/" are sent
 
 local claims = {}
 

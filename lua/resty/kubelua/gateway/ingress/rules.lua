@@ -146,6 +146,7 @@ function rules.settings(claim, host, context)
     local item = claim.item
     local settings = copy(item.parsed.settings)
     settings.balance = balance_of(claim, host.is_regex)
+    settings.app_root = (host.is_regex or claim.path == "/") and host.app_root or nil
     if item.parsed.ssl_redirect == "always"
         or item.parsed.ssl_redirect == "tls" and context.has_certificate(host) then
         settings.ssl_redirect = item.parsed.ssl_redirect
