@@ -51,6 +51,9 @@ local HEADERS = [[
     proxy_set_header Connection $static_connection; proxy_set_header HTTP2-Settings "";
     proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Host $host;
     proxy_set_header X-Forwarded-Proto $scheme; proxy_set_header X-Real-IP $remote_addr;
+    proxy_set_header X-Forwarded-Port $server_port; proxy_set_header X-Forwarded-Scheme $scheme;
+    proxy_set_header X-Request-ID $request_id; proxy_set_header X-Scheme $scheme;
+    proxy_set_header Proxy "";
 ]]
 
 -- The gateway's own.
@@ -60,6 +63,9 @@ local VARIABLES = [[
     proxy_set_header X-Forwarded-For $remote_addr;
     proxy_set_header X-Forwarded-Host $kubelua_asked;
     proxy_set_header X-Forwarded-Proto $scheme; proxy_set_header X-Real-IP $remote_addr;
+    proxy_set_header X-Forwarded-Port $kubelua_port; proxy_set_header X-Forwarded-Scheme $scheme;
+    proxy_set_header X-Request-ID $kubelua_request_id; proxy_set_header X-Scheme $scheme;
+    proxy_set_header Proxy "";
 ]]
 
 -- The module of njs, if bench/nginx/run has fetched it; and a filter of each language. With njs,

@@ -19,4 +19,13 @@ describe("an Ingress of ingress-nginx", function()
         assert.match("Location: http://root%.example%.com/app$", head)
         world:expect(404, host, "/other")
     end)
+
+    it("tells the backend port, scheme and an id, whatever the client says of them", function()
+        local host = world:ingress("told", {})
+        local body = world:expect("port=80 scheme=http,http id=", host, "/told",
+            "-H 'X-Forwarded-Port: 1' -H 'X-Forwarded-Scheme: https' -H 'X-Scheme: https' "
+            .. "-H 'Proxy: http://evil'")
+        assert.match("id=%x+ proxy= ", body)
+        world:expect("port=80 scheme=http,http id=mine ", host, "/told", "-H 'X-Request-ID: mine'")
+    end)
 end)

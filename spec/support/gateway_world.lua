@@ -36,6 +36,10 @@ local BACKEND = [[
             set $client "$client authorization=$http_authorization,";
             return 200 "%s $asked $how,$http_connection $client\n";
         }
+        location /told {
+            set $told "port=$http_x_forwarded_port scheme=$http_x_scheme,$http_x_forwarded_scheme";
+            return 200 "$told id=$http_x_request_id proxy=$http_proxy host=$http_host,\n";
+        }
         location /slow { limit_rate 1; return 200 "slow\n"; }
         location /auth {
             set $seen "$request_method $request_uri $http_x_original_url $http_x_original_method";

@@ -42,6 +42,7 @@ http {
     init_worker_by_lua_block { gateway.init_worker { wait = 5 } }
     client_max_body_size 0; server_tokens off;
     include @files@/http.conf;
+    map $server_port $kubelua_port { default $server_port; @named_ports@}
     @http@
     server {
         @listen@
@@ -84,6 +85,18 @@ local function named_of(options)
     return table.concat(words, ", ")
 end
 
+-- For X-Forwarded-Port: the ports of nginx that clients know by another number.
+local function named_ports_of(options)
+    local words = {}
+    for _, list in ipairs { options.ports, options.tls_ports } do
+        for _, port in ipairs(list) do
+            local named = (options.named or {})[port] or port
+            words[#words + 1] = named ~= port and ("%d %d; "):format(port, named) or nil
+        end
+    end
+    return table.concat(words)
+end
+
 -- How hosts outside of the cluster are found and checked.
 local function hosts_of(options)
     local lines = {}
@@ -119,7 +132,8 @@ end
 function conf.text(options)
     return fill { modules = options.modules or "", main = options.main or MAIN,
         http = options.http or "", lua_path = options.lua_path, lua_cpath = options.lua_cpath,
-        listen = listen_of(options), named = named_of(options), options = options.options or "",
+        listen = listen_of(options), named = named_of(options),
+        named_ports = named_ports_of(options), options = options.options or "",
         hosts = hosts_of(options), files = options.files, admin = options.admin,
         tls = #options.tls_ports > 0 and ("include %s/tls.conf;"):format(options.files) or "" }
 end
