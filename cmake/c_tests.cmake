@@ -164,10 +164,14 @@ file(GLOB KUBELUA_NGINX_SOURCES CONFIGURE_DEPENDS spec/nginx/*.c)
 add_executable(nginx_load ${KUBELUA_NGINX_SOURCES})
 target_link_libraries(nginx_load PRIVATE Threads::Threads)
 file(GLOB KUBELUA_CHAOS_SOURCES CONFIGURE_DEPENDS spec/nginx/chaos/*.c)
+list(FILTER KUBELUA_CHAOS_SOURCES EXCLUDE REGEX "_spec\\.c$")
 add_executable(nginx_chaos ${KUBELUA_CHAOS_SOURCES})
 target_link_libraries(nginx_chaos PRIVATE PkgConfig::GNUTLS Threads::Threads)
 set_target_properties(nginx_load nginx_chaos PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/spec)
+
+kubelua_c_spec(spec/nginx/chaos/verdict_spec.c kubelua_objects kubelua_support)
+target_sources(verdict_spec PRIVATE spec/nginx/chaos/verdict.c)
 
 # The owner of a map in a file, for the specs of lua/resty.
 add_executable(shared_writer spec/resty/shared_writer.c

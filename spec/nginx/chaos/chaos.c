@@ -10,9 +10,9 @@
  * GROUP is PORT[/SNI],NAME=HOST/PATH,...: targets that take turns on the same
  * connections. With SNI, the subject "SNI" judges the certificates. Lines:
  * allow NAME IDENTITY, ban NAME IDENTITY, loose NAME, strict NAME. The program
- * says "ruled" after each, "seen NAME IDENTITY" when an identity that was
- * allowed last answers, and "failing NAME" when a request fails after "loose".
- * Requests begin at the line "go".
+ * says "ruled" after each, "seen NAME IDENTITY" when a request that began after
+ * "allow" is answered so, and "failing NAME" when one that began after "loose"
+ * fails. Requests begin at the line "go".
  */
 #include <limits.h>
 #include <pthread.h>
@@ -82,18 +82,18 @@ static void tell(const chaos_target *target, const char *what, unsigned number,
     }
 }
 
-static void say_seen(chaos_target *target, unsigned identity)
+static void say_seen(chaos_target *target, unsigned identity, uint64_t begun)
 {
-    if (verdict_is_first(&target->subject, identity)) {
+    if (verdict_is_first(&target->subject, begun, identity)) {
         printf("seen %s %u\n", target->subject.name, identity);
         fflush(stdout);
     }
 }
 
-static void forgive(chaos_target *target)
+static void forgive(chaos_target *target, uint64_t begun)
 {
     atomic_fetch_add(&target->forgiven, 1);
-    if (verdict_is_first_failure(&target->subject)) {
+    if (verdict_is_first_failure(&target->subject, begun)) {
         printf("failing %s\n", target->subject.name);
         fflush(stdout);
     }
@@ -110,7 +110,7 @@ static void judge_certificate(chaos_group *group, const wire *connection,
         atomic_fetch_add(&shown->wrong, 1);
         tell(shown, "certificate", number, begun);
     } else {
-        say_seen(shown, number);
+        say_seen(shown, number, begun);
     }
     if (connection->is_expired) {
         atomic_fetch_add(&group->expired, 1);
@@ -133,7 +133,7 @@ static bool open_connection(chaos_group *group, wire *connection)
     if (is_open) {
         judge_certificate(group, connection, begun);
     } else if (verdict_forgives(&shown->subject, begun)) {
-        forgive(shown);
+        forgive(shown, begun);
     } else {
         atomic_fetch_add(&shown->outcomes[WIRE_REFUSED], 1);
         tell(shown, why, 0, begun);
@@ -149,7 +149,7 @@ static void judge(chaos_target *target, const wire_answer *answer,
     }
     if (answer->status < 200 || answer->status > 299) {
         if (verdict_forgives(&target->subject, begun)) {
-            forgive(target);
+            forgive(target, begun);
         } else {
             atomic_fetch_add(&target->failed, 1);
             tell(target, "status", (unsigned)answer->status, begun);
@@ -158,7 +158,7 @@ static void judge(chaos_target *target, const wire_answer *answer,
         atomic_fetch_add(&target->wrong, 1);
         tell(target, "backend", answer->identity, begun);
     } else {
-        say_seen(target, answer->identity);
+        say_seen(target, answer->identity, begun);
     }
 }
 

@@ -4,6 +4,11 @@
  * spec allows one before it makes a change, and bans the old one after the
  * change was seen. An answer is wrong if its identity was banned before its
  * request began. No time is compared: only this order counts.
+ *
+ * A change is seen in the answer of a request that began after the rule. A
+ * worker that stands still, or a busy machine, brings answers late: that of a
+ * request before may have the same identity, from the time before the last
+ * change, and says nothing about this one.
  */
 #ifndef CHAOS_VERDICT_H
 #define CHAOS_VERDICT_H
@@ -16,13 +21,15 @@ enum { VERDICT_IDENTITIES = 4096, VERDICT_NAME_SIZE = 32 };
 
 typedef struct {
     char name[VERDICT_NAME_SIZE];
-    atomic_uint_fast64_t moment;   /* grows with each ban */
+    atomic_uint_fast64_t moment;   /* grows with each rule */
     atomic_uint_fast64_t loose_at; /* the last moment in which it might fail */
     /* the last moment in which each identity was allowed; 0: never */
     atomic_uint_fast64_t allowed_at[VERDICT_IDENTITIES];
-    atomic_uint expected; /* the identity that was allowed last, until it is
-                             seen; VERDICT_IDENTITIES: it was seen */
-    atomic_bool expects_failure; /* from "loose" until a request has failed */
+    /* The identity that was allowed last, and the moment since then, until it
+     * is seen; 0: it was seen. */
+    atomic_uint_fast64_t expected;
+    /* The moment since "loose", until a request has failed; 0: one has. */
+    atomic_uint_fast64_t failure_expected;
 } verdict_subject;
 
 void verdict_init(verdict_subject *self, const char *name);
@@ -33,10 +40,12 @@ bool verdict_allows(verdict_subject *self, uint64_t begun, unsigned identity);
 /* True if a request may have failed. Any thread. */
 bool verdict_forgives(verdict_subject *self, uint64_t begun);
 
-/* True once for an identity that was allowed: its first answer since then. */
-bool verdict_is_first(verdict_subject *self, unsigned identity);
-/* True once after "loose": the first request that failed since then. */
-bool verdict_is_first_failure(verdict_subject *self);
+/* True once for an identity that was allowed: the first answer to a request
+ * that has begun since then. Any thread. */
+bool verdict_is_first(verdict_subject *self, uint64_t begun, unsigned identity);
+/* True once after "loose": the first failure of a request that has begun since
+ * then. Any thread. */
+bool verdict_is_first_failure(verdict_subject *self, uint64_t begun);
 
 /* One thread calls this. `verb` is "allow" or "ban" with an identity,
  * "loose" (may fail from now on) or "strict". False: no such verb. */
