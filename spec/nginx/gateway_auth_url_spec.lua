@@ -53,6 +53,9 @@ describe("an auth service", function()
             .. "'X-Original-URL: http://other/' -H 'X-Forwarded-For: 10.0.0.1' -H 'X-Test: mine'")
         assert.truthy(body:find("x=GET /auth?a=1 http://shop.example.com/ POST length= "
             .. "ip=127.0.0.1 ", 1, true), body)
+        body = world:expect("web/one GET / ", host, "/", "-b user=ann -H 'X-Forwarded-Port: 1' "
+            .. "-H 'X-Original-User: eve' -H 'Proxy: http://evil/'")
+        assert.truthy(body:find("cluster.local said= ", 1, true), body)
         body = world:expect("web/one POST / ", host, "/", "-b user=ann -H 'Transfer-Encoding: "
             .. "chunked' -d 'a=1'")
         assert.truthy(body:find(" POST length= ", 1, true), body)

@@ -44,7 +44,8 @@ local BACKEND = [[
         location /auth {
             set $seen "$request_method $request_uri $http_x_original_url $http_x_original_method";
             set $seen "$seen length=$http_content_length$http_transfer_encoding";
-            add_header X-Test "$seen ip=$http_x_forwarded_for host=$http_host" always;
+            set $said "$http_x_forwarded_port$http_x_original_user$http_proxy";
+            add_header X-Test "$seen ip=$http_x_forwarded_for host=$http_host said=$said" always;
             add_header Set-Cookie "auth=$cookie_user" always;
             add_header WWW-Authenticate "Bearer realm=auth" always;
             if ($cookie_user = ann) { return 200; }

@@ -77,7 +77,11 @@ end
 -- Headers that the gateway says itself, or that are of the body. What the client says of them does
 -- not reach the service.
 local OWN = { host = true, expect = true, ["content-encoding"] = true, ["proxy-connection"] = true,
-    ["http2-settings"] = true }
+    ["http2-settings"] = true, proxy = true }
+
+local function is_own(lower)
+    return OWN[lower] or lower:find("^x%-forwarded%-") or lower:find("^x%-original%-")
+end
 
 local function own_headers(settings, url)
     local host = url.named_port and url.host .. ":" .. url.named_port or url.host
@@ -106,7 +110,7 @@ local function write_request(settings, url)
     end
     for name, value in pairs(ngx.req.get_headers(0, true)) do
         local lower = name:lower():gsub("_", "-")
-        if not seen[lower] and not OWN[lower] and not framing[lower] then
+        if not seen[lower] and not is_own(lower) and not framing[lower] then
             for _, each in ipairs(type(value) == "table" and value or { value }) do
                 add(name, each)
             end
