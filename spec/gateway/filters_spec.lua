@@ -178,7 +178,7 @@ describe("a redirect", function()
     it("to a template is what the template says", function()
         assert.same({ "https://sso/?rd=/x", 301 }, { redirect.location({ status = 301,
             location = { "https://sso/?rd=", { var = "uri" } } }, request_of "/x", prefix "/",
-            { host = "a" }, function(parts) return parts[1] .. "/x" end) })
+            { host = "a" }, { render = function(parts) return parts[1] .. "/x" end }) })
     end)
 end)
 

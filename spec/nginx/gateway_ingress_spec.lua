@@ -28,4 +28,11 @@ describe("an Ingress of ingress-nginx", function()
         assert.match("id=%x+ proxy= ", body)
         world:expect("port=80 scheme=http,http id=mine ", host, "/told", "-H 'X-Request-ID: mine'")
     end)
+
+    it("redirects to a rewrite-target that is a URL, with what the path has caught", function()
+        local host = world:ingress("moved", { ["rewrite-target"] = "https://new.example.com/$1" },
+            { "/old/(.*)" })
+        local _, head = world:expect(302, host, "/old/a%20b%0d%0aX:1?c=d")
+        assert.match("Location: https://new%.example%.com/a%%20b%%0D%%0AX:1%?c=d$", head)
+    end)
 end)

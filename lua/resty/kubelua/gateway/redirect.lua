@@ -34,20 +34,23 @@ end
 ---@param request resty.kubelua.gateway.Request
 ---@param match resty.kubelua.gateway.Match the one that found the rule
 ---@param place resty.kubelua.gateway.Place
----@param render (fun(template: table): string)? fills a template
+---@param fill { render: (fun(template: table): string), capture: (fun(text: string,
+---pattern: string): table?)? }? for templates, and for paths with groups
 ---@return string location, integer status
-function redirect.location(filter, request, match, place, render)
+function redirect.location(filter, request, match, place, fill)
     local status = filter.status or 302
     if filter.location then
-        ---@cast render -nil
-        return paths.clean(render(filter.location)), status
+        ---@cast fill -nil
+        return paths.clean(fill.render(filter.location)), status
     end
     local path, query = paths.original(request.path, request.raw_path), request.query
     if filter.path then
-        path, query = paths.with_query(rewrite.modify(filter.path, request, match), query)
+        path, query = paths.with_query(rewrite.modify(filter.path, request, match,
+            fill and fill.capture), query)
     end
     local target = query and query ~= "" and path .. "?" .. query or path
-    return origin_of(filter, request, place) .. paths.clean(target), status
+    local origin = path:find("^/") and origin_of(filter, request, place) or ""
+    return origin .. paths.clean(target), status
 end
 
 return redirect

@@ -40,6 +40,8 @@ local function render(parts)
     return template.render(parts, read_variable, ngx.escape_uri)
 end
 
+local FILL = { render = render, capture = searching.capture } -- for redirects
+
 local function answer_redirect(location, status)
     ngx.header.Location = location
     return exit(status)
@@ -113,7 +115,7 @@ local function check_filters(state, plan, match, place)
         end
     end
     if plan.redirect then
-        return true, answer_redirect(redirect.location(plan.redirect, asked, match, place, render))
+        return true, answer_redirect(redirect.location(plan.redirect, asked, match, place, FILL))
     end
     return false
 end

@@ -16,7 +16,8 @@ local function fill_captures(value, captures)
     end))
 end
 
----The path that a modifier makes of a request's; it may have a query: paths.with_query.
+---The path that a modifier makes of a request's; it may have a query: paths.with_query. That of a
+---redirect by a pattern may be a whole URL.
 ---@param modifier resty.kubelua.gateway.PathModifier
 ---@param request resty.kubelua.gateway.Request
 ---@param match resty.kubelua.gateway.Match
@@ -30,7 +31,8 @@ function rewrite.modify(modifier, request, match, capture)
     end
     local captures = modifier.pattern and capture and capture(request.path, modifier.pattern)
     if captures then
-        return paths.absolute(paths.clean(fill_captures(modifier.value, captures)))
+        local text = paths.clean(fill_captures(modifier.value, captures))
+        return text:find("^https?://") and text or paths.absolute(text)
     end
     return paths.original(request.path, request.raw_path)
 end

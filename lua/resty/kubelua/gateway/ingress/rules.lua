@@ -186,11 +186,14 @@ local function target_of(claim)
     local target = claim.item.parsed.rewrite_target
     if not target or target == claim.path then
         return nil
-    elseif target:find("^https?://") then
-        return { type = "redirect", location = { target }, status = 302 }
     end
-    return nil, { kind = "regex", pattern = pattern.beginning(claim.path),
-        value = target:sub(1, 1) == "/" and target or "/" .. target }
+    local is_url = target:find("^https?://")
+    local path = { kind = "regex", pattern = pattern.beginning(claim.path),
+        value = (is_url or target:sub(1, 1) == "/") and target or "/" .. target }
+    if is_url then
+        return { type = "redirect", path = path, status = 302 }
+    end
+    return nil, path
 end
 
 local function filters_of(claim, facts)
