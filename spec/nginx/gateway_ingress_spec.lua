@@ -1,4 +1,5 @@
 -- Ingresses of ingress-nginx in a real nginx: what its users expect of an annotation.
+local copies = require "nginx_copies"
 local gateway_world = require "gateway_world"
 
 describe("an Ingress of ingress-nginx", function()
@@ -34,5 +35,16 @@ describe("an Ingress of ingress-nginx", function()
             { "/old/(.*)" })
         local _, head = world:expect(302, host, "/old/a%20b%0d%0aX:1?c=d")
         assert.match("Location: https://new%.example%.com/a%%20b%%0D%%0AX:1%?c=d$", head)
+    end)
+
+    it("without host sends the backend a Host, if HTTP/1.0 has none", function()
+        assert(world.sim:apply { apiVersion = "networking.k8s.io/v1", kind = "Ingress",
+            metadata = { name = "any", namespace = "web" },
+            spec = { ingressClassName = "nginx", defaultBackend = { service = { name = "one",
+                port = { number = 80 } } } } })
+        world:expect("web/one GET / ", "any.example.org", "/")
+        local said = copies.shell(("curl -s -0 -H 'Host:' http://127.0.0.1:%d/told"):format(
+            world.one.port))
+        assert.match("host=127.0.0.1,", said, 1, true)
     end)
 end)
