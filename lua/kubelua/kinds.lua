@@ -2,10 +2,8 @@
 -- "apps/v1/Deployment", or the apiVersion and kind of an object. Built-in names need no request.
 -- For other names the server's discovery is asked: once for all tasks that wait, and again for an
 -- unknown name, because a custom resource may have been defined meanwhile.
-local Catalogue = require "kubelua.verbs.catalogue"
 local core = require "kubelua.core"
-local discovery = require "kubelua.verbs.discovery"
-local tasks = require "kubelua.tasks"
+local survey = require "kubelua.verbs.survey"
 local waiting = require "kubelua.waiting"
 
 local kinds = {}
@@ -20,182 +18,21 @@ local kinds = {}
 ---@field has_status boolean it has the subresource status
 ---@field subresources table<string, boolean>? nil if discovery was not asked
 
----What a port knows about its server's kinds.
----@class kubelua.Kinds
----@field builtin table<string, kubelua.Kind> by the name that was asked for
----@field all kubelua.Catalogue? nil before the first reply of discovery
----@field roots kubelua.Roots? the last question for the groups; nil: it does not count any more
----@field queue kubelua.Slot[] versions that have to be asked for their kinds, the next one last
----@field workers integer how many tasks ask for them
-
--- Discovery reads /api and /apis (the roots), then all groups and versions at the same time. Tasks
--- of discovery do that, not the task of the verb that needs a kind. So a verb waits only for the
--- groups that may have its kind, and a group that hangs delays only verbs of its own kinds.
---
--- How many groups and versions are asked at a time, and how many seconds each has.
-local AT_ONCE, SHARE = 16, 5
-
----The question for the roots.
----@class kubelua.Roots
----@field is_over boolean?
----@field at number a time of core.now: when the server was asked
----@field task kubelua.Task?
----@field waiting integer how many calls wait for it
----@field message string? why it failed
----@field code string? nil: it has not failed
-
--- Runs a function in a task that belongs to no scope: what it learns is for all. A simulated
--- cluster answers at once, so it needs no task.
-local function start_task(port, on_over, f)
-    if not port.client then
-        f()
-        on_over()
-        return nil
-    end
-    local task = tasks.task("discovery", f)
-    tasks.leave_scope(task)
-    tasks.leave_script(task)
-    task.doing = function() return nil end -- it is no work of the script that a signal ends
-    task.on_over = function()
-        on_over()
-        tasks.poller:wake()
-    end
-    return task
-end
-
-local function ask_slot(port, known, slot)
-    slot.sent_at = core.now()
-    local found, message, code, status = discovery.version(port.send, slot.group, slot.version,
-        SHARE)
-    if found then
-        known.all:settle(slot, "answered", found)
-    elseif status or code == "timeout" then
-        known.all:settle(slot, "silent")
-    else
-        slot.message, slot.code = message, code
-        known.all:settle(slot, "failed")
-    end
-    tasks.poller:wake()
-end
-
--- The task of a question was cancelled: the slot is asked again by the next call that needs it.
-local function fail_slot(known, slot)
-    if slot and slot.state == "asked" then
-        slot.message, slot.code = nil, "canceled"
-        known.all:settle(slot, "failed")
-    end
-end
-
--- Asks for the slots in the queue, one after the other.
-local function start_worker(port, known)
-    local slot
-    known.workers = known.workers + 1
-    start_task(port, function()
-        known.workers = known.workers - 1
-        fail_slot(known, slot)
-        if known.workers == 0 then
-            for _, left in ipairs(known.queue) do
-                fail_slot(known, left)
-            end
-            known.queue = {}
-        end
-    end, function()
-        slot = table.remove(known.queue)
-        while slot do
-            ask_slot(port, known, slot)
-            slot = table.remove(known.queue)
-        end
-    end)
-end
-
----Puts the groups that a name may mean to the front of the queue. If all workers wait for groups
----that hang, it gets one more.
----@param port kubelua.Port
----@param known kubelua.Kinds
----@param name string
-local function hurry_survey(port, known, name)
-    local first, others = {}, {}
-    for _, slot in ipairs(known.queue) do
-        local list = Catalogue.is_named(slot, name) and first or others
-        list[#list + 1] = slot
-    end
-    if #first == 0 then
-        return
-    end
-    for _, slot in ipairs(first) do
-        others[#others + 1] = slot
-    end
-    known.queue = others
-    if known.workers >= AT_ONCE and known.workers < 2 * AT_ONCE then
-        start_worker(port, known)
-    end
-end
-
--- The end of the queue is asked first: the server's first groups, and last those that were silent
--- before.
-local function ask_all(port, known, unasked, name)
-    for _, is_doubtful in ipairs { true, false } do
-        for i = #unasked, 1, -1 do
-            if (unasked[i].is_doubtful or false) == is_doubtful then
-                known.queue[#known.queue + 1] = unasked[i]
-            end
-        end
-    end
-    hurry_survey(port, known, name)
-    while known.workers < AT_ONCE and #known.queue > 0 do
-        start_worker(port, known)
-    end
-end
-
-local function rest_in_task()
-    if tasks.task_here() then
-        waiting.sleep(0)
-    end
-end
-
----Asks for the roots of discovery (/api and /apis), and then for all groups: those that the name
----may mean come first.
----@param port kubelua.Port
----@param known kubelua.Kinds
----@param name string
----@return kubelua.Roots
-local function begin_survey(port, known, name)
-    local roots = { is_over = false, at = core.now(), waiting = 0, code = "canceled" }
-    known.roots = roots
-    roots.task = start_task(port, function()
-        roots.is_over, roots.at = true, core.now()
-    end, function()
-        local served, message, code = discovery.roots(port.send, rest_in_task)
-        roots.message, roots.code = message, code
-        if served then
-            known.all = known.all or Catalogue.new()
-            ask_all(port, known, known.all:replace(served), name)
-        end
-    end)
-    return roots
-end
-
----Nothing waits for the roots any more: the next call asks anew.
----@param known kubelua.Kinds
----@param roots kubelua.Roots
-local function abandon_survey(known, roots)
-    if not roots.is_over and known.roots == roots then
-        known.roots = nil
-        roots.task:cancel()
-    end
-end
-
 -- Seconds: discovery is not asked again while its reply is younger than this.
 local YOUNG = 1
 
 local function known_to(port)
     local known = port.kinds
     if not known then
-        known = { builtin = {}, queue = {}, workers = 0 }
+        known = { builtin = {}, groups = {}, queue = {}, workers = 0 }
         port.kinds = known
     end
     return known
 end
+
+-- Seconds between questions for a group, while the server does not know yet if it has the group;
+-- and how long a call without a timeout asks.
+local FIRST_PAUSE, LONGEST_PAUSE, LIMIT = 0.1, 1, 30
 
 -- Waits until the condition is true, or the time of the call is over; until `till`, if that comes
 -- first.
@@ -212,24 +49,25 @@ local function wait_until(port, till, what, condition)
     return true
 end
 
-local function wait_for_roots(port, known, roots)
-    roots.waiting = roots.waiting + 1
-    local ok, result, message, code = pcall(wait_until, port, nil, "the server", function()
-        return roots.is_over
+-- Waits for the answer to a question. `what`: it is asked about this, for the message.
+local function wait_for_answer(port, known, question, what)
+    question.waiting = question.waiting + 1
+    local ok, result, message, code = pcall(wait_until, port, nil, what, function()
+        return question.is_over
     end)
-    roots.waiting = roots.waiting - 1
-    if roots.waiting == 0 then
-        abandon_survey(known, roots)
+    question.waiting = question.waiting - 1
+    if question.waiting == 0 then
+        survey.abandon(known, question)
     end
     if not ok then
         error(result, 0)
     elseif not result then
         return nil, message, code
     end
-    return roots.code == nil, roots.message, roots.code
+    return question.code == nil, question.message, question.code
 end
 
--- Waits for the groups that a name may mean.
+-- Waits for the versions of groups that a name may mean.
 local function wait_for_slots(port, known, name, anew)
     local function awaited()
         local slot, till = known.all:awaited(name, anew)
@@ -262,23 +100,85 @@ local function is_young(port, known, name, anew)
         and not (slot and slot.state == "failed")
 end
 
+-- True if the end of a run has cancelled a question that other calls wait for, too.
+local function is_for_others(message, code)
+    return code == "canceled" and message == nil
+end
+
 -- Waits until it is certain what a name means, as far as the server tells; asks it if need be.
 local function learn(port, known, name, anew)
     local roots, base = known.roots, port.base or port -- it goes on when this call has ended
     local ok, message, code
     if is_young(port, known, name, anew) then
-        hurry_survey(base, known, name)
+        survey.hurry(base, known, name)
     else
-        roots = begin_survey(base, known, name)
+        roots = survey.begin(base, known, name)
     end
-    ok, message, code = wait_for_roots(port, known, roots)
+    ok, message, code = wait_for_answer(port, known, roots, "the server")
     if ok then
         ok, message, code = wait_for_slots(port, known, name, anew)
     end
-    local is_for_others = code == "canceled" and message == nil -- the end of a run cancelled it
-    if not ok and (is_for_others or code == "timeout") and (port.till or 0) > core.now() then
+    local may_go_on = is_for_others(message, code) or code == "timeout"
+    if not ok and may_go_on and (port.till or 0) > core.now() then
         return learn(port, known, name, anew)
     end
+    return ok, message or waiting.CANCELED, code
+end
+
+-- The question for a group by its name. It is sent again if it failed; while the server does not
+-- know the answer, at most so often (see FIRST_PAUSE).
+local function ask_group(port, known, group, name)
+    local former = known.groups[group]
+    local is_early = former and former.is_early
+    if former and (not former.code or not former.is_over
+        or is_early and core.now() < former.at + former.pause) then
+        return former
+    end
+    local question = survey.begin_group(port.base or port, known, group, name)
+    question.pause = is_early and math.min(2 * former.pause, LONGEST_PAUSE) or FIRST_PAUSE
+    return question
+end
+
+local function refuse_early(group, question)
+    local path = "/apis/" .. group
+    if question.code == "timeout" then
+        return nil, "discovery: it was not complete in time: " .. path .. " has not answered",
+            "timeout"
+    end
+    return nil, "the server does not know yet if it serves the group " .. group .. ", as when it "
+        .. "has just started (" .. path .. ": " .. tostring(question.message) .. "); try again "
+        .. "later, or with a longer timeout; if it stays so, kubectl get --raw '/readyz?verbose' "
+        .. "names what the server waits for", "unavailable"
+end
+
+-- Waits until a question that the server cannot answer yet may be sent again.
+local function wait_for_pause(question, group, till)
+    local again_at = math.min(question.at + question.pause, till)
+    local _, is_ended = waiting.wait("a verb", math.max(0, again_at - core.now()), function()
+        return false
+    end)
+    if is_ended then
+        return nil, waiting.CANCELED, "canceled"
+    elseif core.now() >= till then
+        return refuse_early(group, question)
+    end
+    return true
+end
+
+-- Asks for a group that the list of groups leaves out, until the server says if it has the group.
+local function learn_group(port, known, group, name)
+    local till = port.till or core.now() + LIMIT
+    local ok, message, code, goes_on
+    repeat
+        local question = ask_group(port, known, group, name)
+        ok, message, code = wait_for_answer(port, known, question, "/apis/" .. group)
+        if not ok and question.is_early and port.client then
+            ok, message, code = wait_for_pause(question, group, till)
+            goes_on = ok
+        else
+            goes_on = is_for_others(message, code) and till > core.now()
+        end
+    until not goes_on
     return ok, message or waiting.CANCELED, code
 end
 
@@ -306,6 +206,17 @@ local function find_or_refuse(port, known, name, anew)
         return nil, message, code
     end
     local found = known.all:find(name)
+    local group = (anew or not found) and known.all:unlisted_group(name)
+    if group then
+        ok, message, code = learn_group(port, known, group, name)
+        if ok then
+            ok, message, code = wait_for_slots(port, known, name, anew)
+        end
+        if not ok then
+            return nil, message, code
+        end
+        found = known.all:find(name)
+    end
     if found then
         return found
     end

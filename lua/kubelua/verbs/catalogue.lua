@@ -1,8 +1,9 @@
 -- The catalogue of the kinds that a server serves, in its order of preference. It finds a kind by a
--- name as people type it, with kubectl's rules. kinds.lua fills it, one group and version at a
+-- name as people type it, with kubectl's rules. survey.lua fills it, one group and version at a
 -- time: what is known of a version is kept until its next reply has come.
 local core = require "kubelua.core"
 local options = require "kubelua.options"
+local readings = require "kubelua.verbs.readings"
 
 ---What is known of a version of a group.
 ---@class kubelua.Slot
@@ -10,6 +11,7 @@ local options = require "kubelua.options"
 ---@field version string
 ---@field kinds kubelua.Kind[] the kinds in the server's last reply about this version
 ---@field state "new"|"asked"|"answered"|"silent"|"failed" silent: it gave no reply, or an error
+---@field is_unlisted boolean? the server's list leaves its group out, which was asked by its name
 ---@field is_doubtful boolean? it was silent when it was last asked
 ---@field sent_at number? a time of core.now, while it is asked
 ---@field message string? why it failed
@@ -58,28 +60,81 @@ local function update_slot(self, slot, served)
     return true
 end
 
----Takes over the server's groups and versions, in its order of preference. What is known of those
----that have to be asked is kept until they have answered.
----@param served kubelua.ServedVersion[]
----@return kubelua.Slot[] unasked those that have to be asked
-function Catalogue:replace(served)
-    local by_key, unasked = {}, {}
-    self.slots, self.open = {}, 0
+-- Adds versions that the server serves. Of those that it had before, what was known is kept.
+-- Returns those that have to be asked.
+local function add_served(self, former, served, is_unlisted)
+    local unasked = {}
     for _, each in ipairs(served) do
         local key = each.group .. "/" .. each.version
-        if not by_key[key] then
-            local slot = self.by_key[key] or { group = each.group, version = each.version,
-                kinds = {}, state = "new" }
-            by_key[key] = slot
+        if not self.by_key[key] then
+            local slot = former[key] or { group = each.group, version = each.version, kinds = {},
+                state = "new" }
+            slot.is_unlisted = is_unlisted
+            self.by_key[key] = slot
             self.slots[#self.slots + 1] = slot
             if update_slot(self, slot, each) then
                 unasked[#unasked + 1] = slot
             end
         end
     end
-    self.by_key = by_key
-    forget_index(self)
     return unasked
+end
+
+-- Keeps a version as it is. If its question has failed, the next one is for its group.
+local function keep_slot(self, slot)
+    slot.state = slot.is_unlisted and slot.state == "failed" and "silent" or slot.state
+    self.by_key[slot.group .. "/" .. slot.version] = slot
+    self.slots[#self.slots + 1] = slot
+    if slot.state == "asked" or slot.state == "failed" then
+        self.open = self.open + 1
+    end
+end
+
+-- Forgets all versions, and returns them: in their order, and by name.
+local function take_slots(self)
+    local slots, by_key = self.slots, self.by_key
+    self.slots, self.by_key, self.open = {}, {}, 0
+    forget_index(self)
+    return slots, by_key
+end
+
+---Takes over the server's groups and versions, in its order of preference. What is known of those
+---that have to be asked is kept until they have answered. A group that the server lists no more is
+---forgotten, unless it was found by its name.
+---@param served kubelua.ServedVersion[]
+---@return kubelua.Slot[] unasked those that have to be asked
+function Catalogue:replace(served)
+    local slots, former = take_slots(self)
+    local unasked, listed = add_served(self, former, served, nil), {}
+    for _, each in ipairs(served) do
+        listed[each.group] = true
+    end
+    for _, slot in ipairs(slots) do
+        if slot.is_unlisted and not listed[slot.group] then
+            keep_slot(self, slot)
+        end
+    end
+    return unasked
+end
+
+---Takes over the versions of a group that was asked for by its name. If the server lists it by now,
+---nothing changes.
+---@param group string
+---@param served kubelua.ServedVersion[] none: there is no such group
+---@return kubelua.Slot[] unasked those that have to be asked
+function Catalogue:replace_group(group, served)
+    for _, slot in ipairs(self.slots) do
+        if slot.group == group and not slot.is_unlisted then
+            return {}
+        end
+    end
+    local slots, former = take_slots(self)
+    for _, slot in ipairs(slots) do
+        if slot.group ~= group then
+            keep_slot(self, slot)
+        end
+    end
+    return add_served(self, former, served, true)
 end
 
 ---Notes the reply to a question, or why there is none.
@@ -132,32 +187,6 @@ local function make_index(self)
     end
 end
 
--- All meanings that a name may have, the likelier first: { word =, group =, version =, prefix = };
--- an absent field matches anything.
-local function list_readings(name)
-    local group, version, word = name:match("^([^/]+)/([^/]+)/([^/]+)$")
-    if group then
-        return { { word = word, group = group, version = version } }
-    end
-    group, word = name:match("^([^/]+)/([^/]+)$")
-    if group then
-        return { group == "v1" and { word = word, group = "", version = "v1" }
-            or { word = word, group = group } }
-    elseif name:find("/", 1, true) then
-        return {}
-    end
-    local first, rest = name:match("^([^.]+)%.(.+)$")
-    if not first then
-        return { { word = name } }
-    end
-    local as_group = { word = first, group = rest, prefix = true }
-    local middle, last = rest:match("^([^.]+)%.(.*)$") -- last == "": the core group
-    if middle then
-        return { { word = first, version = middle, group = last }, as_group }
-    end
-    return { as_group, { word = first, version = rest, group = "" } }
-end
-
 local function matches_reading(kind, wanted, by_prefix, short, stale)
     local group = kind.group:lower()
     return (kind.is_stale or false) == stale
@@ -185,7 +214,7 @@ end
 -- server is sure of before stale ones.
 local function find_kind(self, name)
     make_index(self)
-    for _, wanted in ipairs(list_readings(name:lower())) do
+    for _, wanted in ipairs(readings.of(name:lower())) do
         for _, by_prefix in ipairs { false, wanted.prefix } do
             for _, short in ipairs { false, true } do
                 local found = run_pass(self, wanted, by_prefix, short, false)
@@ -208,22 +237,10 @@ function Catalogue:find(name)
     return found
 end
 
--- True if a slot may have what this reading means. The second result: its group is the one that is
--- named.
-local function may_have(slot, wanted)
-    local group = slot.group:lower()
-    if wanted.version and slot.version:lower() ~= wanted.version then
-        return false
-    elseif not wanted.group or group == wanted.group then
-        return true, wanted.group ~= nil
-    end
-    return wanted.prefix and group:sub(1, #wanted.group) == wanted.group or false
-end
-
 -- True if the reply of a slot may change what a name means, now that `found` is known.
-local function may_change(self, place, slot, readings, found)
-    for _, wanted in ipairs(readings) do
-        local may, is_named = may_have(slot, wanted)
+local function may_change(self, place, slot, meanings, found)
+    for _, wanted in ipairs(meanings) do
+        local may, is_named = readings.fits(wanted, slot.group, slot.version)
         if may and (is_named or not slot.is_doubtful or wanted.group ~= nil) then
             local group = found and self.slots[self.places[found]].group
             return not found or not found.names[wanted.word] or place < self.places[found]
@@ -233,13 +250,33 @@ local function may_change(self, place, slot, readings, found)
     return false
 end
 
+---The group of a name, if it is one that the server's list leaves out: of the kind that was found,
+---or as the name says. nil: it is listed, is no DNS name, or there is none.
+---@param name string
+---@return string?
+function Catalogue:unlisted_group(name)
+    local found = self:find(name)
+    if found then
+        local slot = self.slots[self.places[found]]
+        return slot.is_unlisted and slot.group or nil
+    end
+    local group, is_prefix = readings.group(name)
+    local wanted = { group = group, prefix = is_prefix }
+    for _, slot in ipairs(group and self.slots or {}) do
+        if not slot.is_unlisted and readings.fits(wanted, slot.group) then
+            return nil
+        end
+    end
+    return group
+end
+
 ---True if the name, as people type it, names the group of the slot.
 ---@param slot kubelua.Slot
 ---@param name string
 ---@return boolean
 function Catalogue.is_named(slot, name)
-    for _, wanted in ipairs(list_readings(name:lower())) do
-        if wanted.group and may_have(slot, wanted) then
+    for _, wanted in ipairs(readings.of(name:lower())) do
+        if wanted.group and readings.fits(wanted, slot.group, slot.version) then
             return true
         end
     end
@@ -255,15 +292,15 @@ function Catalogue:awaited(name, anew)
     if self.open == 0 then
         return nil
     end
-    local readings = list_readings(name:lower())
+    local meanings = readings.of(name:lower())
     local found = self:find(name)
     if found and anew and self.slots[self.places[found]].state ~= "answered" then
         found = nil
     end
-    local is_short = found and #readings == 1 and not readings[1].group
+    local is_short = found and #meanings == 1 and not meanings[1].group
     for place, slot in ipairs(self.slots) do
         if (slot.state == "asked" or slot.state == "failed")
-            and may_change(self, place, slot, readings, found) then
+            and may_change(self, place, slot, meanings, found) then
             local till = is_short and (slot.sent_at or core.now()) + PATIENCE or nil
             if not till or till > core.now() then
                 return slot, till
@@ -320,7 +357,7 @@ end
 ---@return nil, string, string
 function Catalogue:refuse(name)
     -- In "foos.example.com", example.com is not a version.
-    local wanted = table.remove(list_readings(name))
+    local wanted = table.remove(readings.of(name))
     if not wanted or wanted.word == "" then
         return nil, "\"" .. name:sub(1, 100) .. "\" names no resource; write it as \"pods\", "
             .. "\"deployments.apps\" or \"apps/v1/Deployment\"", "unknown_kind"

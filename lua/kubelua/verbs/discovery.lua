@@ -1,6 +1,6 @@
 -- Asks a server which groups and versions it serves (the roots of discovery), and for the kinds of
 -- one of them. Newer servers answer the roots in the aggregated form, with all kinds; older ones
--- need a request for each group and version, which kinds.lua sends.
+-- need a request for each group and version, which survey.lua sends.
 local replies = require "kubelua.verbs.replies"
 
 local discovery = {}
@@ -186,15 +186,22 @@ local function add_group(served, name, versions, preferred)
     end
 end
 
+-- The same of an APIGroup.
+local function add_old_group(served, name, group)
+    local preferred = type(group) == "table" and text_of(group.preferredVersion, "version") or ""
+    add_group(served, name, texts_of(group, "versions", "version"), preferred)
+    if #served > MOST_VERSIONS then
+        return nil, ("discovery: the server has more than %d groups and versions")
+            :format(MOST_VERSIONS), "too_large"
+    end
+    return true
+end
+
 local function add_old_groups(served, answer)
     for _, group in each_in(answer, "groups") do
-        local preferred = type(group) == "table"
-            and text_of(group.preferredVersion, "version") or ""
-        add_group(served, text_of(group, "name"), texts_of(group, "versions", "version"),
-            preferred)
-        if #served > MOST_VERSIONS then
-            return nil, ("discovery: the server has more than %d groups and versions")
-                :format(MOST_VERSIONS), "too_large"
+        local ok, message, code = add_old_group(served, text_of(group, "name"), group)
+        if not ok then
+            return nil, message, code
         end
     end
     return true
@@ -220,6 +227,32 @@ local function add_root(served, send, root, rest)
     end
     return nil, root .. " answered with kind \"" .. tostring(answer.kind)
         .. "\": is this a Kubernetes API server?", "parse"
+end
+
+---Asks for the versions of one group by its name, in the server's order of preference. None: there
+---is no such group, or it may not be seen. The fourth result is the HTTP status of a failure, if
+---the server has answered.
+---@param send fun(call: table): table?, string?, string?
+---@param group string a DNS name
+---@param timeout number
+---@return kubelua.ServedVersion[]?, string?, string?, integer?
+function discovery.group(send, group, timeout)
+    local answer, message, code, status = get_json(send, "/apis/" .. group, "application/json",
+        timeout)
+    local served = {}
+    if status == 403 or status == 404 then
+        return served
+    elseif not answer then
+        return nil, message, code, status
+    elseif answer.kind ~= "APIGroup" then
+        return served -- it is no group
+    end
+    local ok
+    ok, message, code = add_old_group(served, group, answer)
+    if not ok then
+        return nil, message, code
+    end
+    return served
 end
 
 ---Asks a server for its groups and versions, in its order of preference.
