@@ -36,11 +36,8 @@ them, which leads over the node:
   ip route add 10.244.0.0/16 via $node
 Elsewhere let the gateway run in the cluster: docs/MIGRATE.md, from step 2.]]
 
-local ready = "http://127.0.0.1:" .. PORT + 1 .. "/readyz"
-for _ = 1, 100 do
-    if kubelua.http(ready) then break end -- before: 503
-    kubelua.sleep(0.1)
-end
+machine.wait_for_answer("nginx has read the cluster",
+    "http://127.0.0.1:" .. PORT + 1 .. "/readyz")
 
 local hosts, is_far = {}, false
 local function add(kind, object, host)

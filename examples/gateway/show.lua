@@ -27,7 +27,8 @@ local function deploy(name)
             spec = { containers = { { name = "web", image = name } } } } } })
     assert(client:wait("deployments", "default/" .. name, function(found)
         return found.status and found.status.availableReplicas == 2
-    end, 30))
+    end, machine.LIMIT))
+    pods.wait(name, 2)
 end
 
 pods.run(client, POD_PORT)
@@ -59,6 +60,10 @@ local path = machine.write("nginx.conf", conf.text {
             or ("kubeconfig = %q"):format(real)),
 }, {})
 assert(kubelua.exec(machine.nginx { "-c", path, "-p", folder }))
+
+-- Until then, nginx answers 404 or 503.
+machine.wait_for_answer("nginx has read the cluster",
+    "http://127.0.0.1:" .. PORT + 1 .. "/readyz")
 
 -- nginx is asked as if it were a proxy: so the names need not be in the DNS.
 local function ask(host, target, headers, method)
@@ -92,15 +97,15 @@ print("  with Cookie: user=ann    ", ask("shop.example.com", "/admin", { Cookie 
 print("api.example.com/v1/a       ", ask("api.example.com", "/v1/a"))
 print("other.example.com/         ", ask("other.example.com", "/"))
 
-local route = client:wait("httproutes", "default/shop", function(found)
+local route = assert(client:wait("httproutes", "default/shop", function(found)
     return found.status and found.status.parents
-end, 10)
+end, machine.LIMIT))
 for _, condition in kubelua.ipairs(route.status.parents[1].conditions) do
     print(("HTTPRoute default/shop: %s is %s"):format(condition.type, condition.status))
 end
-local ingress = client:wait("ingresses", "default/api", function(found)
+local ingress = assert(client:wait("ingresses", "default/api", function(found)
     return kubelua.get(found, "status.loadBalancer.ingress")
-end, 10)
+end, machine.LIMIT))
 print("Ingress default/api: at " .. ingress.status.loadBalancer.ingress[1].ip)
 for _, event in ipairs(assert(client:list("events", { namespace = "default" }))) do
     if event:get("involvedObject.kind") == "Ingress" then
@@ -110,4 +115,8 @@ end
 assert(kubelua.exec(machine.nginx { "-c", path, "-p", folder, "-s", "quit" }))
 if cluster then cluster:close() end
 kubelua.stop()
-os.exit(shares:find("^%d+ x 200 shop, %d+ x 200 shop%-new$") and 0 or 1)
+if not shares:find("^%d+ x 200 shop, %d+ x 200 shop%-new$") then
+    io.stderr:write("the 40 requests have other answers than 200 of shop and shop-new\n")
+    os.exit(1)
+end
+os.exit(0)

@@ -26,23 +26,57 @@ http {
 }
 ]]
 
+-- By the pod's key: the task that runs the container, its image and its address; and, once it has
+-- ended by itself, why.
+local containers = {}
+
+local function run_container(pod, address, port)
+    local image = pod.spec.containers[1].image
+    local conf = machine.write(address .. ".conf", CONF, { address = address, port = port,
+        image = image })
+    local container = { image = image, url = ("http://%s:%d/"):format(address, port) }
+    container.task = kubelua.spawn(function()
+        local _, message = kubelua.exec(machine.nginx { "-c", conf, "-p", machine.folder })
+        container.problem = message or "it has ended"
+    end)
+    return container
+end
+
+---Waits until so many containers of an image answer: the simulated kubelet says that a pod is ready
+---without having asked it. Raises if one of them has ended.
+function pods.wait(image, count)
+    local function are_answering()
+        local urls, answering, why = {}, 0, "they have not begun"
+        for _, container in pairs(containers) do
+            if container.image == image then
+                if container.problem then
+                    error(("a pod of %s does not run: %s"):format(image, container.problem), 0)
+                end
+                urls[#urls + 1] = container.url
+            end
+        end
+        for _, url in ipairs(urls) do
+            local reply, message = kubelua.http(url)
+            answering, why = answering + (reply and 1 or 0), message or why
+        end
+        return answering == count, why
+    end
+    machine.wait_for(("%d pods of %s answer"):format(count, image), are_answering)
+end
+
 ---Runs an nginx for each pod of a cluster.
 function pods.run(client, port)
-    local containers = {}
     local informer = assert(client:informer { "pods" })
     local function look(pod)
         local address = pod:get("status.podIP")
         address = address and address:gsub("^10%.244%.", "127.20.")
         if address and not containers[pod.key] then
-            local conf = machine.write(address .. ".conf", CONF, { address = address, port = port,
-                image = pod.spec.containers[1].image })
-            containers[pod.key] = kubelua.spawn(kubelua.exec,
-                machine.nginx { "-c", conf, "-p", machine.folder }, { timeout = 600 })
+            containers[pod.key] = run_container(pod, address, port)
         end
     end
     informer:on { add = look, update = function(_, pod) look(pod) end, delete = function(pod)
         if containers[pod.key] then
-            containers[pod.key]:cancel()
+            containers[pod.key].task:cancel()
             containers[pod.key] = nil
         end
     end }

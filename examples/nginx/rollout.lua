@@ -15,6 +15,7 @@ assert(require("kubelua.sim.controllers").start(client,
 
 local roll_out = require("shop")(cluster, POD_PORT)
 roll_out("shop:1")
+pods.wait("shop:1", 3)
 print("3 pods of shop:1; nginx starts on port " .. PORT)
 local conf = machine.write("nginx.conf", machine.read("nginx.conf"), { server = url, port = PORT })
 assert(kubelua.exec(machine.nginx { "-c", conf, "-p", machine.folder }))

@@ -46,9 +46,7 @@ alone() { # TEXT FILE
 }
 
 gateway() { # [OPTION]
-    port=18476
-    [ $# = 0 ] || port=18484
-    nginx examples/gateway/run $port "$@"
+    nginx examples/gateway/run "$@"
 }
 
 gateway_cluster() {
@@ -58,16 +56,32 @@ gateway_cluster() {
         --load examples/gateway/objects.yaml --write-kubeconfig "$KUBECONFIG" &
     trap 'kill $!; rm -rf "$work" "$KUBECONFIG"' EXIT
     until [ -s "$KUBECONFIG" ]; do sleep 0.1; done
-    nginx examples/gateway/run 18480 --cluster >"$KUBECONFIG.said"
+    nginx examples/gateway/run --cluster >"$KUBECONFIG.said"
     status=$?
     mkdir -p "$work" && mv "$KUBECONFIG.said" "$work/output"
     expect '^shop.example.com/ .*500 .*HTTPRoute default/shop' $status
 }
 
-nginx() { # [PROGRAM PORT OPTION]: three ports, from PORT on
-    port=${2:-18473}
+# free_ports: prints the first of three on which nothing listens. None of them is
+# given to outgoing connections.
+free_ports() {
+    while :; do
+        port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
+        hex=$(printf '%04X|%04X|%04X' $port $((port + 1)) $((port + 2)))
+        cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+            grep -qE ":($hex) 0*:0000 0A" || break
+    done
+    echo $port
+}
+
+# The program ends before ctest's limit, which would leave its processes behind.
+nginx() { # [PROGRAM OPTION]
+    port=$(free_ports)
     TMPDIR=$work EXAMPLE_PORT=$port EXAMPLE_POD_PORT=$((port + 2)) \
-        timeout 100 "${1:-examples/nginx/run}" ${3:+"$3"} || return
+        timeout 500 "${1:-examples/nginx/run}" ${2:+"$2"}
+    status=$?
+    [ $status != 124 ] || echo "it had not ended after 500 s"
+    [ $status = 0 ] || return $status
     # The arguments of every process of the example name the folder.
     if grep -sl "[/]${work#/}" /proc/[0-9]*/cmdline; then
         echo "these processes are left behind"
