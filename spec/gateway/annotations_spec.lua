@@ -194,8 +194,8 @@ describe("annotations that guard a path", function()
             settings { ["limit-rps"] = "10", ["limit-whitelist"] = "10.0.0.0/8",
                 ["limit-connections"] = "0" })
         assert.same({}, settings { ["limit-burst-multiplier"] = "3" })
-        assert.same({ rate = { bytes = 102400, after = 1024 } }, settings { ["limit-rate"] = "100",
-            ["limit-rate-after"] = "1" })
+        assert.same({ rate = { bytes = 102400, after = 1024 }, buffering = true },
+            settings { ["limit-rate"] = "100", ["limit-rate-after"] = "1" })
         assert.same({}, settings { ["limit-rate"] = "0", ["limit-rate-after"] = "1" })
     end)
 end)

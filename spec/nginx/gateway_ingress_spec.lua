@@ -47,4 +47,16 @@ describe("an Ingress of ingress-nginx", function()
             world.one.port))
         assert.match("host=127.0.0.1,", said, 1, true)
     end)
+
+    it("hands on each part of an answer at once, as events need it", function()
+        local function count_bytes(name, annotations)
+            local host = world:ingress(name, annotations)
+            world:expect("web/one GET / ", host, "/")
+            return #copies.shell(("curl -s -N -m 2.5 -H 'Host: %s' http://127.0.0.1:%d/events")
+                :format(host, world.one.port)) -- 800 bytes, then 100 a second
+        end
+        local count = count_bytes("events", {})
+        assert.truthy(count > 0)
+        assert.truthy(count_bytes("buffered", { ["proxy-buffering"] = "on" }) < count)
+    end)
 end)

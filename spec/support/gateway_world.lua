@@ -41,6 +41,7 @@ local BACKEND = [[
             return 200 "$told id=$http_x_request_id proxy=$http_proxy host=$http_host,\n";
         }
         location /slow { limit_rate 1; return 200 "slow\n"; }
+        location /events { limit_rate_after 1k; limit_rate 100; return 200 @events@; }
         location /auth {
             set $seen "$request_method $request_uri $http_x_original_url $http_x_original_method";
             set $seen "$seen length=$http_content_length$http_transfer_encoding";
@@ -87,7 +88,7 @@ local function start_backends(names)
     copies.certificate(folder, "backend")
     for i, name in ipairs(names) do
         servers[i] = BACKEND:format(i, port, i, h2_port, i, tls_port, folder, folder, folder, name,
-            name, BAD):gsub("@large@", folder .. "/large")
+            name, BAD):gsub("@large@", folder .. "/large"):gsub("@events@", ("e"):rep(2000))
     end
     copies.shell("head -c 8000000 /dev/zero | tr '\\0' x > " .. folder .. "/large")
     table.insert(servers, 1,

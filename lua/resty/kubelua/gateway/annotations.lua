@@ -4,6 +4,7 @@
 local known = require "resty.kubelua.gateway.annotations.known"
 local new_reader = require "resty.kubelua.gateway.annotations.reader"
 local read_access = require "resty.kubelua.gateway.annotations.access"
+local read_buffering = require "resty.kubelua.gateway.annotations.buffering"
 local read_cors = require "resty.kubelua.gateway.annotations.cors"
 local read_proxy = require "resty.kubelua.gateway.annotations.proxy"
 local read_routing = require "resty.kubelua.gateway.annotations.routing"
@@ -99,6 +100,7 @@ function annotations.parse(object)
     read_routing(reader, parsed)
     read_proxy(reader, parsed)
     read_access(reader, parsed)
+    read_buffering(reader, parsed)
     read_cors(reader, parsed)
     read_script(reader, metadata, parsed)
     check_names(reader)

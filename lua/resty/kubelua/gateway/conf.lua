@@ -23,8 +23,7 @@ local conf = {}
 local TEXT = [=[
 @modules@
 @main@
-worker_processes auto;
-events { worker_connections 16384; }
+worker_processes auto; events { worker_connections 16384; }
 http {
     lua_package_path "@lua_path@";
     lua_package_cpath "@lua_cpath@";
@@ -40,7 +39,8 @@ http {
         })
     }
     init_worker_by_lua_block { gateway.init_worker { wait = 5 } }
-    client_max_body_size 0; server_tokens off;
+    client_max_body_size 0; server_tokens off; proxy_connect_timeout 5s; grpc_connect_timeout 5s;
+    ssl_protocols TLSv1.2 TLSv1.3; proxy_buffering off; proxy_buffer_size 8k; proxy_buffers 8 8k;
     include @files@/http.conf;
     map $server_port $kubelua_port { default $server_port; @named_ports@}
     @http@

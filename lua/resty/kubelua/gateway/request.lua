@@ -176,6 +176,17 @@ local function set_uri(text)
     ngx.req.set_uri_args(query)
 end
 
+-- The location for a script that changes the body, for retries after a status, or for an answer
+-- that nginx buffers; nil: none of them is asked for, or the request has mirrors.
+local function place_of(state)
+    local is_buffered = (state.rule.settings or EMPTY).buffering and not state.mirrors
+    if state.has_body_filter and not state.mirrors then
+        return is_buffered and "@kubelua_script_buffered" or "@kubelua_script"
+    end
+    local policy = retry_policy.of(state)
+    return policy and policy.place or is_buffered and "@kubelua_buffered" or nil
+end
+
 -- Goes on in the named location of nginx.conf that the backend needs; returns if it is this one.
 local function leave(state)
     local protocol = state.backend.protocol
@@ -190,13 +201,9 @@ local function leave(state)
         local is_tls = protocol == "grpcs" or protocol == "https"
         return states.go(state, "@kubelua_grpc", is_tls and "grpcs" or "grpc")
     end
-    local policy = retry_policy.of(state)
-    local place = policy and policy.place
+    local place = place_of(state)
     local name = (state.rule.settings or EMPTY).tls_name or asked.host
-    if state.has_body_filter and not state.mirrors then
-        return states.go(state, "@kubelua_script", nil, name, protocol == "https"
-            and "https://kubelua_tls" or "http://kubelua")
-    elseif protocol == "https" then
+    if protocol == "https" then
         return states.go(state, place or "@kubelua_tls", nil, name, place and "https://kubelua_tls")
     elseif state.mirrors then
         return states.go(state, "@kubelua_mirror")

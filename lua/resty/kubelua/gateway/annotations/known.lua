@@ -38,7 +38,7 @@ local CONF = "set it in nginx.conf, where it holds for all routes"
 -- name = { support, what differs, what to do instead }
 local OTHERS = {
     ["affinity-mode"] = { "differs", "a session stays on its pod while the pod is there, as with "
-        .. "\"persistent\"; \"balanced\" would move sessions to new pods" },
+        .. "\"persistent\"; \"balanced\" would move sessions to new pods", by_value = true },
     ["session-cookie-expires"] = { "differs", "is sent as Max-Age, without Expires" },
     ["session-cookie-conditional-samesite-none"] = { "no",
         "SameSite=None is also sent to browsers that misread it (those before 2020)" },
@@ -47,11 +47,12 @@ local OTHERS = {
     ["proxy-next-upstream"] = { "differs", "of statuses only http_500, http_502, http_503 and "
         .. "http_504 make nginx ask another endpoint, and none of gRPC", by_value = true },
     ["service-upstream"] = { "differs", "requests go to the endpoints, not to the Service's IP" },
-    ["proxy-buffering"] = { "no", "buffering is as in nginx.conf", CONF
-        .. ", or answer with the header X-Accel-Buffering: no" },
+    ["proxy-buffering"] = { "differs", "it does not hold where proxy-next-upstream names a status",
+        by_value = true },
     ["proxy-request-buffering"] = { "no", "request bodies are buffered as in nginx.conf", CONF },
-    ["proxy-buffer-size"] = { "no", "the size of buffers is that of nginx.conf; a larger response "
-        .. "header is a 502", CONF },
+    ["proxy-buffer-size"] = { "no", "the size of buffers is that of nginx.conf (8k); a larger "
+        .. "response header is a 502", CONF, by_value = true },
+    ["proxy-buffers-number"] = { "no", "buffers are those of nginx.conf", CONF },
     ["custom-http-errors"] = { "no", "errors of the backend reach the client as they are",
         "replace them in Lua (kubelua.dev/lua)" },
     ["custom-headers"] = { "no", "the headers of the ConfigMap are not added",
@@ -96,9 +97,8 @@ local OTHERS = {
 
 -- Names that share the words of another.
 local SAME = {
-    ["proxy-buffers-number"] = "proxy-buffer-size",
-    ["proxy-busy-buffers-size"] = "proxy-buffer-size",
-    ["proxy-max-temp-file-size"] = "proxy-buffer-size",
+    ["proxy-busy-buffers-size"] = "proxy-buffers-number",
+    ["proxy-max-temp-file-size"] = "proxy-buffers-number",
     ["client-body-buffer-size"] = "proxy-request-buffering",
     ["enable-modsecurity"] = "modsecurity-snippet",
     ["enable-owasp-core-rules"] = "modsecurity-snippet",

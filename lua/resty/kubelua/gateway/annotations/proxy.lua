@@ -106,6 +106,9 @@ end
 
 local function read_balance(reader, parsed)
     local cookie = read_cookie(reader, parsed)
+    if cookie and reader:choice("affinity-mode", "balanced persistent") == "balanced" then
+        reader:add("differs", "affinity-mode", known.ALL["affinity-mode"].text)
+    end
     local hash = reader:like("upstream-hash-by", "^[%w%-_%${}]+$",
         "a text with variables of nginx (letters, digits and -_${})")
     if hash and not hash:find("$", 1, true) then
