@@ -29,7 +29,7 @@ static kl_code post_request(kl_request *request, kl_error *err)
     if (!is_closed) {
         atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
         kl__list_append(&requester->all, &request->node);
-        if (requester->has_sender) {
+        if (requester->may_wait) {
             kl__request_post_locked(request);
         } else {
             request->phase = KL__PHASE_OPENING;
@@ -37,7 +37,7 @@ static kl_code post_request(kl_request *request, kl_error *err)
         kl__request_due_locked(request, request->deadline_ms);
     }
     kl__mutex_unlock(&requester->mutex);
-    if (!is_closed && !requester->has_sender) {
+    if (!is_closed && !requester->may_wait) {
         kl__request_open(request);
     }
     return is_closed ? refuse_closed(err) : KL_OK;

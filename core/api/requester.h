@@ -1,17 +1,18 @@
 /*
  * requester.h - the requester of a client and its requests, for the files
- * request*.c. Two threads move requests on. The sender, of this client only,
- * takes requests out of the outbox, gets credentials (which may read files, or
- * run a plugin) and opens their streams. The loop (request_loop.h), which all
- * clients that share a thread have in common, does the rest: it gives a
- * requester a turn when there is news or a time has come, and never waits in
- * it. If the credentials can be had without waiting, there is no sender:
- * kl_client_send opens the stream of the first try itself, and the loop opens
- * those of later tries. That saves a wake-up for each request.
+ * request*.c. The loop (request_loop.h), which all clients that share a thread
+ * have in common, moves requests on: it gives a requester a turn when there is
+ * news or a time has come, and never waits in it. A turn takes the requests out
+ * of the outbox, gets credentials (which may read files) and opens their
+ * streams. If credentials have to be waited for (a plugin runs), a thread of
+ * this client does that, the sender; it ends when the outbox is empty. If they
+ * never have to be, kl_client_send opens the stream of the first try itself:
+ * that saves a wake-up for each request.
  *
  * The phases of a request: kl_client_send -> WAITING -> OPENING -> OPEN -> DONE
- * (without WAITING, if there is no sender), and from OPEN back to WAITING (new
- * credentials), or to RESTING and WAITING (a pause before the next try).
+ * (without WAITING, if kl_client_send opens the stream), and from OPEN back to
+ * WAITING (new credentials), or to RESTING and WAITING (a pause before the next
+ * try).
  *
  * Locks, lowest rank first:
  *
@@ -41,13 +42,14 @@
 typedef struct kl__requester {
     kl_client *client;       /* borrowed: it owns the requester */
     kl_config *config;       /* borrowed; NULL: no credentials */
-    bool has_sender;         /* constant */
+    bool may_wait;           /* credentials may have to be waited for */
     kl__cancel_hook closing; /* in the client's token: when the client is
                                 closed, the loop looks at all requests */
     kl__loop_member member;
-    bool may_end; /* look_at_all was set, so it may be the end; of the loop's
-                     thread */
-    kl__thread sender;
+    /* The loop's thread uses these. */
+    bool may_end;      /* look_at_all was set, so it may be the end */
+    bool has_sender;   /* `sender` is to be joined */
+    kl__thread sender; /* runs, or has emptied the outbox */
 
     /* Rank FLIGHT; guards the two below. */
     kl__mutex flight_mutex;
@@ -57,17 +59,16 @@ typedef struct kl__requester {
     /* Rank REQUESTS; guards all down to news_mutex, and the fields of requests
      * that say so. */
     kl__mutex mutex;
-    kl__cond outbox_cond; /* the outbox or `is_ending` has changed */
     kl__cond result_cond; /* a request is complete: for kl_request_wait */
     kl__list all;         /* every request that has a reference of the loop */
     kl__list outbox;      /* requests to send, in their order */
-    kl__list batch;       /* requests that the sender has taken */
+    kl__list batch;       /* requests that a turn or the sender has taken */
+    bool sender_runs;     /* it takes what comes into the outbox, too */
     atomic_int held;      /* requests that the transport's thread attends to, or
                              will at once. Relaxed: it is raised with the
                              stream's mutex held, lowered and read with `mutex`
                              held */
     bool is_ending; /* the client is being freed, and no user has a request */
-    bool sender_ended;
 
     /* Rank NEWS; guards the rest. */
     kl__mutex news_mutex;
@@ -76,7 +77,7 @@ typedef struct kl__requester {
     int64_t due_ms;   /* when to look for requests whose time has come, on the
                          real clock; INT64_MAX: none */
     bool look_at_all; /* the client is closed or being freed */
-    bool look_at_outbox; /* there is no sender, and the outbox has requests */
+    bool look_at_outbox; /* it has requests, and no sender runs */
 } kl__requester;
 
 typedef enum kl__phase {
@@ -115,8 +116,8 @@ struct kl_request {
     bool was_passed_by; /* the loop had news of it while it was OPENING */
     bool is_attended;   /* a thread handles it, without the mutex */
     bool is_overlooked; /* another thread had news of it then */
-    bool is_refused;    /* `reply` is a 401: the sender looks for new
-                           credentials */
+    bool is_refused;    /* `reply` is a 401: new credentials are looked for
+                           before it is sent again */
     bool has_result; /* `reply` or `failure` is set, for the user; then the loop
                         reads it without the mutex */
     bool is_answered; /* the result is `reply` */
@@ -163,11 +164,21 @@ void kl__request_post_locked(kl_request *request);
 
 void kl__request_unref(kl_request *request);
 
+/* Makes the loop look at all requests, and if it has to end. With or without
+ * the mutex held. */
+void kl__requester_look(kl__requester *requester);
+
+/* request_sending.c */
+
 /* Opens the stream of a request that is OPENING, or completes it with the
- * failure. Only if there is no sender. */
+ * failure. Only if credentials never have to be waited for. */
 void kl__request_open(kl_request *request);
 /* Ends the wait for credentials, if no request needs them any more. */
 void kl__request_end_flight(kl__requester *requester);
+/* A turn: sends the requests in the outbox, or starts the sender. */
+void kl__requester_send(kl__requester *requester);
+/* Joins the sender, after the last turn. */
+void kl__requester_end_sending(kl__requester *requester);
 
 /* request_course.c: handles a request, on the loop, or on the transport's
  * thread when its stream has ended. The caller holds a reference. */

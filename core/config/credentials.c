@@ -63,6 +63,13 @@ bool kl__config_is_still(kl_config *config)
     return is_still;
 }
 
+/* What a flight is to do. */
+typedef struct flight_plan {
+    kl__cancel *cancel;
+    bool reads_only; /* it runs no plugin, and reads no pipe: cancelled then */
+    bool rejected;   /* the plugin's credential was */
+} flight_plan;
+
 /* The result of a flight. */
 typedef struct cargo {
     kl__tls *tls;
@@ -196,6 +203,12 @@ static kl_code refresh_files(kl_config *config, bool *changed, kl_error *err)
     return code == KL_OK ? refresh_token(config, changed, err) : code;
 }
 
+static bool has_pipe(const kl_config *config)
+{
+    return kl__file_may_wait(&config->ca) || kl__file_may_wait(&config->cert) ||
+           kl__file_may_wait(&config->key) || kl__file_may_wait(&config->token);
+}
+
 static void set_plugin_since(kl_config *config, int64_t since)
 {
     kl__mutex_lock(&config->mutex);
@@ -203,8 +216,15 @@ static void set_plugin_since(kl_config *config, int64_t since)
     kl__mutex_unlock(&config->mutex);
 }
 
-/* Runs the plugin, unless its last credential is still valid and not
- * rejected. */
+/* True if the plugin has to run: it has given no credential yet, or one that is
+ * rejected or expires. */
+static bool must_run_plugin(const kl_config *config, bool rejected)
+{
+    return uses_plugin(config) &&
+           (!config->has_plugin_credential || rejected ||
+            kl__timestamp_now() >= config->plugin.refresh_at_ms);
+}
+
 static kl_code refresh_plugin(kl_config *config, bool rejected,
                               kl__cancel *cancel, bool *changed, kl_error *err)
 {
@@ -212,9 +232,7 @@ static kl_code refresh_plugin(kl_config *config, bool rejected,
     kl__exec_credential fresh;
     kl_code code;
 
-    if (!uses_plugin(config) ||
-        (config->has_plugin_credential && !rejected &&
-         kl__timestamp_now() < config->plugin.refresh_at_ms)) {
+    if (!must_run_plugin(config, rejected)) {
         return KL_OK;
     }
     set_plugin_since(config, kl__clock_now(kl__clock_real()));
@@ -236,7 +254,7 @@ static kl_code refresh_plugin(kl_config *config, bool rejected,
 }
 
 /* The work of a flight, without the lock. */
-static kl_code refresh_all(kl_config *config, bool rejected, kl__cancel *cancel,
+static kl_code refresh_all(kl_config *config, const flight_plan *plan,
                            cargo *out, kl_error *err)
 {
     kl_code code;
@@ -244,9 +262,13 @@ static kl_code refresh_all(kl_config *config, bool rejected, kl__cancel *cancel,
     if (!config->is_secure) {
         return KL_OK;
     }
+    if (plan->reads_only && has_pipe(config)) {
+        return kl_error_set(err, KL_ECANCELED, "a file has to be waited for");
+    }
     code = refresh_files(config, &config->stale, err);
-    if (code == KL_OK) {
-        code = refresh_plugin(config, rejected, cancel, &config->stale, err);
+    if (code == KL_OK && !plan->reads_only) {
+        code = refresh_plugin(config, plan->rejected, plan->cancel,
+                              &config->stale, err);
     }
     if (code == KL_OK && config->stale) {
         code = make_tls(config, &out->tls, err);
@@ -273,18 +295,20 @@ static void publish_locked(kl_config *config, cargo *fresh)
 }
 
 /* Refreshes the credentials. The mutex is unlocked meanwhile. */
-static void run_flight_locked(kl_config *config, kl__cancel *cancel)
+static void run_flight_locked(kl_config *config, flight_plan plan)
 {
     cargo fresh = {.tls = NULL};
-    bool rejected = config->rejected;
     kl_error why = {.code = KL_OK};
     kl_code code;
 
     config->flying = true;
     config->flight++;
-    config->rejected = false;
+    if (!plan.reads_only) {
+        plan.rejected = config->rejected;
+        config->rejected = false;
+    }
     kl__mutex_unlock(&config->mutex);
-    code = refresh_all(config, rejected, cancel, &fresh, &why);
+    code = refresh_all(config, &plan, &fresh, &why);
     kl__mutex_lock(&config->mutex);
     if (code == KL_OK) {
         publish_locked(config, &fresh);
@@ -325,7 +349,7 @@ static kl_code refresh_locked(kl_config *config, kl__cancel *cancel)
     if (kl__cancel_fired(cancel)) {
         return KL_ECANCELED;
     }
-    run_flight_locked(config, cancel);
+    run_flight_locked(config, (flight_plan){.cancel = cancel});
     return config->failure.code;
 }
 
@@ -414,6 +438,37 @@ kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
         kl__credentials_clear(out);
     }
     return code;
+}
+
+kl_code kl__config_credentials_now(kl_config *config, kl__credentials *out,
+                                   bool *must_wait, kl_error *err)
+{
+    kl_code code = kl__config_check_process(config, err);
+
+    *out = (kl__credentials){.tls = NULL};
+    *must_wait = false;
+    if (code != KL_OK) {
+        return code;
+    }
+    kl__mutex_lock(&config->mutex);
+    if (config->flying || must_run_plugin(config, config->rejected)) {
+        code = KL_ECANCELED;
+    } else {
+        run_flight_locked(config, (flight_plan){.reads_only = true});
+        code = config->failure.code;
+    }
+    if (code == KL_OK) {
+        code = copy_credentials_locked(config, out, err);
+    } else if (code == KL_ECANCELED) {
+        *must_wait = true;
+    } else {
+        kl_error_set(err, code, "%s", config->failure.message);
+    }
+    kl__mutex_unlock(&config->mutex);
+    if (code != KL_OK) {
+        kl__credentials_clear(out);
+    }
+    return *must_wait ? KL_OK : code;
 }
 
 void kl__credentials_clear(kl__credentials *credentials)

@@ -38,6 +38,15 @@ typedef struct kl__credentials {
 kl_code kl__config_credentials(kl_config *config, kl__credentials *out,
                                kl__cancel *cancel, kl_error *err);
 
+/*
+ * As kl__config_credentials, if nothing has to be waited for: files are read
+ * again, but no plugin is run. If the plugin has to run or a file is a pipe, or
+ * while another thread refreshes the credentials, `*must_wait` is set, and the
+ * result is KL_OK with nothing to clear. Thread-safe.
+ */
+kl_code kl__config_credentials_now(kl_config *config, kl__credentials *out,
+                                   bool *must_wait, kl_error *err);
+
 /* True if kl__config_credentials never reads a file or runs a plugin: the
  * kubeconfig contains the credentials itself, or none are used. Once true, it
  * stays so. Thread-safe. */

@@ -168,6 +168,14 @@ static bool is_current(const kl__file *file)
     return same_stamp(&stamp, &file->stamp);
 }
 
+bool kl__file_may_wait(const kl__file *file)
+{
+    struct stat status;
+
+    return file->path != NULL && stat(file->path, &status) == 0 &&
+           !S_ISREG(status.st_mode);
+}
+
 /* Keeps the old text, if there is one, and logs a warning: the file may be in
  * the middle of being replaced. */
 static kl_code keep_old(kl__file *file, const kl_error *why, kl_error *err)

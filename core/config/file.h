@@ -46,6 +46,10 @@ typedef struct kl__file {
     const char *(*complaint)(const char *text);
 } kl__file;
 
+/* True if a read may have to wait for another process: the path leads to a pipe
+ * or a device. */
+bool kl__file_may_wait(const kl__file *file);
+
 /* Wipes and frees the text, frees the path; zeroes the struct. */
 void kl__file_deinit(kl__file *file);
 
