@@ -1,6 +1,8 @@
 -- Ingresses of ingress-nginx in a real nginx: what its users expect of an annotation.
 local copies = require "nginx_copies"
+local eventually = require "eventually"
 local gateway_world = require "gateway_world"
+local slices = require "slices"
 
 describe("an Ingress of ingress-nginx", function()
     local world
@@ -49,14 +51,30 @@ describe("an Ingress of ingress-nginx", function()
     end)
 
     it("hands on each part of an answer at once, as events need it", function()
-        local function count_bytes(name, annotations)
-            local host = world:ingress(name, annotations)
-            world:expect("web/one GET / ", host, "/")
-            return #copies.shell(("curl -s -N -m 2.5 -H 'Host: %s' http://127.0.0.1:%d/events")
-                :format(host, world.one.port)) -- 800 bytes, then 100 a second
+        local host = world:ingress("events", {})
+        world:expect("web/one GET / ", host, "/")
+        local function count_bytes(seconds)
+            return #copies.shell(("curl -s -N -m %g -H 'Host: %s' http://127.0.0.1:%d/events")
+                :format(seconds, host, world.one.port)) -- 800 bytes, then 100 a second
         end
-        local count = count_bytes("events", {})
-        assert.truthy(count > 0)
-        assert.truthy(count_bytes("buffered", { ["proxy-buffering"] = "on" }) < count)
+        local count, first = count_bytes(3.5), count_bytes(0.5)
+        assert.truthy(first > 0 and count > first, first .. ", then " .. count)
+    end)
+
+    it("with proxy-buffering has a slow client's answer from the backend before", function()
+        local host = world:ingress("buffered", { ["proxy-buffering"] = "on" })
+        world:expect("web/one GET / ", host, "/")
+        copies.shell(("curl -s -m 60 --limit-rate 10k -H 'Host: %s' http://127.0.0.1:%d/large "
+            .. ">/dev/null 2>&1 &"):format(host, world.one.port))
+        eventually(function()
+            return world:asked(" GET /large")
+        end, "the backend has sent all 8 MB", 20)
+    end)
+
+    it("tells its default-backend why it is asked", function()
+        assert(world.sim:load(slices.service("web", "empty")))
+        local host = world:ingress("why", { ["default-backend"] = "two" }, nil, "empty")
+        world:expect("503 text/css web why empty:80,", host, "/why", "-H 'Accept: text/css' "
+            .. "-H 'X-Code: 200'")
     end)
 end)

@@ -41,6 +41,10 @@ local BACKEND = [[
             return 200 "$told id=$http_x_request_id proxy=$http_proxy host=$http_host,\n";
         }
         location /slow { limit_rate 1; return 200 "slow\n"; }
+        location /why {
+            set $why "$http_x_code $http_x_format $http_x_namespace $http_x_ingress_name";
+            return 200 "$why $http_x_service_name:$http_x_service_port,\n";
+        }
         location /events { limit_rate_after 1k; limit_rate 100; return 200 @events@; }
         location /auth {
             set $seen "$request_method $request_uri $http_x_original_url $http_x_original_method";

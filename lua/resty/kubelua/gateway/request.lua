@@ -2,6 +2,7 @@
 -- the endpoint; upstream.lua sends the request there.
 local body_size = require "resty.kubelua.gateway.body_size"
 local cors = require "resty.kubelua.gateway.cors"
+local default_backend = require "resty.kubelua.gateway.default_backend"
 local endpoints = require "resty.kubelua.gateway.endpoints"
 local guards = require "resty.kubelua.gateway.guards"
 local headers = require "resty.kubelua.gateway.headers"
@@ -226,6 +227,8 @@ local function send(state, match)
     local host, why = endpoints.pick(state)
     if not host then
         return refuse(503, state.rule, backend.service .. ": " .. tostring(why))
+    elseif state.backend ~= backend then
+        default_backend.tell(state.rule, backend)
     end
     hold(state)
     return leave(state)
