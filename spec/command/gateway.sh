@@ -58,6 +58,12 @@ done
 expect "a default that differs, in one line" 2 '^note: 2 Ingresses without proxy-body-size: ingress-nginx takes bodies of 1m' \
     bin/kubelua gateway check "$work/mixed"
 
+ingress tls tls.example.com / shop |
+    sed 's/^  ingressClassName.*/&\n  tls: [{hosts: [tls.example.com], secretName: tls}]/' >"$work/tls.yaml"
+expect "a header that ingress-nginx sends where there is TLS" 0 \
+    '^note: 1 Ingress with TLS: ingress-nginx sends Strict-Transport-Security' \
+    bin/kubelua gateway check "$work/tls.yaml"
+
 cp "$work/clean/shop.yaml" "$work/mixed/copy.yaml"
 cp "$work/clean/shop.yaml" "$work/mixed/copy-2.yaml"
 expect "an object that is in two files" 2 \

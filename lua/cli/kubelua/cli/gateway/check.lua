@@ -95,18 +95,26 @@ function Report:add(path, title, object, problems, left)
     if type(given) ~= "table" or not given[known.PREFIX .. "proxy-body-size"] then
         self.without_size = self.without_size + 1
     end
+    local spec = type(object.spec) == "table" and object.spec or {}
+    self.with_tls = self.with_tls + (type(spec.tls) == "table" and next(spec.tls) and 1 or 0)
     self[differs and "differ" or "same"] = self[differs and "differ" or "same"] + 1
+end
+
+-- A default of ingress-nginx that differs, of so many Ingresses.
+function Report:note(count, text)
+    if not self.quiet and count > 0 then
+        print(("note: %d Ingress%s %s"):format(count, count == 1 and "" or "es", text))
+    end
 end
 
 function Report:print()
     for _, line in ipairs(self.lines) do
         print(line)
     end
-    if not self.quiet and self.without_size > 0 then
-        print(("note: %d Ingress%s without proxy-body-size: ingress-nginx takes bodies of 1m at "
-            .. "most, here they have no limit"):format(self.without_size,
-            self.without_size == 1 and "" or "es"))
-    end
+    self:note(self.without_size, "without proxy-body-size: ingress-nginx takes bodies of 1m at "
+        .. "most, here they have no limit")
+    self:note(self.with_tls, "with TLS: ingress-nginx sends Strict-Transport-Security, here "
+        .. "nginx.conf says it (docs/MIGRATE.md)")
     if not self.quiet then
         print(("%d Ingress%s: %d as before, %d with differences%s"):format(
             self.same + self.differ, self.same + self.differ == 1 and "" or "es", self.same,
@@ -154,7 +162,8 @@ local function report_on(inventory, options)
             script = scripts(inventory.scripts) })
     check_secrets(inventory, result)
     local report = setmetatable({ lines = {}, same = 0, without_size = 0, differ = 0, left = 0,
-        bad_others = 0, others = #inventory.other_order, quiet = options.quiet }, Report)
+        with_tls = 0, bad_others = 0, others = #inventory.other_order, quiet = options.quiet },
+        Report)
     for _, problem in ipairs(compiled.check(inventory, result.contributions)) do
         result.problems[#result.problems + 1] = problem
     end
