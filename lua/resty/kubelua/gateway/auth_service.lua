@@ -18,9 +18,7 @@ function auth_service.set_up(options)
     peer, hosts, is_verified = options.peer, options.auth_hosts, options.auth_verify ~= false
 end
 
-local function read_variable(name)
-    return var[name]
-end
+local read_variable = routing.variable
 
 local function render(parts)
     return template.render(parts, read_variable, ngx.escape_uri)
@@ -85,13 +83,13 @@ end
 
 local function own_headers(settings, url)
     local host = url.named_port and url.host .. ":" .. url.named_port or url.host
-    local asked = var.http_host or var.host
-    return { { "Host", host }, { "X-Original-URL", var.scheme .. "://" .. asked
+    local asked, scheme = var.http_host or var.host, routing.request.scheme
+    return { { "Host", host }, { "X-Original-URL", scheme .. "://" .. asked
             .. var.request_uri }, { "X-Original-Method", var.request_method },
-        { "X-Original-URI", var.request_uri }, { "X-Scheme", var.scheme },
+        { "X-Original-URI", var.request_uri }, { "X-Scheme", scheme },
         { "X-Sent-From", "nginx-ingress-controller" }, { "X-Real-IP", var.remote_addr },
         { "X-Forwarded-For", var.remote_addr }, { "X-Forwarded-Host", asked },
-        { "X-Forwarded-Proto", var.scheme }, { "X-Forwarded-Uri", var.request_uri },
+        { "X-Forwarded-Proto", scheme }, { "X-Forwarded-Uri", var.request_uri },
         { "X-Forwarded-Method", var.request_method }, { "X-Request-ID", var.request_id },
         { "X-Auth-Request-Redirect", settings.request_redirect
             and render(settings.request_redirect) or var.request_uri } }

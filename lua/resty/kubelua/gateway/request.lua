@@ -33,12 +33,8 @@ local function refuse(status, rule, why)
     return exit(status)
 end
 
-local function read_variable(name)
-    return var[name]
-end
-
 local function render(parts)
-    return template.render(parts, read_variable, ngx.escape_uri)
+    return template.render(parts, routing.variable, ngx.escape_uri)
 end
 
 local FILL = { render = render, capture = searching.capture } -- for redirects

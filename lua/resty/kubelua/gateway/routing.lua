@@ -50,7 +50,7 @@ local READ = {
         local port = var.server_port
         return ports and ports[port] or port
     end,
-    scheme = function() return var.scheme end,
+    scheme = function() return var.kubelua_proto or var.scheme end,
     method = function() return ngx.req.get_method() end,
     host = function() return var.host end,
     path = function() return var.uri end,
@@ -64,6 +64,16 @@ routing.request = setmetatable({ header = routing.header, argument = read_argume
         local read = READ[field]
         return read and read()
     end })
+
+---A variable of a template. The scheme is the client's.
+---@param name string
+---@return string?
+function routing.variable(name)
+    if name == "scheme" then
+        return routing.request.scheme
+    end
+    return var[name]
+end
 
 ---Makes the matcher of this process.
 ---@param kube resty.kubelua.Instance
