@@ -58,6 +58,11 @@ done
 expect "a default that differs, in one line" 2 '^note: 2 Ingresses without proxy-body-size: ingress-nginx takes bodies of 1m' \
     bin/kubelua gateway check "$work/mixed"
 
+ingress beta beta.example.com / shop | sed 's|networking.k8s.io/v1|extensions/v1beta1|' >"$work/beta.yaml"
+expect "an object of an old API is not said to work" 2 '^0 1$' \
+    sh -c 'bin/kubelua gateway check "$0" >"$0.txt"; status=$?
+        echo "$(grep -c works "$0.txt") $(grep -c "not served since" "$0.txt")"; exit $status' "$work/beta.yaml"
+
 ingress tls tls.example.com / shop |
     sed 's/^  ingressClassName.*/&\n  tls: [{hosts: [tls.example.com], secretName: tls}]/' >"$work/tls.yaml"
 expect "a header that ingress-nginx sends where there is TLS" 0 \

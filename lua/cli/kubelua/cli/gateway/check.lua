@@ -75,7 +75,20 @@ function Report:line(path, object, text)
     self.lines[#self.lines + 1] = core.escape(("%s:%s: %s"):format(path, object, text))
 end
 
--- The lines of an Ingress; true if something differs.
+-- What is good about an Ingress, and defaults that it takes.
+function Report:add_good(path, title, object, problems)
+    if not self.quiet then
+        self:line(path, title, describe_working(object, problems))
+    end
+    local given, spec = object.metadata.annotations, object.spec
+    if type(given) ~= "table" or not given[known.PREFIX .. "proxy-body-size"] then
+        self.without_size = self.without_size + 1
+    end
+    local tls = type(spec) == "table" and spec.tls
+    self.with_tls = self.with_tls + (type(tls) == "table" and next(tls) and 1 or 0)
+end
+
+-- The lines of an Ingress. Without `object` it could not be read.
 function Report:add(path, title, object, problems, left)
     if left then
         self.left = self.left + 1
@@ -88,15 +101,9 @@ function Report:add(path, title, object, problems, left)
         end
         differs = differs or problem.kind ~= "foreign"
     end
-    if not self.quiet then
-        self:line(path, title, describe_working(object, problems))
+    if object then
+        self:add_good(path, title, object, problems)
     end
-    local given = object.metadata.annotations
-    if type(given) ~= "table" or not given[known.PREFIX .. "proxy-body-size"] then
-        self.without_size = self.without_size + 1
-    end
-    local spec = type(object.spec) == "table" and object.spec or {}
-    self.with_tls = self.with_tls + (type(spec.tls) == "table" and next(spec.tls) and 1 or 0)
     self[differs and "differ" or "same"] = self[differs and "differ" or "same"] + 1
 end
 
@@ -173,7 +180,7 @@ local function report_on(inventory, options)
         objects["Ingress " .. object.metadata.namespace .. "/" .. object.metadata.name] = object
     end
     for _, title in ipairs(inventory.order) do
-        report:add(inventory.places[title] or "", title, objects[title] or { metadata = {} },
+        report:add(inventory.places[title] or "", title, objects[title],
             problems[title] or {}, result.left[(title:gsub("^Ingress ", ""))])
     end
     report_others(report, inventory, problems)
