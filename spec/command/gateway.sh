@@ -58,6 +58,19 @@ done
 expect "a default that differs, in one line" 2 '^note: 2 Ingresses without proxy-body-size: ingress-nginx takes bodies of 1m' \
     bin/kubelua gateway check "$work/mixed"
 
+grpc() { # grpc LISTENER
+    printf 'apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: g, namespace: web}\n'
+    printf 'spec: {gatewayClassName: k, listeners: [%s]}\n---\n' "$1"
+    printf 'apiVersion: gateway.networking.k8s.io/v1\nkind: GRPCRoute\nmetadata: {name: r, namespace: web}\n'
+    printf 'spec: {parentRefs: [{name: g}], rules: [{backendRefs: [{name: shop, port: 80}]}]}\n'
+}
+grpc '{name: a, port: 80, protocol: HTTP}' >"$work/grpc.yaml"
+expect "a GRPCRoute on HTTP depends on nginx" 0 '^note: a GRPCRoute on a listener with HTTP needs nginx 1.25.1' \
+    bin/kubelua gateway check "$work/grpc.yaml"
+grpc '{name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: c}]}}' >"$work/grpcs.yaml"
+expect "a GRPCRoute on HTTPS does not" 0 '^0$' \
+    sh -c 'bin/kubelua gateway check "$0" | grep -c 1.25.1; exit 0' "$work/grpcs.yaml"
+
 ingress beta beta.example.com / shop | sed 's|networking.k8s.io/v1|extensions/v1beta1|' >"$work/beta.yaml"
 expect "an object of an old API is not said to work" 2 '^0 1$' \
     sh -c 'bin/kubelua gateway check "$0" >"$0.txt"; status=$?

@@ -54,4 +54,15 @@ describe("a GRPCRoute", function()
         assert.is_false(result.hosts["*:80 * *.a.com"])
         assert.is_table(result.hosts["*:80 * x.a.com"])
     end)
+
+    it("says which nginx it needs on HTTP", function()
+        local result = objects.compiler({ h2c = false }, GATE, SHOP,
+            objects.grpc_route("web/g", { rules = { {} } })):run()
+        local parent
+        for _, written in ipairs(result.statuses) do
+            parent = written.kind == "GRPCRoute" and written.status.parents[1] or parent
+        end
+        assert.match("no listener allows a GRPCRoute of the namespace web; on HTTP it needs nginx "
+            .. "1.25.1", parent.conditions[1].message, 1, true)
+    end)
 end)

@@ -114,6 +114,14 @@ function Report:note(count, text)
     end
 end
 
+-- What depends on the version of nginx, which is not known here.
+function Report:note_h2c()
+    if not self.quiet and self.h2c > 0 then
+        print("note: a GRPCRoute on a listener with HTTP needs nginx 1.25.1, as HTTP is HTTP/1.1 "
+            .. "only before")
+    end
+end
+
 function Report:print()
     for _, line in ipairs(self.lines) do
         print(line)
@@ -122,6 +130,7 @@ function Report:print()
         .. "most, here they have no limit")
     self:note(self.with_tls, "with TLS: ingress-nginx sends Strict-Transport-Security, here "
         .. "nginx.conf says it (docs/MIGRATE.md)")
+    self:note_h2c()
     if not self.quiet then
         print(("%d Ingress%s: %d as before, %d with differences%s"):format(
             self.same + self.differ, self.same + self.differ == 1 and "" or "es", self.same,
@@ -169,8 +178,8 @@ local function report_on(inventory, options)
             script = scripts(inventory.scripts) })
     check_secrets(inventory, result)
     local report = setmetatable({ lines = {}, same = 0, without_size = 0, differ = 0, left = 0,
-        with_tls = 0, bad_others = 0, others = #inventory.other_order, quiet = options.quiet },
-        Report)
+        with_tls = 0, h2c = compiled.count_h2c(inventory), bad_others = 0,
+        others = #inventory.other_order, quiet = options.quiet }, Report)
     for _, problem in ipairs(compiled.check(inventory, result.contributions)) do
         result.problems[#result.problems + 1] = problem
     end

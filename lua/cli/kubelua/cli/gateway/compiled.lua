@@ -44,9 +44,9 @@ local function add_classes(compiler, inventory)
     end
 end
 
-local function make_compiler(inventory, contributions)
+local function make_compiler(inventory, contributions, h2c)
     local has_secrets = inventory.secret_count > 0
-    local compiler = compile.new { controller = CONTROLLER, addresses = { "192.0.2.1" },
+    local compiler = compile.new { controller = CONTROLLER, addresses = { "192.0.2.1" }, h2c = h2c,
         certificate = function(namespace, name)
             if has_secrets and not inventory.secrets[namespace .. "/" .. name] then
                 return nil, "does not exist"
@@ -130,6 +130,32 @@ function compiled.check(inventory, contributions)
         end
     end
     return problems
+end
+
+-- The GRPCRoutes that a Gateway takes, if HTTP speaks HTTP/2 or not.
+local function count_taken(inventory, h2c)
+    local count = 0
+    for _, written in ipairs(make_compiler(inventory, {}, h2c):run().statuses) do
+        for _, parent in ipairs(written.kind == "GRPCRoute" and written.status.parents or {}) do
+            for _, condition in ipairs(parent.conditions) do
+                count = count + (condition.type == "Accepted" and condition.status == "True"
+                    and 1 or 0)
+            end
+        end
+    end
+    return count
+end
+
+---How many times a GRPCRoute is taken only if HTTP speaks HTTP/2, which nginx does since 1.25.1.
+---@param inventory kubelua.cli.gateway.Inventory
+---@return integer
+function compiled.count_h2c(inventory)
+    for _, object in ipairs(inventory.routes) do
+        if object.kind == "GRPCRoute" then
+            return count_taken(inventory, true) - count_taken(inventory, false)
+        end
+    end
+    return 0
 end
 
 return compiled

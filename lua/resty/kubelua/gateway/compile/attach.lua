@@ -75,8 +75,10 @@ function attach.find(gateway, ref, route)
             and allows_namespace(listener, gateway.namespace, route.namespace, route.labels)
     end)
     if #allowing == 0 then
-        return {}, "NotAllowedByListeners",
-            ("no listener allows a %s of the namespace %s"):format(route.kind, route.namespace)
+        local lacks_h2c = #select(named, function(listener) return listener.lacks_h2c end) > 0
+        return {}, "NotAllowedByListeners", ("no listener allows a %s of the namespace %s%s")
+            :format(route.kind, route.namespace, route.kind == "GRPCRoute" and lacks_h2c
+            and "; on HTTP it needs nginx 1.25.1" or "")
     end
     local attachments = with_hosts(allowing, route.hostnames)
     if #attachments == 0 then

@@ -21,6 +21,7 @@ local SERVED = { HTTPRoute = true, GRPCRoute = true }
 ---@field hostname string "*" for all
 ---@field tls boolean
 ---@field kinds table<string, true> of routes
+---@field lacks_h2c boolean on HTTP this nginx speaks no HTTP/2
 ---@field namespaces table allowedRoutes.namespaces
 ---@field certificates string[] "namespace/name"
 ---@field refused resty.kubelua.gateway.Failure? Accepted is False
@@ -134,6 +135,7 @@ local function compile_one(context, spec)
     local allowed = spec.allowedRoutes or {}
     local listener = { name = spec.name, port = spec.port, protocol = spec.protocol,
         hostname = hostnames.of(spec.hostname), tls = false, kinds = {}, certificates = {},
+        lacks_h2c = spec.protocol == "HTTP" and context.options.h2c == false,
         namespaces = allowed.namespaces or {} }
     local ports = context.options.ports
     if spec.protocol ~= "HTTP" and spec.protocol ~= "HTTPS" then
