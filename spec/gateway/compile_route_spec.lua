@@ -315,6 +315,13 @@ describe("filters", function()
                     { name = header[1], value = header[2] } } } } } }
         end
     end
+    for name, host in pairs { ["another line"] = "a\r\nX-Evil: 1", ["a path"] = "a.com/b",
+        ["a blank"] = "a b", ["a text that is empty"] = "" } do
+        INVALID[name .. " as the host of a rewrite"] = { { { type = "URLRewrite",
+            urlRewrite = { hostname = host } } } }
+        INVALID[name .. " as the host of a redirect"] = { { { type = "RequestRedirect",
+            requestRedirect = { hostname = host } } }, { backendRefs = {} } }
+    end
     INVALID["a length that is removed"] = { { { type = "RequestHeaderModifier",
         requestHeaderModifier = { remove = { "Content-Length" } } } } }
     local MIRROR = { type = "RequestMirror", requestMirror = { backendRef = backend {} } }

@@ -67,13 +67,23 @@ local function path_of(context, path)
     return { kind = kind, value = path.replaceFullPath or path.replacePrefixMatch or "" }
 end
 
+-- Why a text is no host for a Host header or a Location: it could end the header. nil: it is one.
+local function wrong_host(host)
+    if host ~= nil and (type(host) ~= "string" or not host:find("^[%w%-_%.]+$")) then
+        return ("the hostname %q is no host name"):format(tostring(host))
+    end
+end
+
 local SCHEMES = { http = true, https = true }
 local STATUSES = { [301] = true, [302] = true, [303] = true, [307] = true, [308] = true }
 
 local function redirect(context, settings)
     local path, rejection = path_of(context, settings.path)
+    local wrong = wrong_host(settings.hostname)
     if rejection then
         return nil, rejection
+    elseif wrong then
+        return reject("UnsupportedValue", "%s", wrong)
     elseif settings.scheme and not SCHEMES[settings.scheme] then
         return reject("UnsupportedValue", "a redirect to the scheme %s", settings.scheme)
     elseif settings.statusCode and not STATUSES[settings.statusCode] then
@@ -86,8 +96,11 @@ end
 
 local function rewrite(context, settings)
     local path, rejection = path_of(context, settings.path)
+    local wrong = wrong_host(settings.hostname)
     if rejection then
         return nil, rejection
+    elseif wrong then
+        return reject("UnsupportedValue", "%s", wrong)
     end
     return { type = "rewrite", host = settings.hostname, path = path }
 end
