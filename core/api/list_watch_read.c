@@ -18,7 +18,10 @@ enum {
     DRAIN_MS =
         1000, /* wait for the end of the body after a list's last brace */
     EXCERPT = 80,
-    CHUNK_SIZE = 32 * 1024 /* bytes of one read */
+    /* Bytes of one read; with the NUL of kl__buf 32 KB. glibc looks at all that
+     * is free when a block of 64 KB or more is freed, as one is by
+     * kl__scan_rest. */
+    CHUNK_SIZE = 32 * 1024 - 1
 };
 
 /* The arguments of one call of `next`. */
@@ -292,7 +295,9 @@ static kl_code read_bytes(const reading *at, bool *is_over, kl_error *err)
     code = kl__stream_read(self->stream, room, CHUNK_SIZE, &length,
                            at->deadline_ms, at->cancel, err);
     *is_over = code == KL_OK && length == 0;
-    if (code == KL_OK) {
+    if (code != KL_OK) {
+        kl__scan_rest(self->scan); /* a watch that has nothing to read */
+    } else {
         kl__scan_fed(self->scan, length);
         atomic_fetch_add_explicit(&self->base.bytes, length,
                                   memory_order_relaxed);

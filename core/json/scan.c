@@ -522,6 +522,13 @@ char *kl__scan_room(kl__scan *scan, size_t size, kl_error *err)
     return room;
 }
 
+void kl__scan_rest(kl__scan *scan)
+{
+    if (scan->bytes.length == 0) {
+        kl__buf_deinit(&scan->bytes);
+    }
+}
+
 void kl__scan_fed(kl__scan *scan, size_t length)
 {
     size_t head = sizeof(scan->head) - scan->head_length;

@@ -74,6 +74,9 @@ void kl__scan_free(kl__scan *scan); /* NULL is fine */
  * KL__FRAME_MORE.
  */
 char *kl__scan_room(kl__scan *scan, size_t size, kl_error *err);
+/* No bytes have come, and none may come for long: frees memory that holds
+ * none. */
+void kl__scan_rest(kl__scan *scan);
 void kl__scan_fed(kl__scan *scan, size_t length);
 kl_code kl__scan_feed(kl__scan *scan, const char *bytes, size_t length,
                       kl_error *err);

@@ -47,7 +47,8 @@ static kl_code drain(kl__scan *scan, kl__buf *log, kl_error *err)
 }
 
 /* What becomes of a text in chunks: the first of `first` bytes, the others of
- * `others`. The log ends with how the stream ended. */
+ * `others`; if that is odd, nothing more comes for long after each of them. The
+ * log ends with how the stream ended. */
 static char *frames_of(kl__scan_mode mode, const char *text, size_t first,
                        size_t others)
 {
@@ -63,6 +64,10 @@ static char *frames_of(kl__scan_mode mode, const char *text, size_t first,
         code = kl__scan_feed(scan, text + at, size, &err);
         if (code == KL_OK) {
             code = drain(scan, &log, &err);
+        }
+        if (code == KL_OK && others % 2 == 1) {
+            assert_non_null(kl__scan_room(scan, 1, NULL));
+            kl__scan_rest(scan);
         }
     }
     if (code != KL_OK) {
