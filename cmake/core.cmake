@@ -8,11 +8,17 @@ file(GLOB KUBELUA_PUBLIC_HEADERS CONFIGURE_DEPENDS core/include/kubelua/*.h)
 
 set(KUBELUA_CORE_LIBRARIES PkgConfig::YYJSON PkgConfig::YAML PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::CURL Threads::Threads m)
+if(KUBELUA_OPENSSL)
+    list(APPEND KUBELUA_CORE_LIBRARIES PkgConfig::OPENSSL)
+endif()
 
 add_library(kubelua_objects OBJECT ${KUBELUA_CORE_SOURCES})
 target_include_directories(kubelua_objects PUBLIC
     ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/core/include)
 target_link_libraries(kubelua_objects PUBLIC ${KUBELUA_CORE_LIBRARIES})
+if(KUBELUA_OPENSSL)
+    target_compile_definitions(kubelua_objects PUBLIC KUBELUA_OPENSSL)
+endif()
 
 # Makes the shared library `target` and the static one `target`_static of the
 # objects of `target`_objects. The folder of `target` is the one place where

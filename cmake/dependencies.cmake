@@ -7,6 +7,22 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4.5)
 
+# For CAs that connections share (core/http/trust.h): the OpenSSL that libcurl is
+# linked with. With another TLS in libcurl, or without its headers, libcurl reads
+# the CAs for each connection.
+option(KUBELUA_OPENSSL "Share CAs, where libcurl's TLS is OpenSSL" ON)
+set(KUBELUA_PRIVATE_PACKAGES "libcurl yyjson yaml-0.1 zlib libzstd")
+if(KUBELUA_OPENSSL)
+    pkg_check_modules(OPENSSL QUIET IMPORTED_TARGET libssl>=3.0 libcrypto)
+    if(OPENSSL_FOUND AND "ssl" IN_LIST CURL_STATIC_LIBRARIES)
+        string(APPEND KUBELUA_PRIVATE_PACKAGES " libssl libcrypto")
+    else()
+        message(STATUS "libcurl's TLS is not OpenSSL 3 with headers: no shared "
+            "CAs")
+        set(KUBELUA_OPENSSL OFF)
+    endif()
+endif()
+
 # The servers of kubelua run --serve and --admit; without them those options are
 # refused.
 pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd>=0.9.71)

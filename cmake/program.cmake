@@ -65,8 +65,9 @@ function(kubelua_program name lua cjson)
     set(target program_${name})
     string(MAKE_C_IDENTIFIER ${lua} id)
     pkg_check_modules(PROGRAM_${id} REQUIRED ${lua})
-    pkg_check_modules(PROGRAM_LIBRARIES_${id} REQUIRED libcurl yyjson yaml-0.1
-                      zlib libzstd libmicrohttpd gnutls libpcre2-8 ${lua})
+    separate_arguments(packages UNIX_COMMAND "${KUBELUA_PRIVATE_PACKAGES}")
+    pkg_check_modules(PROGRAM_LIBRARIES_${id} REQUIRED ${packages}
+                      libmicrohttpd gnutls libpcre2-8 ${lua})
     set(sources ${KUBELUA_LUA_SOURCES} ${KUBELUA_LUA_SIM_SOURCES}
         ${KUBELUA_LUA_SERVE_SOURCES})
     list(REMOVE_DUPLICATES sources)

@@ -305,7 +305,7 @@ kl_code kl__check_process(kl__forks made_in, kl_error *err)
                         "exist in the child: connect again after the fork");
 }
 
-enum { MOST_STATIC = 8 };
+enum { MOST_STATIC = 12 };
 
 /* Static mutexes that stay usable over fork(). Filled before main() and never
  * changed after that. */

@@ -38,6 +38,7 @@ typedef enum kl__rank {
     KL__RANK_CARRIER = 67,   /* the threads that clients share */
     KL__RANK_SIM = 68,
     KL__RANK_TRANSPORT = 70,
+    KL__RANK_TRUST = 72, /* the CAs of the system */
     KL__RANK_STREAM = 75,
     KL__RANK_NEWS = 77,         /* requests or answers to look at */
     KL__RANK_CREW = 78,         /* which tasks run, and on which threads */

@@ -82,6 +82,7 @@ typedef struct kl__curl_stream {
     /* Set by open, then constant. */
     kl__curl_transport *transport; /* a reference, dropped by close */
     kl__tls *tls;                  /* a reference: curl reads from it */
+    kl__trust *trust;              /* a reference; NULL: curl reads the CAs */
     char *origin;                  /* "host:port", for messages */
     char *proxy;                   /* "host:port" of the proxy; NULL: none */
     char *body;                    /* curl reads from it */

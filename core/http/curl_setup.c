@@ -284,10 +284,11 @@ static CURLcode begin_tls(CURL *easy, void *context, void *arg)
     kl__curl_stream *stream = arg;
 
     (void)easy;
-    (void)context;
     kl__curl_end_lookup(stream);
     stream->in_tls = true;
-    return CURLE_OK;
+    return stream->trust == NULL || kl__trust_apply(stream->trust, context)
+               ? CURLE_OK
+               : CURLE_OUT_OF_MEMORY;
 }
 
 /* ---- headers and body ---- */
@@ -419,11 +420,25 @@ static const char *path_of_environment(const char *name)
     return path != NULL && *path != '\0' ? path : NULL;
 }
 
+/* Gives libcurl no CAs to read, or only the path of `trust`: begin_tls makes
+ * the connection trust those. Both defaults are cleared. The folder of CAs
+ * would be trusted in addition to `ca`; and if nothing is verified, reading the
+ * system's CAs would block the loop for some 40 ms. */
+static void set_shared_ca(const kl__curl_stream *stream, CURLcode *status)
+{
+    const char *path =
+        stream->trust != NULL ? kl__trust_path(stream->trust) : NULL;
+
+    SET(stream->easy, status, CURLOPT_CAINFO, (char *)NULL);
+    SET(stream->easy, status, CURLOPT_CAPATH, path);
+}
+
 /* The CAs of the system, unless SSL_CERT_FILE and SSL_CERT_DIR name others, as
  * for Go's programs and OpenSSL's. libcurl has the path of one file from its
  * build. In the one file of the command this is Debian's path; the other
  * distributions keep that file in another place. */
-static void set_system_ca(CURL *easy, CURLcode *status)
+static void set_system_ca(kl__curl_stream *stream, bool may_share,
+                          CURLcode *status)
 {
     static const char *const places[] = {
         "/etc/ssl/certs/ca-certificates.crt", /* Debian, Arch, Alpine */
@@ -431,21 +446,53 @@ static void set_system_ca(CURL *easy, CURLcode *status)
         "/etc/ssl/ca-bundle.pem",             /* openSUSE */
         "/etc/ssl/cert.pem",                  /* others */
     };
-    const char *built_in = curl_version_info(CURLVERSION_NOW)->cainfo;
+    const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
     const char *file = path_of_environment("SSL_CERT_FILE");
     const char *folder = path_of_environment("SSL_CERT_DIR");
 
-    if (file == NULL && built_in != NULL && access(built_in, R_OK) != 0) {
+    if (file == NULL && curl->cainfo != NULL &&
+        access(curl->cainfo, R_OK) != 0) {
         for (size_t i = 0;
              i < sizeof(places) / sizeof(places[0]) && file == NULL; i++) {
             file = access(places[i], R_OK) == 0 ? places[i] : NULL;
         }
     }
+    if (may_share) {
+        stream->trust =
+            kl__trust_of_system(file != NULL ? file : curl->cainfo,
+                                folder != NULL ? folder : curl->capath);
+    }
+    if (stream->trust != NULL) {
+        set_shared_ca(stream, status);
+        return;
+    }
     if (file != NULL) {
-        SET(easy, status, CURLOPT_CAINFO, file);
+        SET(stream->easy, status, CURLOPT_CAINFO, file);
     }
     if (folder != NULL) {
-        SET(easy, status, CURLOPT_CAPATH, folder);
+        SET(stream->easy, status, CURLOPT_CAPATH, folder);
+    }
+}
+
+/* Sets which CAs are trusted. With a proxy libcurl reads them: it calls
+ * begin_tls for the TLS to the proxy, too, which the cluster's CA says nothing
+ * about. */
+static void set_ca(kl__curl_stream *stream, const kl__tls_options *tls,
+                   CURLcode *status)
+{
+    bool may_share = stream->proxy == NULL && !tls->insecure;
+    kl__trust *trust;
+
+    if (tls->ca == NULL && !tls->insecure) {
+        set_system_ca(stream, may_share, status);
+        return;
+    }
+    trust = may_share ? kl__tls_trust(stream->tls) : NULL;
+    stream->trust = trust != NULL ? kl__trust_ref(trust) : NULL;
+    set_shared_ca(stream, status);
+    if (tls->ca != NULL && trust == NULL) {
+        set_blob(stream->easy, status, CURLOPT_CAINFO_BLOB,
+                 kl__tls_trusted(stream->tls));
     }
 }
 
@@ -460,25 +507,13 @@ static void set_tls(kl__curl_stream *stream, CURLcode *status)
     SET(easy, status, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(easy, status, CURLOPT_SSL_VERIFYPEER, tls->insecure ? 0L : 1L);
     SET(easy, status, CURLOPT_SSL_VERIFYHOST, tls->insecure ? 0L : 2L);
-    if (tls->ca != NULL || tls->insecure) {
-        /* Clear both defaults. The folder of CAs would be trusted in addition
-         * to `ca`; and if nothing is verified, reading the system's CAs would
-         * block the loop for some 40 ms. */
-        SET(easy, status, CURLOPT_CAINFO, (char *)NULL);
-        SET(easy, status, CURLOPT_CAPATH, (char *)NULL);
-    } else {
-        set_system_ca(easy, status);
-    }
-    if (tls->ca != NULL) {
-        set_blob(easy, status, CURLOPT_CAINFO_BLOB,
-                 kl__tls_trusted(stream->tls));
-    }
+    set_ca(stream, tls, status);
     /* check_key refuses keys with a passphrase. This one is for anything else
      * that OpenSSL takes for encrypted: without it, libcurl 7.88 follows a NULL
      * pointer in its passwd_callback. */
     SET(easy, status, CURLOPT_KEYPASSWD, "");
-    /* Only for better error messages; libcurl with GnuTLS does not support
-     * it. */
+    /* For the CAs of `trust`, and for better error messages; libcurl with
+     * GnuTLS does not support it. */
     (void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, begin_tls);
     (void)curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, stream);
     set_blob(easy, status, CURLOPT_SSLCERT_BLOB, tls->cert);

@@ -67,6 +67,7 @@ void kl__curl_stream_free(kl__curl_stream *stream)
     kl__free(stream->body);
     kl__free(stream->proxy);
     kl__free(stream->origin);
+    kl__trust_unref(stream->trust);
     kl__tls_unref(stream->tls);
     kl__free(stream);
 }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "http/pem.h"
 
 #include <stdatomic.h>
@@ -16,6 +17,10 @@ struct kl__tls {
     char *trusted;           /* see kl__tls_trusted */
     int left_out;
     atomic_int refs; /* acquire-release: the last unref frees */
+
+    kl__mutex mutex; /* guards the two fields below; rank TRANSPORT */
+    kl__trust *trust;
+    bool has_trust; /* `trust` is final */
 };
 
 /* Sets `*copy` to a copy of `text`, or to NULL. False: out of memory. */
@@ -42,6 +47,8 @@ static void free_tls(kl__tls *tls)
     free_text(key);
     free_text(tls->options.server_name);
     kl__free(tls->trusted);
+    kl__trust_unref(tls->trust);
+    kl__mutex_deinit(&tls->mutex);
     kl__free(tls);
 }
 
@@ -66,6 +73,7 @@ kl__tls *kl__tls_new(const kl__tls_options *options)
         return NULL;
     }
     atomic_init(&tls->refs, 1);
+    kl__mutex_init(&tls->mutex, KL__RANK_TRANSPORT);
     tls->options.insecure = options->insecure;
     if (!copy_setting(&tls->options.ca, options->ca) ||
         !copy_setting(&tls->options.cert, options->cert) ||
@@ -100,6 +108,20 @@ const kl__tls_options *kl__tls_get(const kl__tls *tls)
 const char *kl__tls_trusted(const kl__tls *tls)
 {
     return tls->trusted;
+}
+
+kl__trust *kl__tls_trust(kl__tls *tls)
+{
+    kl__trust *trust;
+
+    kl__mutex_lock(&tls->mutex);
+    if (!tls->has_trust && tls->trusted != NULL) {
+        tls->trust = kl__trust_of_pem(tls->trusted);
+    }
+    tls->has_trust = true;
+    trust = tls->trust;
+    kl__mutex_unlock(&tls->mutex);
+    return trust;
 }
 
 int kl__tls_left_out(const kl__tls *tls)

@@ -6,6 +6,7 @@
 #ifndef KL_HTTP_TLS_H
 #define KL_HTTP_TLS_H
 
+#include "http/trust.h"
 #include "kubelua/error.h"
 
 #include <stdbool.h>
@@ -31,6 +32,11 @@ const kl__tls_options *kl__tls_get(const kl__tls *tls);
 /* The certificates of `ca` that can be read, as PEM; "": none, NULL: there is
  * no `ca`. Borrowed. */
 const char *kl__tls_trusted(const kl__tls *tls);
+/* The same, to be shared by connections; read by the first call. Borrowed;
+ * NULL: there is no `ca`, or it cannot be shared: see kl__trust_of_pem.
+ * Thread-safe.
+ */
+kl__trust *kl__tls_trust(kl__tls *tls);
 /* How many certificates of `ca` cannot be read, and are not trusted. */
 int kl__tls_left_out(const kl__tls *tls);
 
