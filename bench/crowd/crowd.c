@@ -2,7 +2,8 @@
  * crowd.c - opens many informers at once, each of ConfigMaps in a namespace of
  * its own. Prints how long it took until all had synced, the CPU time of this
  * process, the most memory that it took, and its threads, then and four seconds
- * later. Arguments: a kubeconfig, how many informers.
+ * later. Arguments: a kubeconfig, how many informers; "clients": each of a
+ * client of its own, which all share a thread.
  */
 #include "kubelua/kubelua.h"
 
@@ -47,13 +48,16 @@ static void *must(void *made, const kl_error *err)
     return made;
 }
 
-static kl_client *connect(const char *kubeconfig)
+static kl_client *connect(const char *kubeconfig, bool shares_thread)
 {
     const kl_config_options options = {.kubeconfig = kubeconfig};
     kl_error err;
     kl_config *config = must(kl_config_load(&options, &err), &err);
     kl_client *client =
-        must(kl_client_new(&(kl_client_options){.config = config}, &err), &err);
+        must(kl_client_new(&(kl_client_options){.config = config,
+                                                .shares_thread = shares_thread},
+                           &err),
+             &err);
 
     kl_config_unref(config);
     return client;
@@ -63,7 +67,8 @@ int main(int argc, char **argv)
 {
     enum { LONGEST_MS = 120000, REST_S = 4 };
     int count = argc > 2 ? atoi(argv[2]) : 1000;
-    kl_client *client = connect(argv[1]);
+    bool has_clients = argc > 3 && strcmp(argv[3], "clients") == 0;
+    kl_client *client = connect(argv[1], has_clients);
     kl_informer **all = calloc((size_t)count, sizeof(kl_informer *));
     double began = seconds(CLOCK_MONOTONIC);
     kl_error err;
@@ -74,6 +79,7 @@ int main(int argc, char **argv)
                                            .name_space = space};
 
         snprintf(space, sizeof(space), "n%d", i);
+        client = has_clients && i > 0 ? connect(argv[1], true) : client;
         all[i] = must(kl_informer_open(client, &which, &err), &err);
     }
     for (int i = 0; i < count; i++) {
