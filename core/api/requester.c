@@ -63,6 +63,11 @@ void kl__requester_look(kl__requester *requester)
     tell_to_look(requester, &requester->look_at_all);
 }
 
+void kl__requester_look_at_outbox(kl__requester *requester)
+{
+    tell_to_look(requester, &requester->look_at_outbox);
+}
+
 void kl__request_post_locked(kl_request *request)
 {
     kl__requester *requester = request->requester;
@@ -70,7 +75,7 @@ void kl__request_post_locked(kl_request *request)
     request->phase = KL__PHASE_WAITING;
     kl__list_append(&requester->outbox, &request->outbox_node);
     if (!requester->sender_runs) {
-        tell_to_look(requester, &requester->look_at_outbox);
+        kl__requester_look_at_outbox(requester);
     }
 }
 
@@ -110,16 +115,41 @@ static bool take_flag(bool *flag)
     return was_set;
 }
 
-/* Finds the next piece of work. False: there is none now. */
+/* True if the outbox is to be looked at now. */
+static bool take_outbox_flag(kl__requester *requester)
+{
+    requester->sent_last = take_flag(&requester->look_at_outbox);
+    return requester->sent_last;
+}
+
+/* Takes the first request with news, with a reference. */
+static kl_request *take_news_locked(kl__requester *requester)
+{
+    kl__list *node = kl__list_shift(&requester->news);
+    kl_request *request = NULL;
+
+    if (node != NULL) {
+        request = KL__CONTAINER(node, kl_request, news_node);
+        /* another thread may drop the request after the unlock */
+        atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
+    }
+    return request;
+}
+
+/* Finds the next piece of work. False: there is none now. The outbox comes
+ * first, but not twice in a row: else answers, cancels and timeouts would wait
+ * for as long as new requests keep coming. */
 static bool find_chore_locked(kl__requester *requester, chore *found)
 {
-    kl__list *node;
+    bool may_send = !requester->sent_last;
 
+    requester->sent_last = false;
     *found = (chore){.is_all = take_flag(&requester->look_at_all)};
-    if (!found->is_all) {
-        found->is_outbox = take_flag(&requester->look_at_outbox);
+    if (found->is_all) {
+        return true;
     }
-    if (found->is_all || found->is_outbox) {
+    if (may_send && take_outbox_flag(requester)) {
+        found->is_outbox = true;
         return true;
     }
     if (requester->due_ms != INT64_MAX &&
@@ -128,14 +158,9 @@ static bool find_chore_locked(kl__requester *requester, chore *found)
         found->is_due = true;
         return true;
     }
-    node = kl__list_shift(&requester->news);
-    if (node != NULL) {
-        found->request = KL__CONTAINER(node, kl_request, news_node);
-        /* another thread may drop the request after the unlock */
-        atomic_fetch_add_explicit(&found->request->refs, 1,
-                                  memory_order_relaxed);
-    }
-    return node != NULL;
+    found->request = take_news_locked(requester);
+    found->is_outbox = found->request == NULL && take_outbox_flag(requester);
+    return found->request != NULL || found->is_outbox;
 }
 
 /* As find_chore_locked. If there is none, the requester rests until `*due_ms`,

@@ -4,10 +4,10 @@
  * have in common, moves requests on: it gives a requester a turn when there is
  * news or a time has come, and never waits in it. A turn takes the requests out
  * of the outbox, gets credentials (which may read files) and opens their
- * streams. If credentials have to be waited for (a plugin runs), a thread of
- * this client does that, the sender; it ends when the outbox is empty. If they
- * never have to be, kl_client_send opens the stream of the first try itself:
- * that saves a wake-up for each request.
+ * streams, a few at once, with answers in between. If credentials have to be
+ * waited for (a plugin runs), a thread of this client does that, the sender; it
+ * ends when the outbox is empty. If they never have to be, kl_client_send opens
+ * the stream of the first try itself: that saves a wake-up for each request.
  *
  * The phases of a request: kl_client_send -> WAITING -> OPENING -> OPEN -> DONE
  * (without WAITING, if kl_client_send opens the stream), and from OPEN back to
@@ -77,7 +77,8 @@ typedef struct kl__requester {
     int64_t due_ms;   /* when to look for requests whose time has come, on the
                          real clock; INT64_MAX: none */
     bool look_at_all; /* the client is closed or being freed */
-    bool look_at_outbox; /* it has requests, and no sender runs */
+    bool look_at_outbox; /* it or the batch has requests, and no sender runs */
+    bool sent_last;      /* the last chore was to look at the outbox */
 } kl__requester;
 
 typedef enum kl__phase {
@@ -167,6 +168,9 @@ void kl__request_unref(kl_request *request);
 /* Makes the loop look at all requests, and if it has to end. With or without
  * the mutex held. */
 void kl__requester_look(kl__requester *requester);
+/* Makes the loop send what is in the outbox and the batch. With or without the
+ * mutex held. */
+void kl__requester_look_at_outbox(kl__requester *requester);
 
 /* request_sending.c */
 
@@ -175,7 +179,7 @@ void kl__requester_look(kl__requester *requester);
 void kl__request_open(kl_request *request);
 /* Ends the wait for credentials, if no request needs them any more. */
 void kl__request_end_flight(kl__requester *requester);
-/* A turn: sends the requests in the outbox, or starts the sender. */
+/* A chore of a turn: sends some requests, or starts the sender. */
 void kl__requester_send(kl__requester *requester);
 /* Joins the sender, after the last turn. */
 void kl__requester_end_sending(kl__requester *requester);
