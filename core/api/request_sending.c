@@ -425,6 +425,8 @@ static void start_sender(kl__requester *requester)
     requester->sender_runs = false;
     kl__mutex_unlock(&requester->mutex);
     fail_batch(requester, &err);
+    /* requests that came meanwhile left it to the sender to look */
+    kl__requester_look_at_outbox(requester);
 }
 
 void kl__requester_send(kl__requester *requester)

@@ -6,6 +6,7 @@
 
 #include "gate.h"
 #include "kubeconfigs.h"
+#include "kubelua/memory.h"
 #include "temp_files.h"
 
 #include <setjmp.h>
@@ -13,10 +14,13 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#define TOKEN_ANSWER PLUGIN_ANSWER("\"token\":\"t\"")
 
 /* A fake transport behind a function that sees each request that is opened, on
  * the thread that opens it. */
@@ -228,6 +232,71 @@ static void a_crowd_of_requests_holds_up_no_other_client(void **state)
     gate_deinit(&order.may_go);
 }
 
+/* ---- a thread that does not start ---- */
+
+static struct {
+    atomic_bool is_armed;
+    gate is_failing, may_fail;
+} memory;
+
+/* Once armed, the next allocation on the loop's thread fails, after the spec
+ * has had time to send. */
+static void *allocate(size_t size)
+{
+    char name[16] = "";
+
+    if (atomic_load(&memory.is_armed) &&
+        pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 &&
+        strcmp(name, "kl-requests") == 0 &&
+        atomic_exchange(&memory.is_armed, false)) {
+        gate_pass(&memory.is_failing);
+        (void)gate_await(&memory.may_fail, 1);
+        return NULL;
+    }
+    return malloc(size);
+}
+
+static void fails_for_lack_of_memory(kl_request *request)
+{
+    kl_error err;
+    kl_reply reply;
+
+    assert_non_null(request);
+    assert_int_equal(kl_request_wait(request, 60000), KL_OK);
+    assert_int_equal(kl_request_result(request, &reply, &err), KL_ENOMEM);
+    assert_non_null(strstr(err.message, "out of memory for a thread"));
+    kl_request_free(request);
+}
+
+static void
+a_request_sent_while_the_thread_cannot_start_is_not_lost(void **state)
+{
+    static const kl_allocator failing = {allocate, realloc, free};
+    world *self = *state;
+    kl_client *client =
+        client_with(self, plugin_config("echo '" TOKEN_ANSWER "'", ""));
+    kl_request *first, *second, *third;
+
+    kl_set_allocator(&failing);
+    gate_init(&memory.is_failing);
+    gate_init(&memory.may_fail);
+    atomic_store(&memory.is_armed, true);
+    first = send_to(client, "/first");
+    assert_true(gate_await(&memory.is_failing, 1));
+    second = send_to(client, "/second");
+    gate_pass(&memory.may_fail);
+    fails_for_lack_of_memory(first);
+    end_all(&second, 1);
+    third = send_to(client, "/third");
+    end_all(&third, 1);
+    assert_int_equal(fake_transport_count(self->rig.fake), 2);
+    assert_int_equal(temp_count_lines("runs"), 1);
+    kl_client_unref(client);
+    gate_deinit(&memory.is_failing);
+    gate_deinit(&memory.may_fail);
+    kl_set_allocator(NULL);
+}
+
 #define TURN_SPEC(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -235,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TURN_SPEC(requests_that_keep_coming_hold_up_no_cancel),
         TURN_SPEC(a_crowd_of_requests_holds_up_no_other_client),
+        TURN_SPEC(a_request_sent_while_the_thread_cannot_start_is_not_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
