@@ -306,6 +306,7 @@ static void run_flight_locked(kl_config *config, flight_plan plan)
     if (!plan.reads_only) {
         plan.rejected = config->rejected;
         config->rejected = false;
+        config->renews = must_run_plugin(config, plan.rejected);
     }
     kl__mutex_unlock(&config->mutex);
     code = refresh_all(config, &plan, &fresh, &why);
@@ -318,6 +319,7 @@ static void run_flight_locked(kl_config *config, flight_plan plan)
     kl__secret_free(&fresh.authorization);
     config->failure = why;
     config->flying = false;
+    config->renews = false;
     kl__cond_broadcast(&config->landed);
 }
 
@@ -494,10 +496,12 @@ bool kl__config_rejected(kl_config *config, uint64_t generation)
     kl__mutex_lock(&config->mutex);
     if (generation == config->generation && !uses_plugin(config)) {
         refresh_locked(config, NULL); /* a file may have changed */
-    } else if (generation == config->generation) {
+    } else if (generation == config->generation && !config->renews) {
         config->rejected = true;
     }
-    may_differ = config->rejected || generation != config->generation;
+    /* a plugin that runs now gives other credentials than those */
+    may_differ =
+        config->rejected || config->renews || generation != config->generation;
     kl__mutex_unlock(&config->mutex);
     return may_differ;
 }

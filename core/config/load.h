@@ -29,6 +29,7 @@ struct kl_config {
     uint64_t flight;      /* number of the current or last refresh */
     kl_error failure;     /* of the last refresh; code KL_OK: none */
     bool rejected;        /* after a 401: run the plugin again */
+    bool renews;          /* the flight runs the plugin */
     int64_t plugin_since; /* start of the plugin, real clock; -1: none runs */
     uint64_t generation;  /* of `tls` and `authorization`; 0: not set */
     kl__tls *tls;

@@ -244,6 +244,44 @@ static void several_401s_run_the_plugin_once_more(void **state)
     kl_config_unref(config);
 }
 
+/* A token is revoked: requests of informers and of scripts get their 401s one
+ * after the other, some while the plugin runs already for the first. */
+static void a_401_while_the_plugin_runs_does_not_run_it_once_more(void **state)
+{
+    kl_config *config = gated("echo '" PLUGIN_ANSWER("\"token\":\"t\"") "'");
+    asker self = {.config = config};
+    kl__credentials credentials;
+    uint64_t generation;
+
+    (void)state;
+    temp_write("gate", "");
+    assert_int_equal(kl__config_credentials(config, &credentials, NULL, NULL),
+                     KL_OK);
+    generation = credentials.generation;
+    kl__credentials_clear(&credentials);
+    assert_int_equal(unlink(temp_path("gate")), 0);
+    assert_int_equal(unlink(temp_path("begun")), 0);
+    assert_true(kl__config_rejected(config, generation));
+    start(&self);
+    await_file("begun");
+    assert_true(kl__config_rejected(config, generation));
+    temp_write("gate", "");
+    kl__thread_join(&self.thread);
+    assert_int_equal(self.code, KL_OK);
+    assert_int_equal(kl__config_credentials(config, &credentials, NULL, NULL),
+                     KL_OK);
+    assert_int_equal(credentials.generation, generation + 1);
+    kl__credentials_clear(&credentials);
+    assert_int_equal(temp_count_lines("runs"), 2);
+    /* the new credential is rejected as any other */
+    assert_true(kl__config_rejected(config, generation + 1));
+    assert_int_equal(kl__config_credentials(config, &credentials, NULL, NULL),
+                     KL_OK);
+    kl__credentials_clear(&credentials);
+    assert_int_equal(temp_count_lines("runs"), 3);
+    kl_config_unref(config);
+}
+
 static atomic_bool done;
 static atomic_int wrong; /* cmocka's assertions are for the main thread */
 
@@ -318,6 +356,7 @@ int main(void)
         SPEC(a_waiting_call_runs_the_plugin_if_the_runner_is_cancelled),
         SPEC(an_already_cancelled_call_does_not_run_the_plugin),
         SPEC(several_401s_run_the_plugin_once_more),
+        SPEC(a_401_while_the_plugin_runs_does_not_run_it_once_more),
         SPEC(a_token_file_may_rotate_under_many_readers),
     };
 
