@@ -71,6 +71,11 @@ grpc '{name: a, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: c}]}}
 expect "a GRPCRoute on HTTPS does not" 0 '^0$' \
     sh -c 'bin/kubelua gateway check "$0" | grep -c 1.25.1; exit 0' "$work/grpcs.yaml"
 
+ingress default default.example.com / shop |
+    sed 's/^  ingressClassName.*/&\n  tls: [{hosts: [default.example.com]}]/' >"$work/default.yaml"
+expect "tls without a Secret" 2 'Ingress web/default: differs: tls names no Secret' \
+    bin/kubelua gateway check "$work/default.yaml"
+
 ingress beta beta.example.com / shop | sed 's|networking.k8s.io/v1|extensions/v1beta1|' >"$work/beta.yaml"
 expect "an object of an old API is not said to work" 2 '^0 1$' \
     sh -c 'bin/kubelua gateway check "$0" >"$0.txt"; status=$?

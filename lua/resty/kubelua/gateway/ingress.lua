@@ -301,10 +301,10 @@ function ingress.compile(objects, options)
     options = with_pace(options)
     local items = choose_items(objects, options, result)
     local hosts = claims.collect(items, options.pace, options.owned)
-    local certificates = tls.collect(items, options.pace)
+    local certificates = tls.collect(items, options.pace, options.certificate)
     local context = { services = index_services(objects), regex = options.regex,
         pace = options.pace, has_certificate = function(host)
-            return certificates.of(host.name, host.first.namespace) ~= nil
+            return certificates.has(host.name, host.first.namespace)
         end }
     add_aliases(hosts, items)
     scripts.check(items, options.script)

@@ -40,7 +40,8 @@ function ingresses.new(options, regex, pace, script)
         addresses = options.addresses, pace = pace,
         options = { controller = options.controller, nginx = options.nginx,
             without_class = options.without_class, regex = regex, pace = pace,
-            owned = options.hosts == "owned", script = script } }, Ingresses)
+            owned = options.hosts == "owned", certificate = options.certificate,
+            script = script } }, Ingresses)
 end
 
 -- True if only the status, or metadata that is not read, changed: our own status of each Ingress

@@ -11,6 +11,7 @@ local DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 ---@field nginx boolean? also take what was ingress-nginx's: the class "nginx", with or without an
 ---IngressClass, and classes of the controller k8s.io/ingress-nginx
 ---@field without_class boolean? also take Ingresses without a class
+---@field certificate string? the Secret for names that have no certificate
 ---@field owned boolean? a host belongs to the namespace of the oldest Ingress that names it
 ---@field pace fun()? called between two pieces of work; it may wait
 ---@field regex (fun(pattern: string): true|nil, string?)? a regular expression can be used
