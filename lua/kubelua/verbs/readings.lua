@@ -10,7 +10,7 @@ local readings = {}
 ---@field prefix boolean? `group` may be the beginning of one
 
 ---All meanings that a name may have, the likelier first.
----@param name string in lower-case letters, unless it is for a message
+---@param name string its letters in lower case, unless it is for a message
 ---@return kubelua.Reading[]
 function readings.of(name)
     local group, version, word = name:match("^([^/]+)/([^/]+)/([^/]+)$")
