@@ -23,10 +23,11 @@ local function try(changes)
     local file = assert(io.open(folder .. "/nginx.conf", "w"))
     assert(file:write(conf.text(options)))
     assert(file:close())
-    local command = ("%s -t -p %s -c %s/nginx.conf -e stderr -g 'pid %s/pid; error_log stderr;'")
+    local command = ("%s -t -p %s -c %s/nginx.conf -e stderr "
+        .. "-g 'pid %s/pid; error_log stderr warn;'")
         :format(copy.NGINX, folder, folder, folder)
-    local said, status = copies.shell(("LD_LIBRARY_PATH=%s LD_PRELOAD=%s %s"):format(
-        copy.LIBRARIES, copies.preload, command))
+    local said, status = copies.shell(("ulimit -Sn 1024; LD_LIBRARY_PATH=%s LD_PRELOAD=%s %s")
+        :format(copy.LIBRARIES, copies.preload, command))
     copies.shell("rm -r " .. folder)
     return status, said
 end

@@ -23,7 +23,7 @@ local conf = {}
 local TEXT = [=[
 @modules@
 @main@
-worker_processes auto; events { worker_connections 16384; }
+worker_processes auto; worker_rlimit_nofile 32768; events { worker_connections 16384; }
 http {
     lua_package_path "@lua_path@";
     lua_package_cpath "@lua_cpath@";
