@@ -395,11 +395,12 @@ size_t kl_client_requests(const kl_client *client, kl_request_count *counts,
     return filled;
 }
 
-bool kl__client_refused(kl_client *client, uint64_t generation)
+bool kl__client_refused(kl_client *client, uint64_t generation,
+                        kl__cancel *cancel)
 {
     atomic_store_explicit(&client->refused, generation + 1,
                           memory_order_relaxed);
-    return kl__config_rejected(client->config, generation);
+    return kl__config_rejected(client->config, generation, cancel);
 }
 
 kl_code kl__client_check_redirect(const kl__response *response, kl_error *err)
@@ -512,10 +513,10 @@ kl_code kl__client_head(kl_client *client, const kl__request *request,
 }
 
 bool kl__client_may_retry(kl_client *client, const kl__sent *sent,
-                          const kl__response *response)
+                          const kl__response *response, kl__cancel *cancel)
 {
     return response->status == 401 && client->config != NULL &&
-           kl__client_refused(client, sent->generation);
+           kl__client_refused(client, sent->generation, cancel);
 }
 
 kl_code kl__client_read_all(kl__stream *stream, size_t limit,

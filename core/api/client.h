@@ -57,14 +57,16 @@ kl_code kl__client_head(kl_client *client, const kl__request *request,
 void kl__client_give_up(kl_client *client, const kl__request *request,
                         kl__sent *sent, const kl_error *err);
 
-/* True if the answer is a 401, and there are new credentials: send it again. */
+/* True if the answer is a 401, and there are new credentials: send it again.
+ * `cancel` (may be NULL) ends the reading of files. */
 bool kl__client_may_retry(kl_client *client, const kl__sent *sent,
-                          const kl__response *response);
+                          const kl__response *response, kl__cancel *cancel);
 
 /* Notes that the server answered 401 to the credentials of a generation, and
- * looks for new ones, which may read files. True: there are some, so another
- * try may succeed. Thread-safe. */
-bool kl__client_refused(kl_client *client, uint64_t generation);
+ * looks for new ones, which may read files, until `cancel` (may be NULL) is
+ * fired. True: there are some, so another try may succeed. Thread-safe. */
+bool kl__client_refused(kl_client *client, uint64_t generation,
+                        kl__cancel *cancel);
 
 /* KL_EPARSE for a redirect, which is not followed: a credential must not go to
  * another server. The message names its Location. `err` is not NULL. */

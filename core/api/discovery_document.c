@@ -66,7 +66,8 @@ static kl_code take_head(kl__document *self, const kl__survey *survey,
         return code;
     }
     if (!self->was_retried &&
-        kl__client_may_retry(survey->client, &self->sent, &self->response)) {
+        kl__client_may_retry(survey->client, &self->sent, &self->response,
+                             survey->cancel)) {
         self->was_retried = true;
         close_stream(self);
         code = send_request(self, survey, err);

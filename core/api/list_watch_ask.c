@@ -386,7 +386,7 @@ static kl_code take_head(kl__http_source *self, const kl__response *response,
                          kl__cancel *cancel, kl_error *err)
 {
     if (!self->was_retried &&
-        kl__client_may_retry(self->client, &self->sent, response)) {
+        kl__client_may_retry(self->client, &self->sent, response, cancel)) {
         self->was_retried = true;
         kl__stream_close(self->sent.stream);
         return send_request(self, cancel, err);

@@ -58,15 +58,15 @@ static kl_request *find_refused(kl__requester *requester)
     return found;
 }
 
-/* Looks for new credentials; a request for which there are none completes with
- * its 401. */
-static void judge_refused(kl__requester *requester)
+/* Looks for new credentials; a request for which there are none, or for which
+ * `cancel` ends the search, completes with its 401. */
+static void judge_refused(kl__requester *requester, kl__cancel *cancel)
 {
     kl_request *request;
 
     while ((request = find_refused(requester)) != NULL) {
         bool may_differ =
-            kl__client_refused(requester->client, request->generation);
+            kl__client_refused(requester->client, request->generation, cancel);
 
         kl__mutex_lock(&requester->mutex);
         if (request->phase == KL__PHASE_WAITING) {
@@ -124,33 +124,32 @@ void kl__request_end_flight(kl__requester *requester)
     kl__mutex_unlock(&requester->flight_mutex);
 }
 
+/* Looks for other credentials after a 401, and gets the present ones. Both may
+ * wait for a pipe, or for another thread that does. */
 static kl_code get_credentials(kl__requester *requester,
                                kl__credentials *credentials, kl_error *err)
 {
+    kl__cancel *closed = kl__client_closed(requester->client);
     kl__cancel_either either;
     kl_code code;
 
     *credentials = (kl__credentials){.tls = NULL};
-    if (requester->config == NULL) {
-        return KL_OK;
-    }
     if (!begin_flight(requester)) {
         return kl_error_set(err, KL_ECANCELED, "no request waits for it");
     }
-    kl__cancel_either_init(&either, &requester->flight,
-                           kl__client_closed(requester->client));
+    kl__cancel_either_init(&either, &requester->flight, closed);
+    judge_refused(requester, &either.token);
     code = kl__config_credentials(requester->config, credentials, &either.token,
                                   err);
     kl__cancel_either_deinit(&either);
     end_flight(requester);
-    if (code == KL_ECANCELED &&
-        kl__cancel_fired(kl__client_closed(requester->client))) {
+    if (code == KL_ECANCELED && kl__cancel_fired(closed)) {
         code = kl_error_set(err, KL_ECLOSED, "the client is closed");
     }
     return code;
 }
 
-/* The same if nothing has to be waited for. */
+/* The present credentials, if they never have to be waited for. */
 static kl_code get_credentials_now(kl__requester *requester,
                                    kl__credentials *credentials, kl_error *err)
 {
@@ -351,7 +350,7 @@ static bool send_batch_now(kl__requester *requester)
         code = kl__config_credentials_now(requester->config, &credentials,
                                           &must_wait, &failure);
     } else {
-        judge_refused(requester);
+        judge_refused(requester, NULL);
         code = get_credentials_now(requester, &credentials, &failure);
     }
     if (must_wait) {
@@ -370,10 +369,8 @@ static void send_batch(kl__requester *requester)
 {
     kl__credentials credentials;
     kl_error failure;
-    kl_code code;
+    kl_code code = get_credentials(requester, &credentials, &failure);
 
-    judge_refused(requester);
-    code = get_credentials(requester, &credentials, &failure);
     send_with(requester, ALL, code, &credentials, &failure);
 }
 

@@ -171,15 +171,17 @@ static kl_code make_tls(const kl_config *config, kl__tls **out, kl_error *err)
 
 /* Reads the token file. If it cannot be read, the token in the configuration is
  * used instead. */
-static kl_code refresh_token(kl_config *config, bool *changed, kl_error *err)
+static kl_code refresh_token(kl_config *config, bool *changed,
+                             const kl__cancel *cancel, kl_error *err)
 {
     kl_error why;
-    kl_code code = kl__file_refresh(&config->token, changed, &why);
+    kl_code code = kl__file_refresh(&config->token, changed, cancel, &why);
 
     if (code == KL_OK) {
         return KL_OK;
     }
-    if (code == KL_ENOMEM || config->settings.token == NULL) {
+    if (code == KL_ENOMEM || code == KL_ECANCELED ||
+        config->settings.token == NULL) {
         return kl_error_set(err, code, "%s", why.message);
     }
     if (!config->token.warned) {
@@ -190,17 +192,18 @@ static kl_code refresh_token(kl_config *config, bool *changed, kl_error *err)
     return KL_OK;
 }
 
-static kl_code refresh_files(kl_config *config, bool *changed, kl_error *err)
+static kl_code refresh_files(kl_config *config, bool *changed,
+                             const kl__cancel *cancel, kl_error *err)
 {
-    kl_code code = kl__file_refresh(&config->ca, changed, err);
+    kl_code code = kl__file_refresh(&config->ca, changed, cancel, err);
 
     if (code == KL_OK) {
-        code = kl__file_refresh(&config->cert, changed, err);
+        code = kl__file_refresh(&config->cert, changed, cancel, err);
     }
     if (code == KL_OK) {
-        code = kl__file_refresh(&config->key, changed, err);
+        code = kl__file_refresh(&config->key, changed, cancel, err);
     }
-    return code == KL_OK ? refresh_token(config, changed, err) : code;
+    return code == KL_OK ? refresh_token(config, changed, cancel, err) : code;
 }
 
 static bool has_pipe(const kl_config *config)
@@ -265,7 +268,7 @@ static kl_code refresh_all(kl_config *config, const flight_plan *plan,
     if (plan->reads_only && has_pipe(config)) {
         return kl_error_set(err, KL_ECANCELED, "a file has to be waited for");
     }
-    code = refresh_files(config, &config->stale, err);
+    code = refresh_files(config, &config->stale, plan->cancel, err);
     if (code == KL_OK && !plan->reads_only) {
         code = refresh_plugin(config, plan->rejected, plan->cancel,
                               &config->stale, err);
@@ -486,16 +489,19 @@ void kl__credentials_clear(kl__credentials *credentials)
     *credentials = (kl__credentials){.tls = NULL};
 }
 
-bool kl__config_rejected(kl_config *config, uint64_t generation)
+bool kl__config_rejected(kl_config *config, uint64_t generation,
+                         kl__cancel *cancel)
 {
+    kl__cancel_hook hook = {.wake = wake_waiters, .arg = config};
     bool may_differ;
 
-    if (kl__config_check_process(config, NULL) != KL_OK) {
+    if (kl__config_check_process(config, NULL) != KL_OK ||
+        !kl__cancel_add(cancel, &hook)) {
         return false;
     }
     kl__mutex_lock(&config->mutex);
     if (generation == config->generation && !uses_plugin(config)) {
-        refresh_locked(config, NULL); /* a file may have changed */
+        refresh_locked(config, cancel); /* a file may have changed */
     } else if (generation == config->generation && !config->renews) {
         config->rejected = true;
     }
@@ -503,6 +509,7 @@ bool kl__config_rejected(kl_config *config, uint64_t generation)
     may_differ =
         config->rejected || config->renews || generation != config->generation;
     kl__mutex_unlock(&config->mutex);
+    kl__cancel_remove(cancel, &hook);
     return may_differ;
 }
 

@@ -67,10 +67,11 @@ void kl__credentials_clear(kl__credentials *credentials);
  * Call after a 401 (docs/KUBERNETES.md#unauthorized): the server has refused
  * the credentials of this generation. True if a second try may succeed: the
  * plugin will be run again (once, even if many requests report the same
- * generation), a file has changed, or newer credentials exist already.
- * Thread-safe.
+ * generation), a file has changed, or newer credentials exist already. Reads
+ * files; `cancel` (may be NULL) ends that within 50 ms. Thread-safe.
  */
-bool kl__config_rejected(kl_config *config, uint64_t generation);
+bool kl__config_rejected(kl_config *config, uint64_t generation,
+                         kl__cancel *cancel);
 
 /* True if the credentials differ from those of `generation`, which the server
  * has refused. Reads changed files, but runs no plugin. Thread-safe. */

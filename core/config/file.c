@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,6 +20,9 @@
  * unchanged; on NFS and FAT a tick is up to 2 s. So a stamp younger than this
  * is not trusted. */
 static const int64_t SETTLE_NS = 3000000000;
+
+/* How often a read that waits for a pipe looks if it was cancelled. */
+enum { LOOK_MS = 20 };
 
 static kl_code cannot_read(const char *path, int number, kl_error *err)
 {
@@ -35,8 +39,22 @@ static kl_code cannot_read(const char *path, int number, kl_error *err)
                         strerror(number), remedy);
 }
 
-/* Reads to the end of the file. Returns 0 or an errno; EFBIG: too large. */
-static int read_all(int fd, kl__buf *out)
+/* Waits until a read does not have to wait. False: cancelled before. */
+static bool await_bytes(int fd, const kl__cancel *cancel)
+{
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+
+    while (cancel != NULL && poll(&readable, 1, LOOK_MS) <= 0) {
+        if (kl__cancel_fired(cancel)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads to the end of the file. Returns 0 or an errno; EFBIG: too large,
+ * ECANCELED: cancelled. */
+static int read_all(int fd, kl__buf *out, const kl__cancel *cancel)
 {
     for (;;) {
         enum { STEP = 16384 };
@@ -45,6 +63,9 @@ static int read_all(int fd, kl__buf *out)
 
         if (to == NULL) {
             return ENOMEM;
+        }
+        if (!await_bytes(fd, cancel)) {
+            return ECANCELED;
         }
         count = read(fd, to, STEP);
         if (count < 0 && errno == EINTR) {
@@ -80,22 +101,26 @@ static int open_file(const char *path)
     return fd;
 }
 
-/* As kl__file_read; `status` (may be NULL) gets the fstat() of the file that
- * was read. */
-static kl_code read_stamped(const char *path, kl__buf *out, struct stat *status,
-                            bool *missing, kl_error *err)
+/* How a file is read, and what its reader learns of it. */
+typedef struct reading {
+    const kl__cancel *cancel; /* as in kl__file_refresh */
+    struct stat status;       /* result: of the file that was read */
+    bool is_missing;          /* result: there is no such file */
+} reading;
+
+/* As kl__file_read. */
+static kl_code read_stamped(const char *path, kl__buf *out, reading *how,
+                            kl_error *err)
 {
     int fd = open_file(path);
     int number = fd < 0 ? errno : 0;
 
-    if (missing != NULL) {
-        *missing = number == ENOENT || number == ENOTDIR;
-    }
-    if (number == 0 && status != NULL && fstat(fd, status) < 0) {
+    how->is_missing = number == ENOENT || number == ENOTDIR;
+    if (number == 0 && fstat(fd, &how->status) < 0) {
         number = errno;
     }
     if (number == 0) {
-        number = read_all(fd, out);
+        number = read_all(fd, out, how->cancel);
     }
     if (fd >= 0) {
         close(fd);
@@ -108,13 +133,22 @@ static kl_code read_stamped(const char *path, kl__buf *out, struct stat *status,
                             "%s is larger than %d MB; check the path", path,
                             KL__MAX_FILE / (1024 * 1024));
     }
+    if (number == ECANCELED) {
+        return kl_error_set(err, KL_ECANCELED, "cancelled reading %s", path);
+    }
     return number == 0 ? KL_OK : cannot_read(path, number, err);
 }
 
 kl_code kl__file_read(const char *path, kl__buf *out, bool *missing,
                       kl_error *err)
 {
-    return read_stamped(path, out, NULL, missing, err);
+    reading how = {.cancel = NULL};
+    kl_code code = read_stamped(path, out, &how, err);
+
+    if (missing != NULL) {
+        *missing = how.is_missing;
+    }
+    return code;
 }
 
 static void wipe_free(char *text, size_t length)
@@ -180,7 +214,8 @@ bool kl__file_may_wait(const kl__file *file)
  * the middle of being replaced. */
 static kl_code keep_old(kl__file *file, const kl_error *why, kl_error *err)
 {
-    if (file->text == NULL || why->code == KL_ENOMEM) {
+    if (file->text == NULL || why->code == KL_ENOMEM ||
+        why->code == KL_ECANCELED) {
         return kl_error_set(err, why->code, "%s", why->message);
     }
     if (!file->warned) {
@@ -192,11 +227,11 @@ static kl_code keep_old(kl__file *file, const kl_error *why, kl_error *err)
 }
 
 /* Reads the file into `text` and checks the text. */
-static kl_code read_usable(const kl__file *file, kl__buf *text,
-                           struct stat *status, kl_error *err)
+static kl_code read_usable(const kl__file *file, kl__buf *text, reading *how,
+                           kl_error *err)
 {
     const char *complaint;
-    kl_code code = read_stamped(file->path, text, status, NULL, err);
+    kl_code code = read_stamped(file->path, text, how, err);
 
     if (code != KL_OK) {
         return code;
@@ -209,10 +244,11 @@ static kl_code read_usable(const kl__file *file, kl__buf *text,
                : kl_error_set(err, KL_ECONFIG, "%s %s", file->path, complaint);
 }
 
-kl_code kl__file_refresh(kl__file *file, bool *changed, kl_error *err)
+kl_code kl__file_refresh(kl__file *file, bool *changed,
+                         const kl__cancel *cancel, kl_error *err)
 {
     kl__buf text = {0};
-    struct stat status;
+    reading how = {.cancel = cancel};
     struct timespec now;
     kl_error why;
 
@@ -220,11 +256,11 @@ kl_code kl__file_refresh(kl__file *file, bool *changed, kl_error *err)
         return KL_OK;
     }
     clock_gettime(CLOCK_REALTIME, &now);
-    if (read_usable(file, &text, &status, &why) != KL_OK) {
+    if (read_usable(file, &text, &how, &why) != KL_OK) {
         wipe_free(text.bytes, text.capacity);
         return keep_old(file, &why, err);
     }
-    file->stamp = stamp_of(&status);
+    file->stamp = stamp_of(&how.status);
     file->settled = in_ns(now) - file->stamp.changed_ns > SETTLE_NS &&
                     in_ns(now) - file->stamp.modified_ns > SETTLE_NS;
     file->warned = false;

@@ -7,6 +7,7 @@
 #define KL_CONFIG_FILE_H
 
 #include "base/buf.h"
+#include "base/cancel.h"
 #include "kubelua/error.h"
 
 #include <stdbool.h>
@@ -57,8 +58,10 @@ void kl__file_deinit(kl__file *file);
  * Reads the file if it has changed. Sets `*changed` if the text is different;
  * never clears it. If the file was read before but cannot be used now (it is
  * missing, or half written), the old text stays and a warning is logged.
- * KL_ECONFIG, KL_ETOO_LARGE: the file was never read; KL_ENOMEM.
+ * `cancel` (may be NULL) ends the wait for a pipe within 50 ms. KL_ECONFIG,
+ * KL_ETOO_LARGE: the file was never read; KL_ENOMEM; KL_ECANCELED.
  */
-kl_code kl__file_refresh(kl__file *file, bool *changed, kl_error *err);
+kl_code kl__file_refresh(kl__file *file, bool *changed,
+                         const kl__cancel *cancel, kl_error *err);
 
 #endif

@@ -218,6 +218,17 @@ static void each_refusal_looks_for_another_token(void **state)
     await_senders(0);
 }
 
+/* A pipe, with a writer: one that has none is at its end. */
+static int make_pipe(const char *name)
+{
+    int pipe;
+
+    assert_int_equal(mkfifo(temp_path(name), 0600), 0);
+    pipe = open(temp_path(name), O_RDWR | O_CLOEXEC);
+    assert_true(pipe >= 0);
+    return pipe;
+}
+
 static void a_token_in_a_pipe_holds_up_no_other_client(void **state)
 {
     world *self = *state;
@@ -225,12 +236,8 @@ static void a_token_in_a_pipe_holds_up_no_other_client(void **state)
     kl_client *slow;
     kl_request *waits;
     char tag;
-    int pipe;
+    int pipe = make_pipe("token");
 
-    /* Open here as well, as a pipe that has no writer is at its end. */
-    assert_int_equal(mkfifo(temp_path("token"), 0600), 0);
-    pipe = open(temp_path("token"), O_RDWR | O_CLOEXEC);
-    assert_true(pipe >= 0);
     slow = client_with_user(self, "{tokenFile: token}");
     temp_write("other", "other");
     use(self, client_with_user(self, "{tokenFile: other}"));
@@ -249,6 +256,55 @@ static void a_token_in_a_pipe_holds_up_no_other_client(void **state)
     await_senders(0);
 }
 
+/* Frees the client whose sender waits for a pipe that this process holds open,
+ * and writes nothing into. Without a cancel this would never end. */
+static void ends_in_spite_of(world *self, int pipe, kl_request *request)
+{
+    int64_t began_ms;
+
+    await_senders(1);
+    kl_request_free(request);
+    began_ms = kl__clock_now(kl__clock_real());
+    kl_client_unref(self->client);
+    self->client = NULL;
+    assert_true(kl__clock_now(kl__clock_real()) - began_ms < 5000);
+    close(pipe);
+}
+
+static void a_client_freed_while_a_pipe_is_silent_ends_at_once(void **state)
+{
+    world *self = *state;
+    int pipe = make_pipe("token");
+
+    use(self, client_with_user(self, "{tokenFile: token}"));
+    ends_in_spite_of(self, pipe, request_send_it(self, "GET", "/"));
+    assert_int_equal(fake_transport_count(self->fake), 0);
+}
+
+/* The same while the pipe is read for another token, after a 401. */
+static void a_refused_token_in_a_silent_pipe_holds_up_no_end(void **state)
+{
+    world *self = *state;
+    kl_request *request;
+    int pipe;
+
+    fake_transport_answer(self->fake,
+                          &(fake_answer){.status = 401, .holds_head = true});
+    pipe = make_pipe("token");
+    use(self, client_with_user(self, "{tokenFile: token}"));
+    request = request_send_it(self, "GET", "/");
+    await_senders(1);
+    assert_int_equal(write(pipe, "one", 3), 3);
+    close(pipe);
+    assert_true(fake_transport_await(self->fake, 1));
+    await_senders(0);
+    pipe = open(temp_path("token"), O_RDWR | O_CLOEXEC);
+    assert_true(pipe >= 0);
+    fake_transport_release(self->fake, 0);
+    ends_in_spite_of(self, pipe, request);
+    assert_int_equal(fake_transport_count(self->fake), 1);
+}
+
 #define RIG_SPEC(name) \
     cmocka_unit_test_setup_teardown(name, set_up_folder, tear_down_folder)
 
@@ -260,6 +316,8 @@ int main(void)
         RIG_SPEC(requests_that_come_while_the_plugin_runs_go_with_it),
         RIG_SPEC(each_refusal_looks_for_another_token),
         RIG_SPEC(a_token_in_a_pipe_holds_up_no_other_client),
+        RIG_SPEC(a_client_freed_while_a_pipe_is_silent_ends_at_once),
+        RIG_SPEC(a_refused_token_in_a_silent_pipe_holds_up_no_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

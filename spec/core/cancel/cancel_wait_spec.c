@@ -18,6 +18,7 @@
 #include "kubelua/memory.h"
 #include "kubelua/queue.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -25,6 +26,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -304,6 +306,47 @@ static void a_plugin_that_another_thread_runs(void **state)
     assert_int_equal(chdir("/"), 0);
 }
 
+/* ---- a token in a pipe ---- */
+
+static void begin_pipe(void *scene_)
+{
+    scene *self = scene_;
+
+    begin(self);
+    self->config = config_load(&(kl_config_options){
+        .kubeconfig = kubeconfig_write(PLUGIN_CLUSTER, "{tokenFile: pipe}")});
+}
+
+static void block_rejected(void *scene_)
+{
+    scene *self = scene_;
+
+    (void)kl__config_rejected(self->config, 0, &self->cancel);
+}
+
+#define SILENT(name, block_)                                          \
+    {                                                                 \
+        .call = (name), .against = "a silent pipe", .set_up = set_up, \
+        .begin = begin_pipe, .block = (block_), .cancel = fire,       \
+        .end = end_plugin, .tear_down = free, .divisor = 4            \
+    }
+
+static void a_token_in_a_silent_pipe(void **state)
+{
+    static const trial trials[] = {
+        SILENT("kl__config_credentials", block_credentials),
+        SILENT("kl__config_rejected", block_rejected),
+    };
+    int pipe;
+
+    (void)state;
+    assert_int_equal(mkfifo(temp_path("pipe"), 0600), 0);
+    pipe = open(temp_path("pipe"), O_RDWR | O_CLOEXEC);
+    assert_true(pipe >= 0);
+    trials_run(trials, sizeof(trials) / sizeof(trials[0]));
+    close(pipe);
+}
+
 /* ---- queues of events ---- */
 
 static void begin_queue(void *scene_)
@@ -531,6 +574,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(programs, temp_files_setup,
                                         temp_files_teardown),
         cmocka_unit_test_setup_teardown(a_plugin_that_another_thread_runs,
+                                        temp_files_setup, temp_files_teardown),
+        cmocka_unit_test_setup_teardown(a_token_in_a_silent_pipe,
                                         temp_files_setup, temp_files_teardown),
         cmocka_unit_test(queues_of_events),
         cmocka_unit_test(queues_of_keys),

@@ -129,7 +129,7 @@ static void an_unchanged_file_is_not_read_again(void **state)
 
     (void)state;
     assert_int_equal(utimensat(AT_FDCWD, file.path, long_ago, 0), 0);
-    assert_int_equal(kl__file_refresh(&file, &changed, NULL), KL_OK);
+    assert_int_equal(kl__file_refresh(&file, &changed, NULL, NULL), KL_OK);
     assert_true(changed);
     /* pretend that it was made long ago: its ctime cannot be set */
     assert_int_equal(stat(file.path, &status), 0);
@@ -138,11 +138,11 @@ static void an_unchanged_file_is_not_read_again(void **state)
     kl__free(file.text);
     file.text = kl__strdup("kept");
     changed = false;
-    assert_int_equal(kl__file_refresh(&file, &changed, NULL), KL_OK);
+    assert_int_equal(kl__file_refresh(&file, &changed, NULL, NULL), KL_OK);
     assert_false(changed);
     assert_string_equal(file.text, "kept");
     temp_write("f", "other");
-    assert_int_equal(kl__file_refresh(&file, &changed, NULL), KL_OK);
+    assert_int_equal(kl__file_refresh(&file, &changed, NULL, NULL), KL_OK);
     assert_true(changed);
     assert_string_equal(file.text, "other");
     file.path = NULL;
@@ -317,11 +317,11 @@ static void after_a_401_a_retry_needs_a_changed_token_file(void **state)
     temp_write("token", "one");
     config = load_user("{tokenFile: token}");
     credentials = ask(config);
-    assert_false(kl__config_rejected(config, credentials.generation));
+    assert_false(kl__config_rejected(config, credentials.generation, NULL));
     temp_write("token", "two");
-    assert_true(kl__config_rejected(config, credentials.generation));
+    assert_true(kl__config_rejected(config, credentials.generation, NULL));
     assert_authorization(config, "Bearer two");
-    assert_true(kl__config_rejected(config, credentials.generation));
+    assert_true(kl__config_rejected(config, credentials.generation, NULL));
     kl__credentials_clear(&credentials);
     kl_config_unref(config);
 }

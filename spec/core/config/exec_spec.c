@@ -66,7 +66,7 @@ static void an_already_expired_token_is_used_for_ten_seconds(void **state)
     assert_int_equal(temp_count_lines("runs"), 1);
     assert_int_equal(kl__config_credentials(config, &credentials, NULL, &err),
                      KL_OK);
-    assert_true(kl__config_rejected(config, credentials.generation));
+    assert_true(kl__config_rejected(config, credentials.generation, NULL));
     kl__credentials_clear(&credentials);
     assert_authorization(config, "Bearer abc");
     assert_int_equal(temp_count_lines("runs"), 2);
@@ -92,12 +92,12 @@ static void a_401_runs_the_plugin_once_more(void **state)
                      KL_OK);
     first = credentials.generation;
     kl__credentials_clear(&credentials);
-    assert_true(kl__config_rejected(config, first));
-    assert_true(kl__config_rejected(config, first));
+    assert_true(kl__config_rejected(config, first, NULL));
+    assert_true(kl__config_rejected(config, first, NULL));
     assert_authorization(config, "Bearer abc");
     assert_int_equal(temp_count_lines("runs"), 2);
     /* a late answer to a request of before */
-    assert_true(kl__config_rejected(config, first));
+    assert_true(kl__config_rejected(config, first, NULL));
     assert_authorization(config, "Bearer abc");
     assert_int_equal(temp_count_lines("runs"), 2);
     kl_config_unref(config);

@@ -43,7 +43,7 @@ static void *ask(void *arg)
     self->code = kl__config_credentials(self->config, &credentials,
                                         self->cancel, &self->err);
     if (self->code == KL_OK && self->rejects) {
-        kl__config_rejected(self->config, credentials.generation);
+        kl__config_rejected(self->config, credentials.generation, NULL);
         kl__credentials_clear(&credentials);
         self->code = kl__config_credentials(self->config, &credentials,
                                             self->cancel, &self->err);
@@ -229,7 +229,7 @@ static void several_401s_run_the_plugin_once_more(void **state)
     generation = credentials.generation;
     kl__credentials_clear(&credentials);
     for (int i = 0; i < THREADS; i++) {
-        assert_true(kl__config_rejected(config, generation));
+        assert_true(kl__config_rejected(config, generation, NULL));
     }
     for (int i = 0; i < THREADS; i++) {
         askers[i] = (asker){.config = config};
@@ -238,7 +238,7 @@ static void several_401s_run_the_plugin_once_more(void **state)
     for (int i = 0; i < THREADS; i++) {
         kl__thread_join(&askers[i].thread);
         assert_int_equal(askers[i].code, KL_OK);
-        assert_true(kl__config_rejected(config, generation));
+        assert_true(kl__config_rejected(config, generation, NULL));
     }
     assert_int_equal(temp_count_lines("runs"), 2);
     kl_config_unref(config);
@@ -261,10 +261,10 @@ static void a_401_while_the_plugin_runs_does_not_run_it_once_more(void **state)
     kl__credentials_clear(&credentials);
     assert_int_equal(unlink(temp_path("gate")), 0);
     assert_int_equal(unlink(temp_path("begun")), 0);
-    assert_true(kl__config_rejected(config, generation));
+    assert_true(kl__config_rejected(config, generation, NULL));
     start(&self);
     await_file("begun");
-    assert_true(kl__config_rejected(config, generation));
+    assert_true(kl__config_rejected(config, generation, NULL));
     temp_write("gate", "");
     kl__thread_join(&self.thread);
     assert_int_equal(self.code, KL_OK);
@@ -274,7 +274,7 @@ static void a_401_while_the_plugin_runs_does_not_run_it_once_more(void **state)
     kl__credentials_clear(&credentials);
     assert_int_equal(temp_count_lines("runs"), 2);
     /* the new credential is rejected as any other */
-    assert_true(kl__config_rejected(config, generation + 1));
+    assert_true(kl__config_rejected(config, generation + 1, NULL));
     assert_int_equal(kl__config_credentials(config, &credentials, NULL, NULL),
                      KL_OK);
     kl__credentials_clear(&credentials);
@@ -313,7 +313,7 @@ static void *ask_until_done(void *arg)
              strcmp(credentials.headers[0].value, "Bearer b") != 0)) {
             atomic_fetch_add(&wrong, 1);
         }
-        kl__config_rejected(config, credentials.generation);
+        kl__config_rejected(config, credentials.generation, NULL);
         kl__credentials_clear(&credentials);
     }
     return NULL;
