@@ -36,7 +36,7 @@ local BACKEND = [[
                 end
             end
         } }
-        location /count { content_by_lua_block {
+        location /count { access_log @folder@/counted; content_by_lua_block {
             ngx.req.read_body()
             local body, path = ngx.req.get_body_data(), ngx.req.get_body_file()
             if path then
@@ -156,17 +156,31 @@ describe("long requests through the gateway", function()
         assert.truthy(said:find(wanted, 1, true), said)
     end)
 
+    -- curl 7.88 may begin a request on a connection after nginx's GOAWAY, and then ends it with
+    -- "16: Error in the HTTP2 framing layer", as no stream may begin there. An nginx without the
+    -- gateway shows the same: 2 of 30,000 requests, reloaded every 0.1 s. It is never processed.
     it("are answered by HTTP/2 through a reload", function()
-        local wait = start(("curl -sk --http2 --parallel --parallel-max 5 -w '%%{http_code} "
-            .. "%%{http_version}\\n' -o /dev/null --resolve a.example.com:%d:127.0.0.1 "
-            .. "'https://a.example.com:%d/count?[1-3000]' 2>/dev/null"):format(world.tls_port,
-            world.tls_port))
-        await_said("200 2")
-        reload()
-        reload()
-        local rest, count = wait():gsub("200 2\n", "")
+        local ALL, PARALLEL, RELOADS = 3000, 5, 2
+        local wait = start(("curl -sk --http2 --parallel --parallel-max %d -w '%%{http_code} "
+            .. "%%{http_version} %%{exitcode} %%{url_effective}\\n' -o /dev/null "
+            .. "--resolve a.example.com:%d:127.0.0.1 "
+            .. "'https://a.example.com:%d/count?[1-%d]' 2>/dev/null"):format(PARALLEL,
+            world.tls_port, world.tls_port, ALL))
+        await_said("200 2 0 ")
+        for _ = 1, RELOADS do
+            reload()
+        end
+        local rest, answered = wait():gsub("200 2 0 [^\n]+\n", "")
+        local unsent, counted = 0, read("counted")
+        rest = rest:gsub("000 0 16 https://[^/\n]+(/count%?%d+)\n", function(target)
+            unsent = unsent + 1
+            assert.is_nil(counted:find("GET " .. target .. " ", 1, true), target)
+            return ""
+        end)
         assert.equal("", rest)
-        assert.equal(3000, count)
+        assert.equal(ALL, answered + unsent)
+        assert.is_true(unsent <= PARALLEL * RELOADS, unsent)
+        assert.truthy(counted:find("GET /count?1 ", 1, true), "the backend's log")
     end)
 
     it("begin with 100-continue if the client asks for it", function()
