@@ -212,11 +212,12 @@ static kl_code fill_reply(kl_request *request, kl_error *err)
                : code;
 }
 
-/* Makes the reply of a complete answer. */
-static kl_code take_answer(kl_request *request, kl_error *err)
+/* Makes the reply of a complete answer. `is_last`: it is the outcome, and the
+ * request is not sent again. */
+static kl_code take_answer(kl_request *request, bool is_last, kl_error *err)
 {
     kl__requester *requester = request->requester;
-    int64_t pause_ms = choose_pause_ms(request, true, NULL);
+    int64_t pause_ms = is_last ? -1 : choose_pause_ms(request, true, NULL);
     kl_reply *reply = &request->reply;
     kl_code code = fill_reply(request, err);
 
@@ -229,7 +230,7 @@ static kl_code take_answer(kl_request *request, kl_error *err)
         return kl_error_set(err, KL_ENOMEM, "out of memory for an answer");
     }
     note_try(request, NULL);
-    if (reply->status == 401 && requester->config != NULL &&
+    if (reply->status == 401 && !is_last && requester->config != NULL &&
         !request->was_refreshed) {
         close_stream(request);
         request->was_refreshed = true;
@@ -295,6 +296,13 @@ static bool has_refusal(const kl_request *request)
            request->response.status >= 400;
 }
 
+/* True if the request itself has to end, not only this try: it was cancelled,
+ * closed, or its time is over. */
+static bool ends_request(kl_code code)
+{
+    return code == KL_ECANCELED || code == KL_ECLOSED || code == KL_ETIMEOUT;
+}
+
 /* Repeats the request, or completes it: with the server's refusal if one has
  * come, else with the failure. */
 static void end_try(kl_request *request, kl_error *failure)
@@ -304,7 +312,7 @@ static void end_try(kl_request *request, kl_error *failure)
     kl_error ignored;
 
     if (failure->code != KL_ENOMEM && has_refusal(request) &&
-        take_answer(request, &ignored) == KL_OK) {
+        take_answer(request, ends_request(failure->code), &ignored) == KL_OK) {
         return;
     }
     note_try(request, failure);
@@ -345,7 +353,7 @@ static kl_code collect_body(kl_request *request, kl_error *err)
             return code;
         }
         if (length == 0) {
-            return take_answer(request, err);
+            return take_answer(request, false, err);
         }
         got += length;
         body->length += length;

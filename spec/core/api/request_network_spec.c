@@ -29,7 +29,7 @@ enum { MANY = 150, MOST = 100, TOO_LARGE = 65 * 1024 * 1024 };
 
 /* Bytes of a stream that do not fit into the buffers of two sockets: Linux lets
    a receive buffer grow to 32 MB (tcp_rmem), and a sender's to 4 (tcp_wmem). */
-enum { LONG = 64 * 1024 * 1024 };
+enum { LONG = 64 * 1024 * 1024, REFUSAL = LONG / 2 };
 
 typedef struct world {
     hostile_server *server;
@@ -200,6 +200,28 @@ static void an_answer_over_64_mb_is_too_large(void **state)
                                    TOO_LARGE)));
     assert_int_equal(failure_of(self, &call), KL_ETOO_LARGE);
     assert_int_equal(self->err.http_status, 200);
+}
+
+/* The head of the 429 was read, as its body does not fit into the window. */
+static void a_cancel_during_a_429_does_not_wait_for_its_pause(void **state)
+{
+    world *self = *state;
+    const kl_call call = {
+        .method = "GET", .target = "/x", .timeout_ms = 120000};
+    kl_request *request;
+
+    hostile_on(self->server, "GET /x",
+               STEPS(HOSTILE_TEXT("HTTP/1.1 429 Too Many Requests\r\n"
+                                  "Retry-After: 90\r\n"
+                                  "Content-Length: 99999999\r\n\r\n"),
+                     HOSTILE_FLOOD("0123456789abcde\n", REFUSAL),
+                     HOSTILE_GATE("go")));
+    request = send_it(self, &call);
+    assert_true(hostile_await_gate(self->server, "go", 1));
+    kl_request_cancel(request);
+    assert_int_equal(kl_request_wait(request, 30000), KL_OK);
+    assert_int_equal(status_of(self, request), 429);
+    hostile_open_gate(self->server, "go");
 }
 
 /* How many bytes of a stream are read until its end, waiting by its tag. */
@@ -558,6 +580,7 @@ int main(void)
         SPEC(a_read_on_a_connection_that_died_is_sent_again),
         SPEC(a_write_that_is_never_sent_is_not_unknown),
         SPEC(an_answer_over_64_mb_is_too_large),
+        SPEC(a_cancel_during_a_429_does_not_wait_for_its_pause),
         SPEC(an_unread_stream_stops_no_other_request),
         SPEC(a_child_of_fork_waits_for_no_request),
         HTTP2_SPEC(a_write_that_was_refused_unprocessed_is_sent_again),
