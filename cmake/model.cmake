@@ -52,3 +52,17 @@ if(model_queue_sources)
     target_include_directories(model_queue PRIVATE
         ${PROJECT_SOURCE_DIR}/spec/model/queue)
 endif()
+
+# Requests: the core over a wire, files and plugins of the spec, which the
+# linker puts in the place of the core's.
+file(GLOB model_requests_sources CONFIGURE_DEPENDS spec/model/requests/*.c)
+if(model_requests_sources)
+    kubelua_model_program(request_turns_spec "${model_requests_sources}"
+                          PkgConfig::CMOCKA)
+    target_include_directories(request_turns_spec PRIVATE
+        ${PROJECT_SOURCE_DIR}/spec/model/requests)
+    target_link_options(request_turns_spec PRIVATE
+        -Wl,--wrap=kl__timestamp_now,--wrap=kl__file_may_wait
+        -Wl,--wrap=kl__file_refresh,--wrap=kl__exec_run
+        -Wl,--wrap=kl__thread_start)
+endif()

@@ -159,6 +159,11 @@ kubelua_test(model.carrier_turns LABELS model
 kubelua_test(model.carrier_turns.bites LABELS model PLACES 4
     ENV PROGRAM=carrier_turns_spec
     COMMAND spec/model/mutate ${PROJECT_BINARY_DIR} all)
+kubelua_test(model.request_turns LABELS model PLACES 4
+    COMMAND ${PROJECT_BINARY_DIR}/spec/request_turns_spec)
+kubelua_test(model.request_turns.bites LABELS model PLACES 4
+    ENV PROGRAM=request_turns_spec
+    COMMAND spec/model/mutate ${PROJECT_BINARY_DIR} all)
 kubelua_test(model.queue.bites LABELS model PLACES 4 COST 20
     ENV PROGRAM=model_queue
     COMMAND spec/model/mutate ${PROJECT_BINARY_DIR} all)
