@@ -43,6 +43,7 @@ struct kl_client {
     /* The generation of the credentials that a server refused last, + 1; 0:
      * none. Relaxed: no other field depends on it. */
     _Atomic uint64_t refused;
+    _Atomic uint64_t answers; /* with success. Relaxed: a count */
     /* Requests by status and method. `statuses` has the status of each row plus
      * 1; 0: the row is free. Relaxed: no other field depends on them. */
     atomic_int statuses[STATUSES];
@@ -358,6 +359,9 @@ void kl__client_count(kl_client *client, const char *method, int status)
 {
     size_t place = place_of_method(method);
 
+    if (status >= 200 && status < 300) {
+        atomic_fetch_add_explicit(&client->answers, 1, memory_order_relaxed);
+    }
     for (size_t i = 0; i < STATUSES; i++) {
         int known = 0;
 
@@ -371,6 +375,11 @@ void kl__client_count(kl_client *client, const char *method, int status)
             return;
         }
     }
+}
+
+uint64_t kl__client_answers(const kl_client *client)
+{
+    return atomic_load_explicit(&client->answers, memory_order_relaxed);
 }
 
 size_t kl_client_requests(const kl_client *client, kl_request_count *counts,

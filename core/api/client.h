@@ -75,6 +75,8 @@ kl_code kl__client_check_redirect(const kl__response *response, kl_error *err);
 /* Counts a request that was sent, for kl_client_requests; status 0: it had no
  * answer. Takes no lock. Thread-safe. */
 void kl__client_count(kl_client *client, const char *method, int status);
+/* How many of these were answered with success. Takes no lock. Thread-safe. */
+uint64_t kl__client_answers(const kl_client *client);
 
 /* Logs the Warning headers of an answer. Thread-safe. */
 void kl__client_warn(kl_client *client, const kl__response *response);

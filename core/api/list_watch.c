@@ -104,6 +104,11 @@ bool kl__list_watch_has_new_credentials(kl__list_watch *source)
            source->ops->has_new_credentials(source);
 }
 
+uint64_t kl__list_watch_answers(kl__list_watch *source)
+{
+    return source->ops->answers != NULL ? source->ops->answers(source) : 0;
+}
+
 void kl__list_watch_set_shards(kl__list_watch *source, const kl__shard *shards)
 {
     if (source->ops->set_shards != NULL) {
@@ -311,6 +316,11 @@ static bool has_new_credentials(kl__list_watch *source)
     return kl__client_has_new_credentials(kl__http_source_of(source)->client);
 }
 
+static uint64_t count_answers(kl__list_watch *source)
+{
+    return kl__client_answers(kl__http_source_of(source)->client);
+}
+
 static void set_shards(kl__list_watch *source, const kl__shard *shards)
 {
     kl__http_source_of(source)->shards = *shards;
@@ -367,6 +377,7 @@ kl__list_watch *kl__list_watch_new(kl_client *client,
         .silence_ms = silence_ms,
         .take_continue = take_continue,
         .has_new_credentials = has_new_credentials,
+        .answers = count_answers,
         .set_shards = set_shards,
         .is_outside = is_outside,
         .end = kl__http_source_end,

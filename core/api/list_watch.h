@@ -80,7 +80,8 @@ typedef struct kl__list_watch_ops {
     int64_t (*silence_ms)(kl__list_watch *source);
     char *(*take_continue)(kl__list_watch *source);
     bool (*has_new_credentials)(
-        kl__list_watch *source); /* may be NULL: never */
+        kl__list_watch *source);                 /* may be NULL: never */
+    uint64_t (*answers)(kl__list_watch *source); /* may be NULL: none */
     void (*set_shards)(kl__list_watch *source,
                        const kl__shard *shards); /* may be NULL: does
                                                            nothing */
@@ -197,6 +198,9 @@ char *kl__list_watch_take_continue(kl__list_watch *source);
 /* True if a request was answered with 401, and the credentials have changed
  * since. */
 bool kl__list_watch_has_new_credentials(kl__list_watch *source);
+/* How many requests the server has answered with success, those of others of
+ * the same client, too. */
+uint64_t kl__list_watch_answers(kl__list_watch *source);
 
 /* Gives the source another shard, from the next `list` or `watch` on. Call it
  * when there is no transfer. */

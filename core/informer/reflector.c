@@ -22,6 +22,9 @@ enum {
     /* When a server's connections break, its clients come back within this
        time, not all at once. */
     AT_ONCE_MS = 200,
+    /* So often in a row the server's own word counts, not the backoff: as
+       client-go tries a request again (docs/KUBERNETES.md#retry-after). */
+    TOLD_MAX = 10,
     /* a watch ends after 5 to 10 minutes (docs/KUBERNETES.md#watch-timeouts) */
     WATCH_TIMEOUT_MIN_S = 300,
     WATCH_TIMEOUT_MAX_S = 600
@@ -129,6 +132,28 @@ kl_informer_state kl__reflector_pause(kl__reflector *self, int64_t wait_ms,
     return KL_STATE_BACKOFF;
 }
 
+/* What a pause after this failure waits for, too. */
+static kl__hope hope_after(const kl__reflector *self, const kl_error *error)
+{
+    if (error->code == KL_EUNAUTHORIZED) {
+        return KL__NEW_CREDENTIALS;
+    }
+    return (error->code == KL_EUNAVAILABLE || error->code == KL_ETIMEOUT) &&
+                   error->http_status == 0 && !self->has_hurried
+               ? KL__SERVER_HEARD
+               : KL__NO_HOPE;
+}
+
+/* An answer with Retry-After shows that the server is up: what the backoff has
+ * grown to while it was away does not count any more. */
+static void heed_retry_after(kl__reflector *self, const kl_error *error)
+{
+    if (error->retry_after_ms > 0 && self->times_told < TOLD_MAX) {
+        self->times_told++;
+        kl__backoff_reset(&self->backoff);
+    }
+}
+
 kl_informer_state kl__reflector_fail(kl__reflector *self,
                                      const kl__failure *failure)
 {
@@ -143,8 +168,9 @@ kl_informer_state kl__reflector_fail(kl__reflector *self,
     if (kl__cancel_fired(&self->interrupt.token)) {
         return failure->resume; /* of the new shard: take_shard */
     }
-    self->was_refused = error->code == KL_EUNAUTHORIZED &&
-                        self->options.source->ops->has_new_credentials != NULL;
+    self->hope = hope_after(self, error);
+    self->answers = kl__list_watch_answers(self->options.source);
+    heed_retry_after(self, error);
     atomic_fetch_add_explicit(&self->failures, 1, memory_order_relaxed);
     note_failure(self, failure);
     wait_ms = kl__backoff_next(&self->backoff, failure->cap_ms,
@@ -168,6 +194,8 @@ void kl__reflector_healthy(kl__reflector *self)
     kl__backoff_reset(&self->backoff);
     self->doubts = 0;
     self->relisted = false;
+    self->has_hurried = false;
+    self->times_told = 0;
     self->refusals = 0;
     if (kl__health_recover(self->options.health, &reason)) {
         kl_log(KL_LOG_INFO, "%s: recovered from: %s", self->options.name,

@@ -34,6 +34,14 @@ typedef enum kl__outcome {
     KL__WATCH_BROKE     /* it failed; `err` says why */
 } kl__outcome;
 
+/* What may end a pause early. */
+typedef enum kl__hope {
+    KL__NO_HOPE,
+    KL__NEW_CREDENTIALS, /* after a 401 */
+    KL__SERVER_HEARD     /* while the server does not answer: that another
+                            request of the client is answered */
+} kl__hope;
+
 /* How far a request is. */
 typedef enum kl__progress {
     KL__NOT_ASKED,
@@ -137,10 +145,14 @@ struct kl__reflector {
     kl__ahead ahead;
     kl__backoff backoff;
     kl_informer_state resume; /* the state after KL_STATE_BACKOFF */
-    bool was_refused;         /* the failure was a 401 */
-    int64_t wait_ms;          /* how long KL_STATE_BACKOFF lasts */
-    int64_t
-        credentials_at; /* on the clock: then it looks for new credentials */
+    int64_t wait_ms;          /* how long KL_STATE_BACKOFF lasts, unless it ends
+                                 early: */
+    kl__hope hope;
+    uint64_t answers; /* of the source, at the failure */
+    int64_t look_at;  /* on the clock: the next look for what is hoped for */
+    bool has_hurried; /* a pause ended early as the server was heard; since
+                         then no success */
+    int times_told;   /* failures with a Retry-After, since a success */
 
     /* Guards the two below, which only the task writes. Rank REFLECTOR. */
     kl__mutex mutex;

@@ -9,7 +9,7 @@
 #include "kubelua/log.h"
 
 enum {
-    CREDENTIALS_MS = 1000, /* between two checks for rotated credentials */
+    LOOK_MS = 1000, /* between two looks if a pause may end early */
     /* An answer begins by then, or a request fails: of credentials, discovery,
        and a list or watch. */
     NETWORK_MS = 180000
@@ -50,32 +50,37 @@ static kl_informer_state resolve_resource(kl__reflector *self)
     return kl__reflector_relist(self);
 }
 
-/* True if there are new credentials after a 401. It looks once a second, but
- * not in the last one. */
-static bool finds_credentials(kl__reflector *self, int64_t now)
+/* True if what the pause hopes for has come. It looks once a second, but not in
+ * the last one. */
+static bool may_hurry(kl__reflector *self, int64_t now)
 {
-    if (!self->was_refused || now < self->credentials_at ||
-        self->credentials_at >= self->retry_at) {
+    if (self->hope == KL__NO_HOPE || now < self->look_at ||
+        self->look_at >= self->retry_at) {
         return false;
     }
-    self->credentials_at = now + CREDENTIALS_MS;
-    return kl__list_watch_has_new_credentials(self->options.source);
+    self->look_at = now + LOOK_MS;
+    if (self->hope == KL__NEW_CREDENTIALS) {
+        return kl__list_watch_has_new_credentials(self->options.source);
+    }
+    self->has_hurried =
+        kl__list_watch_answers(self->options.source) != self->answers;
+    return self->has_hurried;
 }
 
-/* The state KL_STATE_BACKOFF: rests until its end, or until there are new
- * credentials, and packs the young objects that are due meanwhile. */
+/* The state KL_STATE_BACKOFF: rests until its end, or until what it hopes for
+ * has come, and packs the young objects that are due meanwhile. */
 static kl_informer_state back_off(kl__reflector *self)
 {
     int64_t now = kl__reflector_now(self);
     int64_t until = self->retry_at;
 
     if (kl__reflector_is_stopped(self) || now >= until ||
-        finds_credentials(self, now)) {
-        self->was_refused = false;
+        may_hurry(self, now)) {
+        self->hope = KL__NO_HOPE;
         return self->resume;
     }
-    if (self->was_refused && self->credentials_at < until) {
-        until = self->credentials_at;
+    if (self->hope != KL__NO_HOPE && self->look_at < until) {
+        until = self->look_at;
     }
     kl__reflector_rest(self, self->options.clock,
                        now + kl__reflector_pack_due(self, until - now));
@@ -93,7 +98,7 @@ static void enter_state(kl__reflector *self, kl_informer_state state)
     self->retry_at =
         state == KL_STATE_BACKOFF ? kl__reflector_now(self) + self->wait_ms : 0;
     kl__mutex_unlock(&self->mutex);
-    self->credentials_at = kl__reflector_now(self) + CREDENTIALS_MS;
+    self->look_at = kl__reflector_now(self) + LOOK_MS;
 }
 
 /* Copies what was asked for last; false: that is the present shard. The token

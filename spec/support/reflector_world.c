@@ -122,6 +122,9 @@ void reflector_world_play(reflector_world *world, const char *script)
     if (world->renewed_in_ms != 0) {
         scripted_source_renew(world->source, START_MS + world->renewed_in_ms);
     }
+    if (world->heard_in_ms != 0) {
+        scripted_source_hear(world->source, START_MS + world->heard_in_ms);
+    }
     world->options.source = scripted_source_list_watch(world->source);
     world->options.known = world->known;
     world->reflector = kl__reflector_new(&world->options);

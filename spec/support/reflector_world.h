@@ -20,6 +20,7 @@ typedef struct reflector_world {
         /* also set before play: ms until the source has new credentials; 0:
          * never */
         renewed_in_ms;
+    int64_t heard_in_ms; /* the same until other requests are answered */
     kl__indexer *known;
     kl__clock *clock;
     kl__cancel stop;

@@ -128,6 +128,7 @@ struct scripted_source {
     kl__cancel *done;
     const char *name_space; /* scripted_source_within; NULL: all */
     int64_t renewed_at;     /* when the source gets new credentials; 0: never */
+    int64_t heard_at;       /* from then on others are answered; 0: never */
     /* Guards the members below; `cond` wakes every waiting thread. Its rank is
      * STREAM. */
     kl__mutex mutex;
@@ -465,6 +466,19 @@ void scripted_source_renew(scripted_source *source, int64_t at)
     source->renewed_at = at;
 }
 
+static uint64_t count_answers(kl__list_watch *list_watch)
+{
+    const scripted_source *self = of(list_watch);
+    int64_t since = kl__clock_now(self->clock) - self->heard_at;
+
+    return self->heard_at != 0 && since >= 0 ? (uint64_t)since / 1000 + 1 : 0;
+}
+
+void scripted_source_hear(scripted_source *source, int64_t at)
+{
+    source->heard_at = at;
+}
+
 /* Records "shard 40-7f": the first bytes of each range's bounds. */
 static void set_shards(kl__list_watch *list_watch, const kl__shard *shards)
 {
@@ -529,6 +543,7 @@ scripted_source *scripted_source_new(const char *script, kl__clock *clock,
         .silence_ms = silence_ms,
         .take_continue = take_continue,
         .has_new_credentials = has_new_credentials,
+        .answers = count_answers,
         .set_shards = set_shards,
         .is_outside = is_outside,
         .end = end,

@@ -388,25 +388,6 @@ static void unchanged_objects_are_shared_with_the_cache(void **state)
     cmocka_unit_test_setup_teardown(name, reflector_world_setup, \
                                     reflector_world_teardown)
 
-static void a_401_is_retried_when_the_credentials_change(void **state)
-{
-    reflector_world *world = *state;
-
-    world->options.no_streaming_list = true;
-    world->renewed_in_ms = 3000;
-    reflector_world_play(world, "!unauthorized:401/20000; a@1 =10");
-    assert_in_range(reflector_world_delay(world, 2), 3000, 4100);
-}
-
-static void a_401_with_the_same_credentials_waits_for_the_backoff(void **state)
-{
-    reflector_world *world = *state;
-
-    world->options.no_streaming_list = true;
-    reflector_world_play(world, "!unauthorized:401/20000; a@1 =10");
-    assert_in_range(reflector_world_delay(world, 2), 20000, 60000);
-}
-
 static void staged_objects_keep_their_order(void **state)
 {
     kl__stage stage = {0};
@@ -621,8 +602,6 @@ int main(void)
         WORLD_TEST(a_repeated_continue_token_is_an_error),
         WORLD_TEST(an_object_that_comes_twice_counts_once),
         WORLD_TEST(unchanged_objects_are_shared_with_the_cache),
-        WORLD_TEST(a_401_is_retried_when_the_credentials_change),
-        WORLD_TEST(a_401_with_the_same_credentials_waits_for_the_backoff),
         cmocka_unit_test(staged_objects_keep_their_order),
         cmocka_unit_test(
             a_list_that_is_complete_is_packed_from_its_first_object_on),
