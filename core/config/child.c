@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -379,11 +380,59 @@ static int start_kept(const plan *self, kl__child *child)
     return told.number;
 }
 
+/* ---- programs that were left ---- */
+
+#ifndef P_PIDFD
+#define P_PIDFD 3 /* Linux 5.4; glibc 2.36 names it */
+#endif
+
+enum { LEFT_MAX = 64 };
+
+/* The descriptors (+ 1) of programs that did not end in time after they were
+ * killed; 0: none. They stay children of this process, so only it can reap
+ * them: when another program is started or left. By descriptor, as the host may
+ * have reaped them, and another child of it may have the number. Any thread
+ * takes and puts them; in a child of fork() they name no child of its own. */
+static atomic_int left[LEFT_MAX];
+
+/* Puts a descriptor into a free place. If there is none, the program is a
+ * zombie until this process ends. */
+static void keep_left(int descriptor)
+{
+    for (size_t i = 0; i < LEFT_MAX; i++) {
+        int none = 0;
+
+        if (atomic_compare_exchange_strong(&left[i], &none, descriptor + 1)) {
+            return;
+        }
+    }
+    close(descriptor);
+}
+
+static void reap_left(void)
+{
+    for (size_t i = 0; i < LEFT_MAX; i++) {
+        int descriptor = atomic_exchange(&left[i], 0) - 1;
+        siginfo_t end = {.si_pid = 0};
+
+        if (descriptor < 0) {
+            continue;
+        }
+        if (waitid(P_PIDFD, (id_t)descriptor, &end, WEXITED | WNOHANG) == 0 &&
+            end.si_pid == 0) {
+            keep_left(descriptor);
+        } else {
+            close(descriptor);
+        }
+    }
+}
+
 int kl__child_start(const kl__program *program, kl__child *child)
 {
     plan self;
     int number = make_plan(program, &self);
 
+    reap_left();
     *child = (kl__child){.ended = -1};
     if (number != 0) {
         return number;
@@ -465,6 +514,11 @@ void kl__child_signal(const kl__child *child, int number)
 
 void kl__child_abandon(kl__child *child)
 {
+    if (child->keeper == 0 && child->ended >= 0) {
+        reap_left();
+        keep_left(child->ended);
+        child->ended = -1;
+    }
     close_end(child);
     if (child->keeper > 0) {
         kill(child->keeper, SIGKILL);

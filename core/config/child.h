@@ -57,8 +57,9 @@ bool kl__child_has_ended(const kl__child *child);
  * reaped yet. SIGKILL ends them; call kl__child_reap afterwards. */
 void kl__child_signal(const kl__child *child, int number);
 
-/* Stops waiting for a program that does not end although it was killed; init
- * will reap it. */
+/* Stops waiting for a program that does not end although it was killed. Once it
+ * has ended, the next start of a program reaps it (init, if this process has
+ * ended, or if the kernel has no pidfd). */
 void kl__child_abandon(kl__child *child);
 
 #endif
