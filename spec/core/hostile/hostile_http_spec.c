@@ -105,7 +105,7 @@ static void overload_of_a_watch_is_no_reason_to_list(void **state)
     kube_on(k, "watch", OPEN_WATCH(ADDED("b", "11")));
     kube_open(k);
     kube_told(k, "*a@1 synced !too_many_requests !unavailable +b@11");
-    assert_true(kube_elapsed(k) >= 5000 + 1600);
+    assert_true(kube_elapsed(k) >= 5000 + 1000);
     kube_requests(k, "list", 1);
 }
 
