@@ -111,14 +111,23 @@ static bool call_idle_locked(void)
     return true;
 }
 
-/* A task became ready. If there is no idle thread for it, the keeper starts
- * one; or it looks again soon anyway. */
-static void find_thread_locked(void)
+/* If no thread comes for some of the ready tasks, the keeper has to know:
+ * unless it looks again within `soon_ms` anyway. */
+static void tell_keeper_locked(int64_t soon_ms)
 {
-    if (!call_idle_locked() && crew.ready_count > crew.coming &&
-        crew.keeper_ms >= 0 && crew.keeper_ms > real_now() + STUCK_MS) {
+    if (crew.ready_count > crew.coming && crew.keeper_ms >= 0 &&
+        crew.keeper_ms > real_now() + soon_ms) {
         crew.keeper_ms = -1;
         crew.must_call_keeper = true;
+    }
+}
+
+/* A task became ready. If there is no idle thread for it, the keeper starts
+ * one. */
+static void find_thread_locked(void)
+{
+    if (!call_idle_locked()) {
+        tell_keeper_locked(STUCK_MS);
     }
 }
 
@@ -349,13 +358,28 @@ static bool await_call_locked(crew_member *self)
     return self->is_called;
 }
 
+/* Takes a task. A thread that was called for one may find that its group does
+ * not let it run yet, or may take another one, whose group lets it run by now:
+ * then no thread comes for the first. */
+static kl__task *choose_task_locked(void)
+{
+    kl__task *task = take_ready_locked();
+
+    tell_keeper_locked(LOOK_MS);
+    if (task == NULL && crew.must_call_keeper) {
+        crew.must_call_keeper = false;
+        kl__cond_signal(&crew.keeper);
+    }
+    return task;
+}
+
 /* Waits for a task. NULL: the thread has to end. */
 static kl__task *await_task_locked(crew_member *self)
 {
     bool in_time = true;
 
     for (;;) {
-        kl__task *task = take_ready_locked();
+        kl__task *task = choose_task_locked();
 
         if (task != NULL) {
             return task;
@@ -469,7 +493,7 @@ static int64_t add_workers_locked(void)
         }
         crew.cannot_start = false;
     }
-    return crew.ready_count > waiting ? real_now() + LOOK_MS : INT64_MAX;
+    return crew.ready_count > 0 ? real_now() + LOOK_MS : INT64_MAX;
 }
 
 static void *run_keeper(void *arg)

@@ -268,6 +268,31 @@ static void a_group_has_few_threads_and_holds_up_no_other(void **state)
     assert_int_equal(group.running, 0);
 }
 
+/* The idle thread is called for the ninth, which its group does not let run,
+ * and half a second later for another task: then it takes the ninth. */
+static void a_task_whose_thread_takes_another_one_gets_its_turn(void **state)
+{
+    enum { BLOCKED = 8, GROUP_MS = 500 };
+    static counter blocked[BLOCKED + 1];
+    kl__task_group group = {0};
+    int64_t until;
+
+    (void)state;
+    start_blocked(blocked, BLOCKED, &group);
+    for (int i = 0; i < BLOCKED; i++) {
+        assert_true(gate_await(&blocked[i].turns, 1));
+    }
+    until = kl__clock_now(kl__clock_real()) + GROUP_MS;
+    a_task_has_its_turn(); /* its thread is idle then */
+    start_blocked(&blocked[BLOCKED], 1, &group);
+    while (kl__clock_now(kl__clock_real()) <= until) {
+        sched_yield();
+    }
+    a_task_has_its_turn();
+    assert_true(gate_await(&blocked[BLOCKED].turns, 1));
+    end_blocked(blocked, BLOCKED + 1);
+}
+
 /* A thousand tasks of one group, all of which block: the threads do not grow
  * with them. */
 static void a_crowd_that_blocks_does_not_become_as_many_threads(void **state)
@@ -532,6 +557,7 @@ int main(void)
         SPEC(tasks_wake_in_the_order_of_their_times),
         SPEC(tasks_that_block_hold_up_no_other),
         SPEC(a_group_has_few_threads_and_holds_up_no_other),
+        SPEC(a_task_whose_thread_takes_another_one_gets_its_turn),
         SPEC(a_crowd_that_blocks_does_not_become_as_many_threads),
         SPEC(a_task_comes_to_the_thread_that_became_idle_last),
         SPEC(a_busy_task_lets_others_have_turns),
