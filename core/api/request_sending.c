@@ -139,8 +139,13 @@ static kl_code get_credentials(kl__requester *requester,
     }
     kl__cancel_either_init(&either, &requester->flight, closed);
     judge_refused(requester, &either.token);
-    code = kl__config_credentials(requester->config, credentials, &either.token,
-                                  err);
+    /* Their 401 may have been the outcome of all. Nothing is read for none: a
+     * caller that looks for new credentials would wait for that read, and take
+     * its result, which may be older than the call. */
+    code = has_batch(requester)
+               ? kl__config_credentials(requester->config, credentials,
+                                        &either.token, err)
+               : kl_error_set(err, KL_ECANCELED, "no request waits for it");
     kl__cancel_either_deinit(&either);
     end_flight(requester);
     if (code == KL_ECANCELED && kl__cancel_fired(closed)) {
