@@ -85,20 +85,13 @@ static void judge_refused(kl__requester *requester, kl__cancel *cancel)
 
 /* ---- credentials ---- */
 
-/* Makes the token that ends the wait for credentials. False: no request waits
- * for them any more. */
-static bool begin_flight(kl__requester *requester)
+/* Makes the token that ends the wait for credentials. */
+static void begin_flight(kl__requester *requester)
 {
-    /* The loop takes a request out of the batch first, and then looks for a
-     * flight to end. So either this thread sees the empty batch, or the loop
-     * sees the flight. */
     kl__mutex_lock(&requester->flight_mutex);
-    requester->is_flying = has_batch(requester);
-    if (requester->is_flying) {
-        kl__cancel_init(&requester->flight);
-    }
+    requester->is_flying = true;
+    kl__cancel_init(&requester->flight);
     kl__mutex_unlock(&requester->flight_mutex);
-    return requester->is_flying;
 }
 
 static void end_flight(kl__requester *requester)
@@ -134,14 +127,15 @@ static kl_code get_credentials(kl__requester *requester,
     kl_code code;
 
     *credentials = (kl__credentials){.tls = NULL};
-    if (!begin_flight(requester)) {
-        return kl_error_set(err, KL_ECANCELED, "no request waits for it");
-    }
+    begin_flight(requester);
     kl__cancel_either_init(&either, &requester->flight, closed);
     judge_refused(requester, &either.token);
-    /* Their 401 may have been the outcome of all. Nothing is read for none: a
-     * caller that looks for new credentials would wait for that read, and take
-     * its result, which may be older than the call. */
+    /* Does a request wait still? The loop takes a request out of the batch
+     * first, and then looks for a flight to end: so either this thread sees the
+     * empty batch, or the loop sees the flight. And a 401 may have been the
+     * outcome of all. Nothing is read for none: a caller that looks for new
+     * credentials would wait for that read, and take its result, which may be
+     * older than the call. */
     code = has_batch(requester)
                ? kl__config_credentials(requester->config, credentials,
                                         &either.token, err)
