@@ -2,8 +2,8 @@
  * crowd.c - opens many informers at once, each of ConfigMaps in a namespace of
  * its own. Prints how long it took until all had synced, the CPU time of this
  * process, the most memory that it took, and its threads, then and four seconds
- * later. Arguments: a kubeconfig, how many informers; "clients": each of a
- * client of its own, which all share a thread.
+ * later. Arguments: a kubeconfig, how many informers; "clients": as many
+ * clients, which share one thread, each with one informer.
  */
 #include "kubelua/kubelua.h"
 

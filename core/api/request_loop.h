@@ -44,10 +44,10 @@ typedef struct kl__loop_member {
     bool is_over; /* the loop does not use it any more */
 } kl__loop_member;
 
-/* Adds the member to the loop that this process shares, or to a new loop of its
- * own. The first member of a loop starts the thread; each member has its first
- * turn at once. KL_EIO: no thread; KL_ENOMEM. `err` is not NULL. Thread-safe,
- * as the rest. */
+/* Adds the member to the loop that all clients share, or (not `is_shared`) to a
+ * new loop, which no other member joins. The first member of a loop starts the
+ * thread; each member has its first turn at once. KL_EIO: no thread; KL_ENOMEM.
+ * `err` is not NULL. Thread-safe, as the rest. */
 kl_code kl__request_loop_join(kl__loop_member *member, bool is_shared,
                               kl_error *err);
 

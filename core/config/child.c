@@ -391,8 +391,10 @@ enum { LEFT_MAX = 64 };
 /* The descriptors (+ 1) of programs that did not end in time after they were
  * killed; 0: none. They stay children of this process, so only it can reap
  * them: when another program is started or left. By descriptor, as the host may
- * have reaped them, and another child of it may have the number. Any thread
- * takes and puts them; in a child of fork() they name no child of its own. */
+ * have reaped them, and another child of the host may have the number. Any
+ * thread takes and puts descriptors. After fork() the child inherits them; but
+ * their programs are children of its parent, so waitid fails, and it closes
+ * them. */
 static atomic_int left[LEFT_MAX];
 
 /* Puts a descriptor into a free place. If there is none, the program is a

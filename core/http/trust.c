@@ -1,6 +1,6 @@
 /*
- * trust.c - see trust.h. What libcurl does with the CAs that it reads is done
- * here as well: `populate_x509_store` of its openssl.c, 7.88 to 8.22.
+ * trust.c - see trust.h. This file reads CAs as libcurl 7.88 to 8.22 does (its
+ * function `populate_x509_store`): the same files, flags and revocation lists.
  */
 #include "http/trust.h"
 

@@ -1,5 +1,6 @@
 -- Verbs with wrong arguments raise an error with the script's line; with servers that answer
 -- nonsense, each returns a clear message.
+local expect_failure = require "expect_failure"
 local kubelua = require "kubelua"
 local core = require "kubelua.core"
 local Sim = require "kubelua.sim"
@@ -15,12 +16,6 @@ after_each(function()
     client:close()
     cluster:close()
 end)
-
-local function expect_failure(text, code, object, message, got)
-    assert.is_nil(object)
-    assert.truthy(message:find(text, 1, true), message)
-    assert.equal(code, got)
-end
 
 describe("a verb returns what is wrong", function()
     it("with an object", function()

@@ -1,5 +1,7 @@
 -- Discovery of a server that hangs in part, or has very many groups: a group that hangs costs only
 -- its own kinds, and a call ends by its timeout.
+local expect_failure = require "expect_failure"
+local fault_hits = require "fault_hits"
 local Sim = require "kubelua.sim"
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
@@ -30,15 +32,6 @@ local function answer_in_old_form()
     cluster:fail { path = "/apis", status = 406 }
 end
 
--- How many requests a fault has met. A request without an answer is not in cluster:requests().
-local function hits(id)
-    for _, fault in ipairs(cluster:faults()) do
-        if fault.id == id then
-            return fault.hits
-        end
-    end
-end
-
 before_each(function()
     cluster = assert(Sim.new())
     for i, group in ipairs { "asleep.example", "early.example", "late.example" } do
@@ -52,12 +45,6 @@ after_each(function()
     cluster:close()
 end)
 
-local function expect_failure(text, code, object, message, got)
-    assert.is_nil(object)
-    assert.truthy(message:find(text, 1, true), message)
-    assert.equal(code, got)
-end
-
 describe("a group that hangs", function()
     it("does not delay verbs on the kinds of other groups", function()
         answer_in_old_form()
@@ -65,7 +52,7 @@ describe("a group that hangs", function()
         for _, name in ipairs { "dogs.early.example", "late.example/v1/Emu", "emus.late" } do
             assert.same({}, assert(client:list(name, { timeout = 4 })), name)
         end
-        assert.equal(1, hits(id))
+        assert.equal(1, fault_hits(cluster, id))
     end)
 
     it("does not hide the kinds of other groups under short names", function()
@@ -73,7 +60,7 @@ describe("a group that hangs", function()
         local id = cluster:freeze { path = "/apis/asleep.example", count = 0 }
         assert.same({}, assert(client:list("emus", { timeout = 4 })))
         assert.same({}, assert(client:list("dogs", { timeout = 4 })))
-        assert.equal(1, hits(id))
+        assert.equal(1, fault_hits(cluster, id))
     end)
 
     it("fails a verb on its own kind by its timeout, with its name", function()
@@ -82,7 +69,7 @@ describe("a group that hangs", function()
         expect_failure("discovery: it was not complete in time: /apis/asleep.example/v1 has not "
             .. "answered", "timeout", client:list("cats.asleep.example", { timeout = 0.2 }))
         expect_failure("discovery", "timeout", client:list("nothing", { timeout = 0.2 }))
-        assert.equal(1, hits(id))
+        assert.equal(1, fault_hits(cluster, id))
     end)
 
     it("does not keep an informer of another group waiting", function()
@@ -107,7 +94,7 @@ describe("a group that hangs", function()
         assert.same({}, assert(client:list("foxs.new.example", { timeout = 4 })))
         assert.same({}, assert(client:list("cats", { timeout = 4 })))
         assert.same({}, assert(client:list("cats.asleep.example", { timeout = 4 })))
-        assert.equal(1, hits(id))
+        assert.equal(1, fault_hits(cluster, id))
     end)
 
     it("is asked beside the others: 16 at a time, and the named group first", function()
@@ -119,7 +106,7 @@ describe("a group that hangs", function()
         local id = cluster:freeze { path = "/apis/asleep.example", count = 0 }
         assert(client:list("emus.late.example", { timeout = 4 }))
         expect_failure("discovery", "timeout", client:list("owl1s", { timeout = 0.2 }))
-        assert.equal(16, hits(id) + hits(others))
+        assert.equal(16, fault_hits(cluster, id) + fault_hits(cluster, others))
         expect_failure("/apis/g9.asleep.example/v1 has not answered", "timeout",
             client:list("owl9s.g9.asleep.example", { timeout = 0.2 }))
     end)
@@ -150,7 +137,7 @@ describe("a discovery that hangs", function()
         local id = cluster:freeze { path = "/api", count = 0 }
         local asked = kubelua.spawn(client.list, client, "dogs")
         kubelua.spawn(function()
-            assert(cluster:eventually(function() return hits(id) > 0 end))
+            assert(cluster:eventually(function() return fault_hits(cluster, id) > 0 end))
             kubelua.stop()
         end)
         kubelua.run(20)

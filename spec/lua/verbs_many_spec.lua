@@ -1,5 +1,6 @@
 -- client:wait, client:delete_all and client:evict; and the verbs of a simulated cluster, which are
 -- called alike.
+local expect_failure = require "expect_failure"
 local definition = require "definition"
 local informers = require "kubelua.informer"
 local kubelua = require "kubelua"
@@ -15,12 +16,6 @@ local function pod(name)
         apiVersion = "v1", kind = "Pod", metadata = { name = name, labels = { app = "shop" } },
         spec = { containers = { { name = "c", image = "shop:1" } }, nodeName = "n1" },
     }
-end
-
-local function expect_failure(text, code, object, message, got)
-    assert.is_nil(object)
-    assert.truthy(message:find(text, 1, true), message)
-    assert.equal(code, got)
 end
 
 local cluster, client

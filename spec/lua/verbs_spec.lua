@@ -1,5 +1,6 @@
 -- The verbs of clients, with objects named by a key and by an object; and `{}` where a server
 -- wants a list: the server's error is followed by the remedy.
+local expect_failure = require "expect_failure"
 local definition = require "definition"
 local kubelua = require "kubelua"
 local core = require "kubelua.core"
@@ -22,12 +23,6 @@ local function shop(replicas)
 end
 
 -- The result of a failed verb: a message with a text, and a code.
-local function expect_failure(text, code, object, message, got)
-    assert.is_nil(object)
-    assert.truthy(message:find(text, 1, true), message)
-    assert.equal(code, got)
-end
-
 describe("the verbs of a client", function()
     local cluster, client
 

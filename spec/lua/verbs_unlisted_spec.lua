@@ -1,6 +1,8 @@
 -- Verbs on a custom resource whose group the server's list leaves out, as that of a kube-apiserver
 -- does for a moment after its start: the group is asked for by its name. 200: it is served; 503:
 -- the server does not know yet, so the verb waits; only 404 says that there is no such group.
+local expect_failure = require "expect_failure"
+local fault_hits = require "fault_hits"
 local Sim = require "kubelua.sim"
 local core = require "kubelua.core"
 local kubelua = require "kubelua"
@@ -52,20 +54,6 @@ local function count_requests(path)
     return count
 end
 
-local function hits(id)
-    for _, fault in ipairs(cluster:faults()) do
-        if fault.id == id then
-            return fault.hits
-        end
-    end
-end
-
-local function expect_failure(text, code, object, message, got)
-    assert.is_nil(object)
-    assert.truthy(message:find(text, 1, true), message)
-    assert.equal(code, got, message)
-end
-
 before_each(function()
     cluster = assert(Sim.new())
     assert(cluster:apply(CRD))
@@ -99,7 +87,7 @@ describe("a group that the server's list leaves out", function()
         local began = core.now()
         assert.equal("Owl", assert(client:apply(OWL, { timeout = 20 })).kind)
         assert.is_true(core.now() - began < 4)
-        assert.is_nil(hits(id))
+        assert.is_nil(fault_hits(cluster, id))
     end)
 
     it("is waited for while its answer is late", function()
@@ -122,7 +110,7 @@ describe("a group that the server's list leaves out", function()
         local other = kubelua.spawn(client.apply, client, OWL, { timeout = 0.5 })
         expect_failure(GROUP .. " has not answered", "timeout", one:wait())
         expect_failure(GROUP .. " has not answered", "timeout", other:wait())
-        assert.equal(1, hits(id))
+        assert.equal(1, fault_hits(cluster, id))
     end)
 
     it("delays no verb on other kinds", function()
@@ -235,7 +223,8 @@ describe("a server that does not know its groups", function()
             true), message)
         assert.truthy(message:find("not all paths are installed", 1, true), message)
         assert.truthy(message:find("kubectl get --raw '/readyz?verbose'", 1, true), message)
-        assert.is_true(hits(id) >= 3 and hits(id) <= 8, hits(id))
+        local hits = fault_hits(cluster, id)
+        assert.is_true(hits >= 3 and hits <= 8, hits)
         cluster:heal()
         assert.equal("Owl", assert(client:apply(OWL)).kind)
     end)
@@ -256,7 +245,7 @@ describe("a server that does not know its groups", function()
         local id = cluster:fail { path = GROUP, status = 503, count = 0 }
         local asked = kubelua.spawn(client.apply, client, OWL)
         kubelua.spawn(function()
-            assert(cluster:eventually(function() return hits(id) > 1 end))
+            assert(cluster:eventually(function() return fault_hits(cluster, id) > 1 end))
             kubelua.stop()
         end)
         kubelua.run(20)

@@ -3,10 +3,10 @@
  * a crash is a failure like any other; makes a failing history small, and
  * prints the command that repeats it.
  */
+#include "blocks.h"
 #include "case_file.h"
 #include "coverage.h"
 #include "kubelua/log.h"
-#include "kubelua/memory.h"
 #include "schedule.h"
 #include "shrink.h"
 #include "world.h"
@@ -50,34 +50,6 @@ typedef struct board {
     uint64_t counts[COVERAGE_KINDS];
 } board;
 
-static atomic_long blocks;
-
-static void *count_malloc(size_t size)
-{
-    void *block = malloc(size);
-
-    blocks += block != NULL ? 1 : 0;
-    return block;
-}
-
-static void *count_realloc(void *block, size_t size)
-{
-    void *moved = realloc(block, size);
-
-    blocks += block == NULL && moved != NULL ? 1 : 0;
-    return moved;
-}
-
-/* Overwrites the block, so that a use after this shows. */
-static void count_free(void *block)
-{
-    if (block != NULL) {
-        memset(block, 0xa5, malloc_usable_size(block));
-        blocks--;
-    }
-    free(block);
-}
-
 static double now_s(void)
 {
     struct timespec now;
@@ -97,7 +69,7 @@ static void run_one(board *told, uint64_t seed, bool twice)
 {
     static schedule_outcome outcome;
     static history made;
-    long before = blocks;
+    long before = blocks_count();
     schedule_options options;
     uint64_t hash;
     char text[64];
@@ -119,17 +91,16 @@ static void run_one(board *told, uint64_t seed, bool twice)
             fail(told, "deterministic: the same seed made another run");
         }
     }
-    if (blocks != before && told->done > 0) {
+    if (blocks_count() != before && told->done > 0) {
         fail(told, "left: memory was not given back");
     }
 }
 
 static void run_child(board *told, const arguments *how, uint64_t first)
 {
-    const kl_allocator counting = {count_malloc, count_realloc, count_free};
     double until = now_s() + how->seconds;
 
-    kl_set_allocator(&counting);
+    blocks_watch();
     coverage_into(told->counts);
     for (uint64_t i = first; i < how->count; i++) {
         told->seed = how->first + i;

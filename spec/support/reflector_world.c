@@ -122,8 +122,9 @@ void reflector_world_play(reflector_world *world, const char *script)
     if (world->renewed_in_ms != 0) {
         scripted_source_renew(world->source, START_MS + world->renewed_in_ms);
     }
-    if (world->heard_in_ms != 0) {
-        scripted_source_hear(world->source, START_MS + world->heard_in_ms);
+    for (const int64_t *in_ms = world->heard_in_ms;
+         in_ms != NULL && *in_ms != 0; in_ms++) {
+        scripted_source_hear(world->source, START_MS + *in_ms);
     }
     world->options.source = scripted_source_list_watch(world->source);
     world->options.known = world->known;

@@ -20,7 +20,8 @@ typedef struct reflector_world {
         /* also set before play: ms until the source has new credentials; 0:
          * never */
         renewed_in_ms;
-    int64_t heard_in_ms; /* the same until other requests are answered */
+    const int64_t *heard_in_ms; /* the same until other requests are answered:
+                                   several times, 0 at their end; NULL: none */
     kl__indexer *known;
     kl__clock *clock;
     kl__cancel stop;

@@ -8,11 +8,17 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_SIZE = 128, MAX_REQUESTS = 256, PATIENCE_MS = 60000 };
+enum {
+    WORD_SIZE = 128,
+    MAX_REQUESTS = 256,
+    HEARD_MAX = 256,
+    PATIENCE_MS = 60000
+};
 
 static kl_code code_named(const char *name, size_t length)
 {
@@ -128,7 +134,8 @@ struct scripted_source {
     kl__cancel *done;
     const char *name_space; /* scripted_source_within; NULL: all */
     int64_t renewed_at;     /* when the source gets new credentials; 0: never */
-    int64_t heard_at;       /* from then on others are answered; 0: never */
+    int64_t heard_at[HEARD_MAX]; /* when others were answered */
+    int heard;
     /* Guards the members below; `cond` wakes every waiting thread. Its rank is
      * STREAM. */
     kl__mutex mutex;
@@ -469,14 +476,19 @@ void scripted_source_renew(scripted_source *source, int64_t at)
 static uint64_t count_answers(kl__list_watch *list_watch)
 {
     const scripted_source *self = of(list_watch);
-    int64_t since = kl__clock_now(self->clock) - self->heard_at;
+    int64_t now = kl__clock_now(self->clock);
+    uint64_t count = 0;
 
-    return self->heard_at != 0 && since >= 0 ? (uint64_t)since / 1000 + 1 : 0;
+    for (int i = 0; i < self->heard; i++) {
+        count += now >= self->heard_at[i] ? 1 : 0;
+    }
+    return count;
 }
 
 void scripted_source_hear(scripted_source *source, int64_t at)
 {
-    source->heard_at = at;
+    assert(source->heard < HEARD_MAX);
+    source->heard_at[source->heard++] = at;
 }
 
 /* Records "shard 40-7f": the first bytes of each range's bounds. */

@@ -43,8 +43,8 @@ kl__list_watch *scripted_source_list_watch(scripted_source *source);
  * use. */
 void scripted_source_renew(scripted_source *source, int64_t at);
 
-/* From time `at` of the clock on other requests of its client are answered, one
- * each second. Call it before use. */
+/* At time `at` of the clock another request of its client is answered. Call it
+ * before use, up to 256 times. */
 void scripted_source_hear(scripted_source *source, int64_t at);
 
 /* All that it has is in this namespace. Call it before use. */

@@ -1,4 +1,4 @@
--- Asks a server what it serves, in tasks of its own: the lists of groups (the roots), groups by
+-- Starts tasks that ask a server what it serves: the lists of groups (the roots), groups by
 -- their names, and the kinds of each version. What it learns is put into the catalogue. kinds.lua
 -- decides what is asked and when, and waits for the answers that a verb needs.
 local Catalogue = require "kubelua.verbs.catalogue"
@@ -20,7 +20,7 @@ local survey = {}
 
 -- Discovery reads /api and /apis (the roots), then all groups and versions at the same time. Tasks
 -- of discovery do that, not the task of the verb that needs a kind. So a verb waits only for the
--- groups that may have its kind, and a group that hangs delays only verbs of its own kinds.
+-- groups that may have its kind: a group that hangs delays no verb on a kind of another group.
 --
 -- How many groups and versions are asked at a time, and how many seconds each has.
 local AT_ONCE, SHARE = 16, 5
@@ -145,7 +145,7 @@ local function rest_in_task()
     end
 end
 
--- Sends a question in a task of its own. `ask` returns a message and a code if it failed.
+-- Starts a task that sends a question: `ask` does, and returns a message and a code if it failed.
 local function begin_question(port, ask)
     local question = { is_over = false, at = core.now(), waiting = 0, code = "canceled" }
     question.task = start_task(port, function()

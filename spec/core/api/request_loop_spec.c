@@ -349,8 +349,8 @@ static void send_all(world *self, const char *target, int timeout_ms)
     }
 }
 
-/* Waits until a request is complete. Returns the HTTP status of its answer; if
- * there is none, 0, and sets `failure`. */
+/* Waits until a request is complete. If the server has answered, returns the
+ * HTTP status; else returns 0, and sets `failure`. */
 static int await_status(kl_request *request, kl_code *failure)
 {
     kl_reply reply;

@@ -67,7 +67,7 @@ static kl_code ask_with(kl_transport *transport, const kl__request *request)
     return read_to_end(stream, NULL, NULL);
 }
 
-/* Asks over a connection of its own. */
+/* Sends a request over a new connection. */
 static kl_code ask_trusting(kl_transport *transport,
                             const hostile_server *server, const char *ca)
 {
@@ -289,7 +289,7 @@ static void the_cas_of_a_client_are_read_once(void **state)
     assert_non_null(kl__tls_trust(tls));
     assert_ptr_equal(kl__tls_trust(tls), kl__tls_trust(tls));
     assert_null(kl__tls_trust(rubbish));   /* libcurl has the message */
-    assert_null(kl__tls_trust(of_system)); /* it has none of its own */
+    assert_null(kl__tls_trust(of_system)); /* its options name no CA */
     kl__tls_unref(tls);
     kl__tls_unref(rubbish);
     kl__tls_unref(of_system);

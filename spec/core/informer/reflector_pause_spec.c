@@ -56,32 +56,46 @@ static void a_server_that_is_always_busy_is_asked_ever_more_rarely(void **state)
     "!unavailable; !unavailable; !unavailable; !unavailable; " \
     "!unavailable; "
 
-static void an_answer_to_another_request_ends_a_pause(void **state)
+/* When the first list or watch was sent after that time. */
+static int64_t first_after(const reflector_world *world, int64_t in_ms,
+                           int requests)
 {
-    reflector_world *world = *state;
-
-    world->options.no_streaming_list = true;
-    world->heard_in_ms = 40000; /* the fifth pause begins after 12 to 24 s, and
-                                   ends after 25 to 50 */
-    reflector_world_play(world, AWAY AWAY "a@1 =10");
-    for (int i = 2; i < 9; i++) {
+    for (int i = 2; i < requests; i++) {
         int64_t at = scripted_source_time(world->source, i) -
                      scripted_source_time(world->source, 1);
 
-        if (at > 40000) {
-            assert_in_range(at, 40000, 42000);
-            return;
+        if (at > in_ms) {
+            return at;
         }
     }
     fail_msg("nothing was asked");
+    return -1;
 }
 
-static void one_pause_of_an_outage_ends_early(void **state)
+/* Twice: the first outage ends with the list and an event. */
+static void an_answer_to_another_request_ends_a_pause(void **state)
 {
+    static const int64_t heard[] = {30000, 70000, 0};
     reflector_world *world = *state;
 
     world->options.no_streaming_list = true;
-    world->heard_in_ms = 1; /* others are always answered: it is this list */
+    world->heard_in_ms = heard;
+    reflector_world_play(world, AWAY "a@1 =10; +b@11 !unavailable;" AWAY "ok");
+    assert_in_range(first_after(world, 30000, 7), 30000, 31100);
+    assert_in_range(first_after(world, 70000, 14), 70000, 71100);
+}
+
+/* Others are answered each second: it is this list that fails. */
+static void one_pause_of_an_outage_ends_early(void **state)
+{
+    static int64_t heard[201];
+    reflector_world *world = *state;
+
+    for (int i = 0; i < 200; i++) {
+        heard[i] = 1 + i * 1000;
+    }
+    world->options.no_streaming_list = true;
+    world->heard_in_ms = heard;
     reflector_world_play(world, AWAY AWAY "a@1 =10");
     assert_in_range(reflector_world_delay(world, 7), 25600, 51199);
 }

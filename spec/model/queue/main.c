@@ -4,7 +4,7 @@
  */
 #include "scene.h"
 
-#include "kubelua/memory.h"
+#include "blocks.h"
 #include "schedule.h"
 
 #include <inttypes.h>
@@ -15,26 +15,6 @@
 #include <time.h>
 
 enum { TWICE_EVERY = 64, COVERED_FROM = 2000 };
-
-static long blocks;
-
-static void *count_malloc(size_t size)
-{
-    blocks++;
-    return malloc(size);
-}
-
-static void *count_realloc(void *block, size_t size)
-{
-    blocks += block == NULL ? 1 : 0;
-    return realloc(block, size);
-}
-
-static void count_free(void *block)
-{
-    blocks -= block != NULL ? 1 : 0;
-    free(block);
-}
 
 /* One in three runs has spurious wake-ups. Time never hurries, so that a late
  * run shows. */
@@ -50,14 +30,14 @@ static const char *run_one(uint64_t seed, uint64_t *hash)
 {
     static schedule_outcome outcome;
     schedule_options options = options_of(seed);
-    long before = blocks;
+    long before = blocks_count();
 
     schedule_run(&options, scene_run, NULL, &outcome);
     if (outcome.failed) {
         return outcome.message;
     }
     *hash = outcome.hash;
-    return blocks == before ? NULL : "left: memory was not given back";
+    return blocks_count() == before ? NULL : "left: memory was not given back";
 }
 
 /* Runs a seed. False: it failed, and the process cannot run another one. */
@@ -113,7 +93,6 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    const kl_allocator counting = {count_malloc, count_realloc, count_free};
     uint64_t first = (uint64_t)time(NULL) * 1000;
     uint64_t count = 0;
     uint64_t hash;
@@ -143,7 +122,7 @@ int main(int argc, char **argv)
     if (count == 0) {
         return usage();
     }
-    kl_set_allocator(&counting);
+    blocks_watch();
     for (uint64_t i = 0; i < count; i++) {
         if (!try_seed(first + i, i)) {
             return 1;

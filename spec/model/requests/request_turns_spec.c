@@ -5,6 +5,7 @@
  * for; and nothing is left. See README.md of the folder above.
  */
 #include "requests.h"
+#include "blocks.h"
 #include "schedule.h"
 
 #include "api/client.h"
@@ -551,26 +552,6 @@ static void run_users(void *arg)
 
 static uint64_t first_seed = 1, histories = SEEDS;
 static bool replays;
-static long blocks;
-
-static void *count_malloc(size_t size)
-{
-    blocks++;
-    return malloc(size);
-}
-
-static void *count_realloc(void *block, size_t size)
-{
-    blocks += block == NULL ? 1 : 0;
-    return realloc(block, size);
-}
-
-static void count_free(void *block)
-{
-    blocks -= block != NULL ? 1 : 0;
-    free(block);
-}
-
 static void run_seed(uint64_t seed, bool traces)
 {
     static schedule_outcome outcome;
@@ -579,7 +560,7 @@ static void run_seed(uint64_t seed, bool traces)
                                      .spurious_per_mille =
                                          seed % 4 == 0 ? 20 : 0,
                                      .max_steps = 400000};
-    long before = blocks;
+    long before = blocks_count();
     char text[120];
 
     snprintf(text, sizeof(text),
@@ -590,10 +571,10 @@ static void run_seed(uint64_t seed, bool traces)
     memset(users, 0, sizeof(users));
     schedule_trace(traces);
     schedule_run(&wanted, run_users, NULL, &outcome);
-    if (!outcome.failed && blocks != before) {
+    if (!outcome.failed && blocks_count() != before) {
         outcome.failed = true;
         snprintf(outcome.message, sizeof(outcome.message),
-                 "%ld blocks of memory are left", blocks - before);
+                 "%ld blocks of memory are left", blocks_count() - before);
     }
     if (outcome.failed) {
         printf("%.*s\n%s\n", (int)strcspn(text + 1, "\n") + 1, text,
@@ -615,12 +596,11 @@ static void requests_have_one_right_result_in_time(void **state)
  * "--replay S" is that one alone, with a trace. */
 int main(int count, char **words)
 {
-    const kl_allocator counting = {count_malloc, count_realloc, count_free};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_have_one_right_result_in_time),
     };
 
-    kl_set_allocator(&counting);
+    blocks_watch();
     for (int i = 1; i + 1 < count; i += 2) {
         uint64_t value = strtoull(words[i + 1], NULL, 10);
 

@@ -1,7 +1,7 @@
 /*
  * request_wire.c - the transport of request_turns_spec: a thread that brings
  * answers, whole, in pieces, broken, late or never, and what a right answer to
- * each request is. Each wire has a thread of its own.
+ * each request is. Each wire has one thread.
  */
 #include "requests.h"
 #include "schedule.h"
